@@ -1,0 +1,1 @@
+"""What agents can do: each domain's actions, and how they are described to the grounder."""

@@ -1,0 +1,59 @@
+"""What a formulation may yield: ask a model, do an action, note something down.
+
+A list of commands is carried out concurrently; its results come back as a list in the same order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from lumos_queue.records import Action, Subgoal
+
+
+def digest(*parts: str) -> str:
+    """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
+    hasher = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        hasher.update(b"%d:" % len(data))
+        hasher.update(data)
+    return hasher.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the model that plays `role` to continue `prompt`. Answered by a Completion."""
+
+    role: str
+    prompt: str
+
+    @property
+    def digest(self) -> str:
+        return digest("ask", self.role, self.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """Run an action. Answered by an Execution."""
+
+    action: Action
+
+    @property
+    def digest(self) -> str:
+        action = self.action
+        return digest("do", ", ".join(action.variables), action.name, action.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Write a subgoal down, for the people who read the trajectory. Answered by None."""
+
+    subgoal: Subgoal
+
+    @property
+    def digest(self) -> str:
+        return digest("note", str(self.subgoal.number), self.subgoal.text)
+
+
+Command = Ask | Do | Note

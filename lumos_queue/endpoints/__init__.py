@@ -1,0 +1,1 @@
+"""A named model behind an address: `tgi://`, `openai://`, `local:`, `scripted:`."""

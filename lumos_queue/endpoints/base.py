@@ -1,0 +1,41 @@
+"""What every endpoint offers, on one screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from lumos_queue.records import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model is asked to continue a prompt. `temperature` 0 is greedy."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ("\n",)
+
+
+class Endpoint(Protocol):
+    """One model at one address. Safe to use from many coroutines of one event loop."""
+
+    url: str
+
+    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+        """Continue `prompt`. The reply is cut before the first stop string and made storable.
+
+        Raises InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 429, 5xx, a reply
+        that is cut off or no valid JSON) and EpisodeError('infra_error', …) when it will not (any other 4xx).
+        """
+        ...
+
+    async def identity(self) -> dict[str, Any]:
+        """What the server says it is (model, revision, dtype, server version), as far as it says.
+
+        Raises SpecError when nothing answers there, or what answers is not what the scheme says; one line with the way out.
+        """
+        ...
+
+    async def close(self) -> None: ...

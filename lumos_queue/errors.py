@@ -1,0 +1,59 @@
+"""The tree of errors, and who sees each.
+
+LumosError
+├── SpecError             the person: one line that names the value, what was expected and what to do; exit code 2
+│   └── BadRow            the person: a row of their file that cannot be read (row number, field)
+├── ActionError           the model: shown as the execution's error; the episode goes on
+├── EpisodeError          the episode: it finishes with a named ending; the item is done
+└── InfrastructureError   the worker: the item is owed again
+"""
+
+from __future__ import annotations
+
+
+class LumosError(Exception):
+    """Base of every error this project raises on purpose."""
+
+
+class SpecError(LumosError):
+    """Raised when a request cannot be carried out as written."""
+
+
+class BadRow(SpecError):
+    """Raised when one row of a data file cannot be read; `row` counts from 1."""
+
+    def __init__(self, row: int, field: str, problem: str):
+        self.row, self.field, self.problem = row, field, problem
+        super().__init__(f"row {row}, field '{field}': {problem}")
+
+
+class ActionError(LumosError):
+    """Raised when an action cannot give a result; `kind` is a short stable name, counted in reports."""
+
+    def __init__(self, kind: str, message: str):
+        self.kind = kind
+        super().__init__(message)
+
+
+class EpisodeError(LumosError):
+    """Raised when an episode cannot go on for a reason of its own; `ending` names it."""
+
+    def __init__(self, ending: str, message: str):
+        self.ending = ending
+        super().__init__(message)
+
+
+class InfrastructureError(LumosError):
+    """Raised when something beside the model and the task failed; trying again later may succeed.
+
+    `retry_after` is the number of seconds the other side asked for, if it did.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None):
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+def unknown(what: str, value: str, choices) -> SpecError:
+    """The error for a name that is not one of the choices: names the value and lists what would do."""
+    return SpecError(f"No {what} called '{value}'. Choose one of: {', '.join(sorted(choices))}.")

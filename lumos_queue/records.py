@@ -1,0 +1,112 @@
+"""What an episode is made of: frozen values, the same in memory, in a prompt and in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+#: How an episode can end. An ending is not a score: `answered` may still be wrong.
+ENDINGS = ("answered", "no_answer", "limit", "action_error", "unreadable", "cancelled", "infra_error")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One question of a benchmark, identified by (benchmark, dataset digest, row)."""
+
+    benchmark: str
+    dataset: str  #: sha256 of the rows it came with
+    row: str  #: the row's own id, or its number counted from 1
+    question: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    gold: Any = None  #: hidden from formulations: see `without_gold`
+
+    def without_gold(self) -> Task:
+        """The same task as a formulation may see it."""
+        return replace(self, gold=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Subgoal:
+    """What to achieve, in words. `text` keeps its `Subgoal 2: ` label."""
+
+    number: int  #: counted from 1 by the loop, not read from the model's text
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One grounded call: `R1, R2 = Name(arguments)`. An alias such as `R3 = (R2)` has the name ''."""
+
+    variables: tuple[str, ...]
+    name: str
+    arguments: str
+    raw: str = ""  #: as the model wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What happened when an action ran.
+
+    `values` holds one JSON object for each of the action's variables, each with at least `text`; later actions
+    refer to them by name. Replay restores variables from here and runs nothing again.
+    """
+
+    status: str  #: 'ok', or the kind of the ActionError
+    result: str = ""  #: the text a model is shown
+    values: tuple[Mapping[str, Any], ...] = ()
+    message: str = ""  #: why it failed, for people
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One model call: its reply, cut at the stop strings, and what it cost."""
+
+    text: str
+    finish_reason: str  #: 'stop', 'length' or 'empty'
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0  #: from sending the request to having the whole reply
+    retries: int = 0
+    replaced: int = 0  #: characters that could not be stored (NUL, lone surrogates) and were replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a formulation returns: the answer, if there is one, and how the episode ended."""
+
+    answer: str | None
+    ending: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A judgement about an episode, recomputable from stored rows."""
+
+    metric: str
+    value: float
+    version: str = "1"
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSubgoal:
+    """A subgoal with its gold actions and the result of each action, as text."""
+
+    subgoal: Subgoal
+    actions: tuple[Action, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A gold solution of a task in LUMOS form."""
+
+    steps: tuple[AnnotatedSubgoal, ...]
+    answer: str

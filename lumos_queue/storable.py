@@ -1,0 +1,28 @@
+"""Text made storable where it enters: SQLite and PostgreSQL must hold exactly what the generator saw."""
+
+from __future__ import annotations
+
+import math
+import re
+
+#: PostgreSQL has no NUL in text; a lone surrogate is no Unicode text at all.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def storable(text: str) -> tuple[str, int]:
+    """The text with each NUL and lone surrogate replaced, and how many there were."""
+    return _UNSTORABLE.subn(REPLACEMENT, text)
+
+
+def storable_json(value):
+    """A JSON value with storable texts; a float that JSON has no word for becomes its name (`"nan"`, `"inf"`)."""
+    if isinstance(value, str):
+        return storable(value)[0]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {storable(str(key))[0]: storable_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable_json(item) for item in value]
+    return value
