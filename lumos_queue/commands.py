@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from lumos_queue.records import Action, Subgoal
+from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 
 def digest(*parts: str) -> str:
@@ -57,3 +57,14 @@ class Note:
 
 
 Command = Ask | Do | Note
+Result = Completion | Execution | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command with its result. `position` counts the yields, `branch` the place in a concurrent list."""
+
+    position: int
+    branch: int
+    command: Command
+    result: Result

@@ -1,0 +1,133 @@
+"""Opening the database: one engine, whose write transactions start as such."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import Float
+
+from lumos_queue.errors import InfrastructureError, SpecError
+
+#: File systems on which SQLite's locks do not hold between machines.
+NETWORK_FILESYSTEMS = frozenset(
+    "nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre gpfs beegfs ocfs2 fuse.sshfs fuse.s3fs fuse.glusterfs".split()
+)
+
+
+class now(FunctionElement):
+    """Seconds since 1970 by the database's clock, at this very statement (not the transaction's start)."""
+
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(now, "postgresql")
+def _now_postgresql(element, compiler, **_):
+    return "(extract(epoch from clock_timestamp())::double precision)"
+
+
+@compiles(now, "sqlite")
+def _now_sqlite(element, compiler, **_):
+    # unixepoch('subsec') is NULL before SQLite 3.42; 2440587.5 is the Julian day of 1970-01-01.
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """`engine` for reading; `writer` for transactions that will write, which queue up for SQLite's one write lock."""
+
+    url: str
+    engine: Engine
+    writer: Engine
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.engine.dialect.name == "sqlite"
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_database(url: str, lease_seconds: float = 15.0) -> Database:
+    """Engines for the database at `url`; nothing is created or migrated here.
+
+    Raises SpecError when the URL, the driver or the file's place will not do, InfrastructureError when it does not answer.
+    """
+    try:
+        address = make_url(url)
+    except ArgumentError:
+        raise SpecError("LUMOS_DATABASE_URL is no URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
+    if address.get_backend_name() == "sqlite":
+        engine = _open_sqlite(address)
+    else:
+        # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
+        milliseconds = int(lease_seconds * 1000 * 2 / 3)
+        options = f"-c idle_in_transaction_session_timeout={milliseconds} -c timezone=UTC"
+        engine = create_engine(
+            address, pool_size=4, pool_pre_ping=True, connect_args={"options": options, "connect_timeout": 10}
+        )
+    try:
+        with engine.connect():
+            pass
+    except OperationalError as error:
+        shown = address.render_as_string(hide_password=True)
+        reason = str(error.orig).strip().splitlines()[-1]
+        raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
+    return Database(url, engine, engine.execution_options(lumos_write=True))
+
+
+def _open_sqlite(address) -> Engine:
+    if not address.database or address.database == ":memory:":
+        raise SpecError("An in-memory SQLite database is gone with its process: name a file, sqlite:///FILE.")
+    path = Path(address.database)
+    folder = path.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError(f"Cannot create the folder '{folder}' for the database: {error.strerror}.") from None
+    kind = filesystem(folder)
+    if kind in NETWORK_FILESYSTEMS:
+        raise SpecError(
+            f"The database '{path}' lies on a network file system ({kind}), where SQLite loses writes: "
+            "set LUMOS_HOME to a local folder or LUMOS_DATABASE_URL to a PostgreSQL server."
+        )
+    if not os.access(path if path.exists() else folder, os.W_OK) or not os.access(folder, os.W_OK):
+        raise SpecError(f"Cannot write the database '{path}': the folder is read-only. Set LUMOS_HOME to another one.")
+    engine = create_engine(address, connect_args={"timeout": 30, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection, _record):
+        connection.isolation_level = None  # transactions are begun below, not by the driver's guesses
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection):
+        # A transaction that reads first and writes later cannot wait for the lock; one that will write takes it at once.
+        writes = connection.get_execution_options().get("lumos_write")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def filesystem(folder: Path) -> str:
+    """The type of the file system that holds `folder` (Linux; empty elsewhere)."""
+    try:
+        mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = str(folder.resolve()).rstrip("/") + "/"
+    best, kind = "", ""
+    for line in mounts:
+        parts = line.split()
+        point = parts[1].replace("\\040", " ").rstrip("/") + "/"
+        if place.startswith(point) and len(point) >= len(best):
+            best, kind = point, parts[2]
+    return kind

@@ -1,0 +1,97 @@
+"""Worker sessions: a process's presence, its heartbeat, and the fence that keeps a replaced one from writing."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from sqlalchemy import Connection, insert, select, update
+
+from db.connection import Database, now
+from db.models import Heartbeat, Item, Job, WorkerSession
+from lumos_queue.errors import InfrastructureError
+
+
+class Fenced(InfrastructureError):
+    """Raised when this process has been declared dead: its items belong to others and it may write nothing more."""
+
+
+def start_session(database: Database, code_version: str) -> int:
+    """Enter this process into the database; returns the session's number."""
+    with database.writer.begin() as connection:
+        session = connection.execute(
+            insert(WorkerSession)
+            .values(host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by="")
+            .returning(WorkerSession.id)
+        ).scalar_one()
+        connection.execute(insert(Heartbeat).values(session=session, at=now()))
+        return session
+
+
+def end_session(database: Database, session: int) -> None:
+    """Leave in good order: what this process still holds is owed again at once."""
+    with database.writer.begin() as connection:
+        bury(connection, [session], "itself", died=False)
+
+
+def beat(database: Database, session: int, jobs: list[str]) -> dict[str, str]:
+    """Say that this process lives. Returns the states of the jobs it works on: cancel and pause travel this way.
+
+    Raises Fenced when it has been declared dead.
+    """
+    with database.writer.begin() as connection:
+        connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now()))
+        if connection.execute(select(WorkerSession.ended_at).where(WorkerSession.id == session)).scalar() is not None:
+            raise Fenced(f"worker session {session} was declared dead")
+        if not jobs:
+            return {}
+        return dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).tuples().all())
+
+
+def hold_fence(connection: Connection, session: int) -> None:
+    """First statement of every write transaction: no fence, no write.
+
+    On PostgreSQL the key-share lock keeps a reaper from declaring the session dead until this transaction ends.
+    """
+    fence = select(WorkerSession.ended_at).where(WorkerSession.id == session).with_for_update(key_share=True, read=True)
+    row = connection.execute(fence).first()
+    if row is None or row.ended_at is not None:
+        raise Fenced(f"worker session {session} was declared dead")
+
+
+def reap(database: Database, session: int, lease_seconds: float) -> list[int]:
+    """Declare dead every session silent for longer than the lease; their items are owed again.
+
+    A session stopped inside a transaction keeps its row locked: it is skipped now and met again later.
+    """
+    with database.engine.connect() as connection:  # a cheap look first: most of the time nobody is dead
+        if not connection.execute(_silent(lease_seconds)).first():
+            return []
+    with database.writer.begin() as connection:
+        dead = list(connection.execute(
+            _silent(lease_seconds).with_for_update(of=WorkerSession.__table__, skip_locked=True)
+        ).scalars())  # fmt: skip
+        bury(connection, dead, f"session {session}", died=True)
+        return dead
+
+
+def _silent(lease_seconds: float):
+    return (
+        select(WorkerSession.id)
+        .join(Heartbeat, Heartbeat.session == WorkerSession.id)
+        .where(WorkerSession.ended_at.is_(None), Heartbeat.at < now() - lease_seconds)
+    )
+
+
+def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> None:
+    """End sessions and give their items back."""
+    if not sessions:
+        return
+    connection.execute(
+        update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by)
+    )
+    connection.execute(
+        update(Item)
+        .where(Item.session.in_(sessions), Item.state == "claimed")
+        .values(state="owed", session=None, deaths=Item.deaths + int(died))
+    )

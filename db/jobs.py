@@ -1,0 +1,255 @@
+"""Jobs: submitting one, looking one up, and the changes of its state. Each change is one compare-and-swap."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, func, insert, literal, select, update
+
+from db.connection import Database, now
+from db.models import Dataset, EpisodeRow, Item, Job, JobEndpoint, TaskRow
+from db.rows import insert_rows
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+from lumos_queue.storable import storable_json
+
+#: Letters and digits that are not mistaken for one another.
+_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+OPEN = ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What submitting needs to know of a job, whatever its kind."""
+
+    kind: str
+    pool: str
+    digest: str
+    spec: dict[str, Any]
+    benchmark: str
+    formulation: str
+    agent: str
+    split: str
+    licence: str
+    seed: int
+    project: str
+    submitted_by: str
+    priority: int
+    code_version: str
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewDataset:
+    """The rows a job works on."""
+
+    digest: str
+    benchmark: str
+    split: str
+    licence: str
+    tasks: Sequence[Task]
+
+
+def create_job(
+    database: Database, new: NewJob, dataset: NewDataset | None, *, limit: int = 0, samples: int = 1, windows: int = 0,
+    again: bool = False,
+) -> tuple[str, bool]:
+    """Write rows, job and items in one transaction; returns the job's id and whether it is new.
+
+    Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
+    a task. A job of the same content that was not cancelled is returned instead, unless `again`.
+    """
+    job = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+    with database.writer.begin() as connection:
+        if not database.is_sqlite:  # SQLite has one writer at a time anyway
+            connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+        if not again and (same := _same(connection, new.digest)):
+            return same, False
+        tasks = 0
+        if dataset:
+            _store_dataset(connection, dataset)
+            tasks = min(limit, len(dataset.tasks)) if limit else len(dataset.tasks)
+        connection.execute(
+            insert(Job).values(
+                id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec,
+                dataset=dataset.digest if dataset else None, benchmark=new.benchmark, formulation=new.formulation,
+                agent=new.agent, items=tasks * samples + windows, ordered=new.ordered, state="queued", waiting="",
+                not_before_at=0.0, project=new.project, submitted_by=new.submitted_by, priority=new.priority,
+                origin="run", licence=new.licence, split=new.split, seed=new.seed, code_version=new.code_version,
+                created_at=now(),
+            )
+        )  # fmt: skip
+        if dataset:
+            _store_items(connection, job, dataset.digest, tasks, samples)
+        rows = [(job, number, 0, "owed", 0, 0.0, 0, 0, "") for number in range(windows)]
+        columns = ("job", "ordinal", "sample", "state", "claim", "not_before_at", "failures", "deaths", "problem")
+        insert_rows(connection, Item.__table__, columns, rows)
+    return job, True
+
+
+def _same(connection: Connection, digest: str) -> str | None:
+    return connection.execute(
+        select(Job.id)
+        .where(Job.digest == digest, Job.state.not_in(("cancelled", "cancelling")))
+        .order_by(Job.created_at.desc())
+        .limit(1)
+    ).scalar()
+
+
+def _store_dataset(connection: Connection, dataset: NewDataset) -> None:
+    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks), time.time())
+    columns = ("digest", "benchmark", "split", "licence", "rows", "created_at")
+    if not insert_rows(connection, Dataset.__table__, columns, [row]):
+        return
+    columns = ("dataset", "ordinal", "row", "question", "inputs", "gold")
+    for start in range(0, len(dataset.tasks), 1000):
+        rows = [
+            (dataset.digest, start + offset, task.row, task.question, storable_json(dict(task.inputs)),
+             storable_json(task.gold))
+            for offset, task in enumerate(dataset.tasks[start : start + 1000])
+        ]  # fmt: skip
+        insert_rows(connection, TaskRow.__table__, columns, rows)
+
+
+def _store_items(connection: Connection, job: str, dataset: str, tasks: int, samples: int) -> None:
+    columns = ["job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "problem"]
+    for sample in range(samples):
+        wanted = (
+            select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
+                   literal(0), literal(0.0), literal(0), literal(0), literal(""))
+            .where(TaskRow.dataset == dataset, TaskRow.ordinal < tasks)
+            .order_by(TaskRow.ordinal)
+        )  # fmt: skip
+        connection.execute(insert(Item).from_select(columns, wanted))
+
+
+def get_job(connection: Connection, job: str):
+    """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
+    escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    found = connection.execute(
+        select(Job.__table__).where(Job.id.like(f"{escaped}%", escape="\\")).limit(2)
+    ).all()
+    if len(found) != 1:
+        problem = "No job has" if not found else "More than one job has"
+        raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
+    return found[0]
+
+
+def settle(database: Database, job: str) -> str:
+    """Finish the job if nothing of it is owed or claimed; returns its state.
+
+    In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
+    """
+    unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
+    with database.writer.begin() as connection:
+        for before, after in (("queued", "done"), ("running", "done"), ("cancelling", "cancelled")):
+            connection.execute(
+                update(Job)
+                .where(Job.id == job, Job.state == before, ~unfinished)
+                .values(state=after, finished_at=now(), waiting="")
+            )
+        return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
+
+
+def cancel(database: Database, job: str) -> str:
+    """Stop a job: what is owed will not run, what is running is told by heartbeat. Returns the state after."""
+    with database.writer.begin() as connection:
+        stopped = connection.execute(
+            update(Job).where(Job.id == job, Job.state.in_((*OPEN, "paused"))).values(state="cancelling")
+        ).rowcount
+        if stopped:
+            connection.execute(update(Item).where(Item.job == job, Item.state == "owed").values(state="cancelled"))
+    return settle(database, job)
+
+
+def resume(database: Database, job: str) -> str:
+    """Make a cancelled or paused job's unfinished items owed again, and failed ones due at once. Returns the state after."""
+    with database.writer.begin() as connection:
+        connection.execute(
+            update(Item).where(Item.job == job, Item.state == "cancelled").values(state="owed", not_before_at=0.0)
+        )
+        connection.execute(update(Item).where(Item.job == job, Item.state == "owed").values(not_before_at=0.0))
+        owed = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
+        connection.execute(
+            update(Job)
+            .where(Job.id == job, Job.state.in_(("cancelled", "cancelling", "paused", *OPEN)), owed)
+            .values(state="queued", not_before_at=0.0, waiting="", finished_at=None)
+        )
+        return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
+
+
+def remove(database: Database, job: str) -> None:
+    """Delete a job with everything it stored. Raises SpecError while it is being worked on."""
+    with database.writer.begin() as connection:
+        state = connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
+        if state in (*OPEN, "cancelling"):
+            raise SpecError(f"Job {job} is {state}: cancel it first with: lumos cancel {job}")
+        connection.execute(delete(Job).where(Job.id == job))
+        used = exists().where(Job.dataset == Dataset.digest)
+        connection.execute(delete(Dataset).where(~used))
+
+
+def runnable(database: Database, pools: Iterable[str], kinds: Iterable[str] = ()) -> list[str]:
+    """Jobs with an item that is due now, most urgent first; among equals the one that has waited longest."""
+    due = exists().where(Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now())
+    wanted = [Job.state.in_(OPEN), Job.pool.in_(list(pools)), Job.not_before_at <= now(), due]
+    with database.engine.connect() as connection:
+        return list(connection.execute(select(Job.id).where(*wanted).order_by(Job.priority.desc(), Job.created_at)).scalars())
+
+
+def unsettled(database: Database) -> list[str]:
+    """Open jobs that have nothing left to do: a process died between its last item and `settle`."""
+    unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
+    with database.engine.connect() as connection:
+        open_jobs = Job.state.in_((*OPEN, "cancelling"))
+        return list(connection.execute(select(Job.id).where(open_jobs, ~unfinished)).scalars())
+
+
+def put_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
+    """Let nobody start on the job for a while, and say why."""
+    with database.writer.begin() as connection:
+        connection.execute(
+            update(Job).where(Job.id == job).values(waiting=reason, not_before_at=now() + wait_seconds)
+        )
+
+
+def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:
+    """Note that a slice starts on the job: what it waited for has come, and who its endpoints say they are."""
+    with database.writer.begin() as connection:
+        connection.execute(
+            update(Job)
+            .where(Job.id == job, Job.state == "queued")
+            .values(state="running", started_at=func.coalesce(Job.started_at, now()))
+        )
+        connection.execute(update(Job).where(Job.id == job, Job.waiting != "").values(waiting=""))
+        for role, url, identity in identities:
+            latest = connection.execute(
+                select(JobEndpoint.identity)
+                .where(JobEndpoint.job == job, JobEndpoint.role == role, JobEndpoint.url == url)
+                .order_by(JobEndpoint.id.desc())
+                .limit(1)
+            ).first()
+            if latest is None or latest.identity != identity:
+                connection.execute(
+                    insert(JobEndpoint).values(job=job, role=role, url=url, identity=identity, seen_at=now())
+                )
+
+
+def progress(connection: Connection, job: str) -> dict[str, int]:
+    """How many items of the job are in each state."""
+    rows = connection.execute(select(Item.state, func.count()).where(Item.job == job).group_by(Item.state)).tuples()
+    return dict(rows.all())
+
+
+def count_endings(connection: Connection, job: str) -> dict[str, int]:
+    """How many finished episodes of the job ended in each way."""
+    rows = connection.execute(
+        select(EpisodeRow.ending, func.count())
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "")
+        .group_by(EpisodeRow.ending)
+    ).tuples()
+    return dict(rows.all())

@@ -1,0 +1,44 @@
+"""Who plays which role, with which actions, how sampled and how limited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lumos_queue.commands import digest
+from lumos_queue.dialogue import Dialogue
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.records import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Roles bound to endpoints, a domain of actions, sampling parameters, limits. Its digest is part of a job's."""
+
+    roles: Mapping[str, str]  #: role ('planner', 'grounder') to endpoint URL
+    domain: str  #: whose actions and wording, e.g. 'maths'
+    framing: str = "train"  #: how turns are written down: see dialogue.py
+    sampling: Sampling = field(default_factory=Sampling)
+    max_subgoals: int = 8  #: the iterative formulation's limit
+    weights: Mapping[str, str] = field(default_factory=dict)  #: role to sha256, where the weights are at hand (`local:`)
+
+    def dialogue(self, task: Task) -> Dialogue:
+        return Dialogue(task, self.domain, self.framing)
+
+    def subgoal_numbers(self) -> range:
+        return range(1, self.max_subgoals + 1)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Agent:
+        sampling = dict(value["sampling"])
+        sampling["stop"] = tuple(sampling["stop"])
+        return cls(**{**value, "sampling": Sampling(**sampling)})
+
+    @property
+    def digest(self) -> str:
+        return digest("agent", json.dumps(self.as_json(), sort_keys=True))

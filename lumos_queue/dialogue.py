@@ -1,0 +1,199 @@
+"""Records → planner and grounder conversations: the one text for training and for inference (spec/lumos.md 1, 3.5).
+
+Two framings exist. `train` is what checkpoints are fitted on; `eval` is what the published numbers were made with.
+No text here holds `<s>`: `FRAMINGS[framing].bos` says whether the tokenizer puts it in front.
+Roles and `</s>` are plain text: a task that contains them cannot be told apart from a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lumos_queue.domains import PLAN_HEAD, domain_named
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.notation import shown_result, unlabelled
+from lumos_queue.records import Action, Execution, Subgoal, Task
+
+USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message. `content` is as in the released data: a grounder's user turn ends with a line break."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How turns are written down."""
+
+    bos: bool  #: whether the tokenizer puts `<s>` in front
+    strips_user: bool  #: else only the closing line break of a user turn goes
+    after_reply: str
+
+    def write(self, turn: Turn) -> str:
+        """A turn's text; that of a user turn includes the header of the answer."""
+        if turn.role == "assistant":
+            return turn.content.strip() + self.after_reply
+        content = turn.content.strip() if self.strips_user else turn.content.removesuffix("\n")
+        return f"{USER}{content}\n{ASSISTANT}"
+
+
+FRAMINGS = {
+    "train": Framing(bos=True, strips_user=True, after_reply="</s>\n"),
+    "eval": Framing(bos=False, strips_user=False, after_reply="\n\n"),
+}
+
+
+def framing_named(name: str) -> Framing:
+    """Raises SpecError, listing the choices, when there is no such framing."""
+    if name not in FRAMINGS:
+        raise unknown("framing", name, FRAMINGS)
+    return FRAMINGS[name]
+
+
+def render(turns: Sequence[Turn], framing: str) -> str:
+    """The turns as one text: a prompt when the last is the user's, else a complete text without a closing line break.
+
+    Raises ValueError unless user and assistant alternate, the user first.
+    """
+    style = framing_named(framing)
+    if any(turn.role != ("user", "assistant")[place % 2] for place, turn in enumerate(turns)):
+        raise ValueError("turns must alternate between user and assistant, the user first")
+    text = "".join(map(style.write, turns))
+    if turns and turns[-1].role == "assistant":
+        text = text.removesuffix(style.after_reply) + style.after_reply.rstrip("\n")
+    return text
+
+
+def question_prompt(task: Task, framing: str = "train") -> str:
+    """The prompt of the cot and direct formulations: the bare question."""
+    return render([Turn("user", task.question.strip())], framing)
+
+
+class _Conversation:
+    """Turns and their text so far; the text only grows."""
+
+    def __init__(self, style: Framing):
+        self._style = style
+        self.turns: list[Turn] = []
+        self.text = ""
+
+    @property
+    def awaits_reply(self) -> bool:
+        return bool(self.turns) and self.turns[-1].role == "user"
+
+    def add(self, role: Literal["user", "assistant"], content: str) -> None:
+        turn = Turn(role, content)
+        self.turns.append(turn)
+        self.text += self._style.write(turn)
+
+
+class Dialogue:
+    """The conversations of one episode: one with the planner, one with the grounder.
+
+    The order is `to_planner`, `planned`, `to_grounder`, `grounded`, `saw` for each action, and again. Asking twice for
+    the same prompt gives the same prompt; replies without a prompt before them open the turn they answer.
+    """
+
+    def __init__(self, task: Task, domain: str, framing: str = "train"):
+        """Raises SpecError for an unknown domain or framing, and for domains whose demonstrations are not there."""
+        self._task = task.question.strip()
+        self._domain = domain_named(domain)
+        if self._domain.few_shot:
+            raise SpecError(f"Domain '{domain}' needs demonstrations, and there are none yet. Use another domain.")
+        self._style = framing_named(framing)
+        self._planner = _Conversation(self._style)
+        self._grounder = _Conversation(self._style)
+        self._subgoal: Subgoal | None = None
+        self._result = ""  #: of the current subgoal, as the planner is told it
+        self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
+
+    @property
+    def heads(self) -> dict[str, str]:
+        """Role to the leading text of its first prompt that is the same for every task of the domain."""
+        return {"planner": f"{USER}{PLAN_HEAD}Task: ", "grounder": f"{USER}{self._domain.ground_head}Task: "}
+
+    @property
+    def planner_turns(self) -> tuple[Turn, ...]:
+        return tuple(self._planner.turns)
+
+    @property
+    def grounder_turns(self) -> tuple[Turn, ...]:
+        return tuple(self._grounder.turns)
+
+    def to_planner(self) -> str:
+        """The prompt for the planner's next reply."""
+        if not self._planner.awaits_reply:
+            self._planner.add("user", self._planner_turn())
+        return self._planner.text
+
+    def planned(self, reply: str, subgoal: Subgoal | None = None) -> None:
+        """The planner's reply, kept verbatim, and the subgoal in it. None: it stops, or plans everything at once."""
+        self.to_planner()
+        self._planner.add("assistant", reply)
+        self._subgoal, self._result = subgoal, ""
+
+    def to_grounder(self) -> str:
+        """The prompt for grounding the current subgoal. Raises SpecError when the domain's instruction is unknown."""
+        if not self._grounder.awaits_reply:
+            self._grounder.add("user", self._grounder_turn())
+        return self._grounder.text
+
+    def to_grounder_all(self, plan: str) -> str:
+        """The prompt for grounding a whole plan at once: a conversation of its own, in place of the one so far."""
+        self._grounder = _Conversation(self._style)
+        self._grounder.add("user", f"{self._ground_task()}Subgoals to be grounded: {plan.strip()}\n")
+        return self._grounder.text
+
+    def grounded(self, reply: str) -> None:
+        """The grounder's reply. Until an action was seen, it stands for the subgoal's result."""
+        self.to_grounder()
+        self._grounder.add("assistant", reply)
+        self._result = reply.strip()
+
+    def saw(self, action: Action, execution: Execution) -> None:
+        """What an action gave. The subgoal's result is that of its last action; one that failed shows its own text."""
+        if execution.ok:
+            self._result = execution.result or ", ".join(str(value["text"]) for value in execution.values)
+        else:
+            self._result = f"{action.name}({action.arguments})" if action.variables else action.arguments
+        if self._subgoal is None:
+            return
+        label = f"Subgoal {self._subgoal.number}"
+        self._results.pop(label, None)
+        if execution.ok:
+            self._results[label] = self._result
+
+    def _planner_turn(self) -> str:
+        if not self._planner.turns:
+            return f"{PLAN_HEAD}Task: {self._task}; Initial Environment Description: None."
+        if self._subgoal is None:
+            raise ValueError("the planner stopped or planned everything at once: it has no further turn")
+        if self._domain.reports == "done":
+            text = unlabelled(self._subgoal.text)
+            done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
+            return f"We have already {done}. Should we stop planning?"
+        result = shown_result(self._result)
+        return f"The executed result for Subgoal {self._subgoal.number} is {result}. Should we stop planning?"
+
+    def _grounder_turn(self) -> str:
+        if self._subgoal is None:
+            raise ValueError("there is no subgoal to ground: call planned first")
+        turn = f"Subgoal to be grounded: {self._subgoal.text}"
+        if not self._grounder.turns:
+            return f"{self._ground_task()}{turn}\n"
+        if self._domain.shows_earlier:
+            # In string order, as the original sorts its labels: Subgoal 10 before Subgoal 2.
+            turn += " The grounding could be based on the following results:" + "".join(
+                f" The execution result for {label} is {shown_result(result)}."
+                for label, result in sorted(self._results.items())
+            )
+        return f"{turn}\n"
+
+    def _ground_task(self) -> str:
+        return f"{self._domain.ground_head}Task: {self._task} \n"

@@ -1,0 +1,87 @@
+"""What the LUMOS domains say to planner and grounder (spec/lumos.md 1.2 and 1.4, verbatim: typing errors included)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lumos_queue.errors import SpecError, unknown
+
+PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
+
+_GROUND = (
+    "Please ground the given subgoal to corresponding executable actions for solving the given task. "
+    "The grounded actions must be the one in available action list.\n\n"
+)
+_MATHS = (
+    "The available action list is 'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', 'Code', "
+    "and 'Define'.\n"
+    "Calculator(formula): Calculate the input formula; SetEquation(equation): Set up an equation to be solved; "
+    "SolveEquation(equation): Solve the previous set equation; "
+    "Count(list): Count the number of elements in the given list; "
+    "SolveInequality(inequality): Solve the previous set inequality; "
+    "Code(pseudo_code): Generate a Python function that corresponds to the pseudo code; "
+    "Define(variable/number): Define a variable or a number for latter usage.\n\n"
+)
+_COMPLEX_QA = (
+    "The available action list is 'KnowledgeQuery', 'ParagraphRetrieve', 'QA', 'Calculator', and 'Code'.\n"
+    "Calculator(formula): Calculate the input formula; "
+    "KnowledgeQuery(query): Capture the relevant webpages according to the query; "
+    "ParagraphRetrieve(context, query): Given a query, retrieve the most relevant paragraphs from the given context; "
+    "QA(context, query): Given context, answer the given query; "
+    "Calculator(formula): Calculate the input formula; "
+    "Code(pseudo_code): Generate a Python function that corresponds to the pseudo code.\n\n"
+)
+_WEB_AGENT = (
+    "The available action list is 'CLICK', 'TYPE', 'SELECT'.\n"
+    "CLICK(Env, Query): Click the relevant html region in Env according to Query; "
+    "TYPE(Env, Query, Text): Type Text into the relevant html region in Env according to Query; "
+    "SELECT(Env, Query, Text): Select the value Text of the relevant selection box in Env according to Query.\n\n"
+)
+_WEBSHOP = (
+    "The available action list is 'Search', 'FeatureRetrieve', 'Pick' and 'Click'.\n"
+    "Search(Query): Search related items according to the Query; "
+    "FeatureRetrieve(Feature_list, Query): Select the most relevant features from Feature_list according to Query; "
+    "Pick(Item_names, Item_features, Query): Pick the most relevant item from Item_names according to Query, "
+    "Item_names and Item_features; Click(Item): Click the Item to check more information.\n\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The wording of one domain."""
+
+    name: str
+    verified_ground_head: str | None  #: None when no released text says what the grounder was fitted on
+    reports: str = "result"  #: what the planner is told after a subgoal: its 'result', or that it is 'done'
+    shows_earlier: bool = False  #: whether the grounder is told the earlier results
+    few_shot: bool = False  #: whether its conversations begin with demonstrations
+
+    @property
+    def ground_head(self) -> str:
+        """The instruction the grounder's first prompt begins with. Raises SpecError when none is verified."""
+        if self.verified_ground_head is None:
+            raise SpecError(
+                f"The grounder's instruction of domain '{self.name}' was never published; compatibility with its "
+                "checkpoints cannot be claimed. Take it from the released ground data, or use another domain."
+            )
+        return self.verified_ground_head
+
+
+DOMAINS = {
+    domain.name: domain
+    for domain in (
+        Domain("maths", _GROUND + _MATHS),
+        Domain("complex_qa", _GROUND + _COMPLEX_QA, shows_earlier=True),
+        Domain("web_agent", _GROUND + _WEB_AGENT, reports="done"),
+        Domain("multimodal", None),
+        Domain("webshop", _GROUND + _WEBSHOP, few_shot=True),
+        Domain("intercode_sql", _GROUND, few_shot=True),
+    )
+}
+
+
+def domain_named(name: str) -> Domain:
+    """Raises SpecError, listing the choices, when there is no such domain."""
+    if name not in DOMAINS:
+        raise unknown("domain", name, DOMAINS)
+    return DOMAINS[name]

@@ -1,0 +1,78 @@
+"""Drive a formulation through an episode. What the journal holds is fed back; what is new is performed and recorded.
+
+So replay is resume: after a crash the same generator runs over the stored results up to where it stopped, and no
+recorded model call is made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, Protocol
+
+from lumos_queue.commands import Command, Do, Result, Step
+from lumos_queue.errors import EpisodeError
+from lumos_queue.records import Outcome, Task
+
+Variables = Mapping[str, Mapping[str, Any]]
+
+
+class Journal(Protocol):
+    """The recorded steps of one attempt at an episode."""
+
+    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+        """The digest of the command recorded there and its result; None where nothing is."""
+        ...
+
+    def record(self, step: Step) -> None:
+        """Keep a step. It may become durable later, but not after the episode's result does."""
+        ...
+
+
+class Diverged(Exception):
+    """Raised when a replayed command differs from the recorded one (the code changed): a new attempt must begin."""
+
+
+#: Carries out one command. Gets the command, its position and branch, and the variables set so far.
+Perform = Callable[[Command, int, int, Variables], Awaitable[Result]]
+
+
+async def run_episode(
+    formulation: Callable[..., Generator], task: Task, agent, journal: Journal, perform: Perform
+) -> Outcome:
+    """Run `formulation` on `task` to its end.
+
+    Raises InfrastructureError when the episode is owed again, Diverged when the journal belongs to other code.
+    """
+    variables: dict[str, Mapping[str, Any]] = {}
+
+    async def step(command: Command, position: int, branch: int) -> Result:
+        known = journal.recorded(position, branch)
+        if known is None:
+            result = await perform(command, position, branch, variables)
+            journal.record(Step(position, branch, command, result))
+        else:
+            digest, result = known
+            if digest != command.digest:
+                raise Diverged(f"step {position}.{branch} is recorded for another command")
+        return result
+
+    generator = formulation(task.without_gold(), agent)
+    position, reply = 0, None
+    try:
+        while True:
+            wanted = generator.send(reply)
+            if isinstance(wanted, list):
+                reply = await asyncio.gather(*(step(each, position, branch) for branch, each in enumerate(wanted)))
+            else:
+                reply = await step(wanted, position, 0)
+            for command, result in zip(wanted, reply) if isinstance(wanted, list) else [(wanted, reply)]:
+                if isinstance(command, Do) and result.ok:
+                    variables.update(zip(command.action.variables, result.values, strict=False))
+            position += 1
+    except StopIteration as stop:
+        return stop.value
+    except EpisodeError as error:
+        return Outcome(None, error.ending, str(error))
+    finally:
+        generator.close()

@@ -1,0 +1,1 @@
+"""The orders in which planning, grounding and executing take turns. Pure generators: commands out, results in."""

@@ -1,0 +1,27 @@
+"""The answer that an episode's executions leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumos_queue.records import Action, Execution, Outcome
+
+
+def last_value(seen: Sequence[tuple[Action, Execution]], ending: str = "answered") -> Outcome:
+    """The value of `Output` if it was set, else of the highest-numbered `R` (LUMOS evaluation of maths).
+
+    No readable action at all is `unreadable`; an action that failed to set that variable is `action_error`.
+    `ending` is what to call an episode that has its answer.
+    """
+    if not seen:
+        return Outcome(None, "no_answer", "the planner stopped before anything was executed")
+    setters = {variable: (index, action, execution)
+               for action, execution in seen
+               for index, variable in enumerate(action.variables)}
+    if not setters:
+        return Outcome(None, "unreadable", "no action could be read")
+    final = "Output" if "Output" in setters else max(setters, key=lambda name: int(name[1:]))
+    index, action, execution = setters[final]
+    if not execution.ok:
+        return Outcome(None, "action_error", f"{final}: {execution.message or execution.status}")
+    return Outcome(str(execution.values[index]["text"]), ending)

@@ -1,0 +1,77 @@
+"""Inference: one formulation tried on every task, with its answers and endings kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.agent import Agent
+from lumos_queue.endpoints.base import Endpoint
+from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.episode import Journal, run_episode
+from lumos_queue.formulations.registry import formulation
+from lumos_queue.jobs.base import Result, Work
+from lumos_queue.perform import Performer
+from lumos_queue.records import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a slice of inference works with."""
+
+    performer: Performer
+    identities: tuple[tuple[str, str, dict[str, Any]], ...]  #: role, URL, what the server says it is
+
+
+@dataclass(frozen=True, slots=True)
+class Infer:
+    """Try `formulation` with `agent` on the tasks of a dataset, `samples` times each."""
+
+    benchmark: str
+    dataset: str  #: digest of the rows
+    split: str
+    formulation: str
+    agent: Agent
+    limit: int = 0  #: only the first rows; 0: all
+    samples: int = 1
+    seed: int = 0
+
+    kind = "infer"
+    pool = "llm"
+    ordered = False
+    concurrency = 0
+
+    def as_json(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**values, "agent": self.agent.as_json()}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Infer:
+        return cls(**{**value, "agent": Agent.from_json(value["agent"])})
+
+    def heads(self) -> dict[str, str]:
+        return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).heads
+
+    @asynccontextmanager
+    async def open(self, settings: Any) -> AsyncIterator[Context]:
+        async with AsyncExitStack() as stack:
+            opened: dict[str, Endpoint] = {}
+            identities = []
+            for role, url in self.agent.roles.items():
+                if url not in opened:
+                    opened[url] = open_endpoint(url, settings)
+                    stack.push_async_callback(opened[url].close)
+                identities.append((role, url, await opened[url].identity()))
+            actions = open_interface(self.agent.domain)
+            stack.push_async_callback(actions.close)
+            by_role = {role: opened[url] for role, url in self.agent.roles.items()}
+            yield Context(Performer(by_role, actions, self.agent.sampling, self.seed), tuple(identities))
+
+    async def run(self, work: Work, journal: Journal, context: Context) -> Result:
+        assert work.task is not None
+        perform = context.performer.of_episode(work.task, work.sample)
+        outcome = await run_episode(formulation(self.formulation), work.task, self.agent, journal, perform)
+        return Result(outcome)

@@ -1,0 +1,263 @@
+"""LUMOS text ↔ records: the replies of planner and grounder, and annotations (spec/lumos.md sections 2 and 4).
+
+Reading is total: every text gives a value, none raises. What is no action becomes an Action with `variables == ()`,
+so that the executor can say so. Nothing here knows what an action means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal
+
+KEEP_PLANNING = "No, I will keep planning."
+STOP_PLANNING = "Yes, I will stop planning."
+
+_VARIABLE = r"(?:R[0-9]{1,6}|Output)"
+_VARIABLES = rf"{_VARIABLE}(?:,\s*{_VARIABLE})*"
+_ASSIGNMENT = re.compile(rf"({_VARIABLES})\s*=(?!=)\s*(\S.*)", re.DOTALL)
+_BETWEEN_ACTIONS = re.compile(rf";\s+(?={_VARIABLES} = )")
+_BETWEEN_SUBGOALS = re.compile(r";\s+(?=Subgoal [0-9]+:)")
+_LABEL = re.compile(r"Subgoal [0-9]+:\s*")
+_NUMBER = r"-?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?%?"
+_LITERAL = re.compile(_NUMBER)
+_OPERAND = re.compile(rf"({_VARIABLE}|{_NUMBER})\.?(?:\s*=\s*(.*))?", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAMED_VARIABLE = re.compile(_VARIABLE)
+#: A whole variable: R1 is not in R10, nor in R2D2; `2R1` is 2 times R1.
+_WHOLE_VARIABLE = re.compile(r"(?<![A-Za-z_])R[0-9]{1,6}(?![A-Za-z0-9_])")
+_SUBGOAL_LINE = re.compile(r"Subgoal ([0-9]+):")
+_ACTION_LINE = re.compile(r"Action ([0-9]+)-([0-9]+):\s*(.*)", re.DOTALL)
+
+
+# --- replies of the planner -------------------------------------------------------------------------------------------
+
+
+def says_stop(reply: str) -> bool:
+    """Whether the planner says that it stops: the phrase may stand anywhere in the reply."""
+    return STOP_PLANNING.rstrip(".") in reply
+
+
+def read_subgoal(reply: str, number: int) -> Subgoal | None:
+    """The subgoal in a planner's reply, or None when it is empty. Any text is a subgoal; it keeps its own label."""
+    text = reply.strip().removeprefix(KEEP_PLANNING).strip()
+    return Subgoal(number, text) if text else None
+
+
+def write_subgoal(subgoal: Subgoal) -> str:
+    """The planner's reply that reads as this subgoal."""
+    return subgoal.text if subgoal.number == 1 else f"{KEEP_PLANNING} {subgoal.text}"
+
+
+def read_plan(reply: str) -> tuple[Subgoal, ...]:
+    """The subgoals of a one-pass plan, numbered by their place. A text without labels is one subgoal."""
+    pieces = (piece.strip() for piece in _BETWEEN_SUBGOALS.split(reply))
+    return tuple(Subgoal(number, piece) for number, piece in enumerate(filter(None, pieces), start=1))
+
+
+def write_plan(subgoals: Iterable[Subgoal]) -> str:
+    return "; ".join(subgoal.text for subgoal in subgoals)
+
+
+def unlabelled(text: str) -> str:
+    """A subgoal's text without its `Subgoal 2: `."""
+    label = _LABEL.match(text)
+    return text[label.end() :] if label else text
+
+
+# --- replies of the grounder ------------------------------------------------------------------------------------------
+
+
+def read_actions(reply: str) -> tuple[Action, ...]:
+    """The actions of a grounder's reply, in order. `; ` separates only before `R1 = ` or `R1, R2 = `."""
+    pieces = (piece.strip() for piece in _BETWEEN_ACTIONS.split(reply.strip().rstrip(";")))
+    return tuple(_read_action(piece) for piece in pieces if piece)
+
+
+def _read_action(piece: str) -> Action:
+    assignment = _ASSIGNMENT.fullmatch(piece)
+    if not assignment:
+        return Action((), "", piece, piece)
+    name, arguments, _ = _read_right_side(assignment[2])
+    return Action(_split_variables(assignment[1]), name, arguments, piece)
+
+
+def _split_variables(text: str) -> tuple[str, ...]:
+    return tuple(variable.strip() for variable in text.split(","))
+
+
+def _read_right_side(text: str) -> tuple[str, str, str | None]:
+    """(name, arguments, what follows), the last None when the closing parenthesis is missing.
+
+    What is neither a call nor a variable nor a number is an alias of the whole text, so that nothing is lost.
+    """
+    operand = _OPERAND.fullmatch(text)
+    if operand:
+        return "", operand[1], f" = {operand[2]}" if operand[2] else ""
+    before, parenthesis, _ = text.partition("(")
+    name = before.strip()
+    if not parenthesis or (name and not _NAME.fullmatch(name)):
+        return "", text, ""
+    start = len(before) + 1
+    end = _closing(text, start)
+    if end is None:
+        return name, text[start:], None
+    after = text[end + 1 :]
+    if not name and not _is_tail(after):  # (R1) + (R2)
+        return "", text, ""
+    if _NAMED_VARIABLE.fullmatch(name):  # R3(n=5): the expression R3 with n set, not an action called R3
+        return "", text[: end + 1], after
+    return name, text[start:end], after
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Where the parenthesis that opened just before `start` closes."""
+    depth = 1
+    for position in range(start, len(text)):
+        if text[position] == "(":
+            depth += 1
+        elif text[position] == ")":
+            depth -= 1
+            if depth == 0:
+                return position
+    return None
+
+
+def _is_tail(after: str) -> bool:
+    """Whether this may follow a call: nothing, a full stop or ` = result`."""
+    after = after.strip()
+    return after in ("", ".") or after.startswith("=")
+
+
+def write_action(action: Action) -> str:
+    """`R1, R2 = Name(arguments)`. An unreadable action is written as it was read."""
+    if not action.variables:
+        return action.arguments
+    return f"{', '.join(action.variables)} = {action.name}({action.arguments})"
+
+
+def write_actions(actions: Iterable[Action]) -> str:
+    return "; ".join(write_action(action) for action in actions)
+
+
+def variables_in(text: str) -> tuple[str, ...]:
+    """The variables a text refers to, each once, in order of first use."""
+    return tuple(dict.fromkeys(_WHOLE_VARIABLE.findall(text)))
+
+
+def replace_variables(text: str, value_of: Callable[[str], str]) -> str:
+    """The text with each whole variable replaced, all at once: a value that looks like a variable stays as it is."""
+    return _WHOLE_VARIABLE.sub(lambda found: value_of(found[0]), text)
+
+
+# --- annotations ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Why a line of an annotation is not as it should be."""
+
+    reason: str  #: a short stable name, counted in reports
+    line: str  #: the line, or the subgoal it is about
+
+
+def read_action_line(line: str) -> tuple[Action, str] | Issue:
+    """An `Action 1-2: R2 = G(R1) = result` line as (action, result). A missing result is ''.
+
+    A number is its own result. A closing full stop after the call is no result; one in the result stays.
+    """
+    labelled = _ACTION_LINE.fullmatch(line.strip())
+    if not labelled:
+        return Issue("no action label", line)
+    assignment = _ASSIGNMENT.fullmatch(labelled[3])
+    if not assignment:
+        return Issue("no assignment", line)
+    name, arguments, after = _read_right_side(assignment[2])
+    if after is None or after.startswith(")") or (not name and _closing(f"{arguments})", 0) != len(arguments)):
+        return Issue("mismatched parenthesis", line)
+    if not _is_tail(after):
+        return Issue("text after the call", line)
+    after = after.strip()
+    result = after[1:].strip() if after.startswith("=") else ""
+    if not result and not name and _LITERAL.fullmatch(arguments):
+        result = arguments
+    return Action(_split_variables(assignment[1]), name, arguments, labelled[3]), result
+
+
+def shown_result(result: str) -> str:
+    """A result as the planner is told it: without its closing full stop. `.5` keeps its dot (the original cut it)."""
+    return result.strip().rstrip(".")
+
+
+def read_annotation(text: str, results: bool = True) -> tuple[tuple[AnnotatedSubgoal, ...], tuple[Issue, ...]]:
+    """An annotation, line by line, and everything that is wrong with it. No issues: it can be trained on.
+
+    `results` says whether actions have results (web actions have none). Text before the first subgoal is a preamble.
+    """
+    steps: list[tuple[Subgoal, list[Action], list[str]]] = []
+    issues: list[Issue] = []
+    for line in filter(None, (line.strip() for line in text.split("\n"))):
+        if heading := _SUBGOAL_LINE.match(line):
+            subgoal = Subgoal(len(steps) + 1, line)
+            if heading[1] != str(subgoal.number):
+                issues.append(Issue("subgoal out of order", line))
+            steps.append((subgoal, [], []))
+        elif labelled := _ACTION_LINE.fullmatch(line):
+            if not steps:
+                issues.append(Issue("action before any subgoal", line))
+                continue
+            subgoal, actions, its_results = steps[-1]
+            if labelled.group(1, 2) != (str(subgoal.number), str(len(actions) + 1)):
+                issues.append(Issue("action out of order", line))
+            reading = read_action_line(line)
+            if isinstance(reading, Issue):
+                issues.append(reading)
+                continue
+            actions.append(reading[0])
+            its_results.append(reading[1])
+            if results and not reading[1]:
+                issues.append(Issue("missing result", line))
+        elif steps:
+            issues.append(Issue("unlabelled line", line))
+    issues += [Issue("subgoal without actions", subgoal.text) for subgoal, actions, _ in steps if not actions]
+    if not steps:
+        issues.append(Issue("no subgoals", text[:80]))
+    return tuple(AnnotatedSubgoal(subgoal, tuple(a), tuple(r)) for subgoal, a, r in steps), tuple(issues)
+
+
+def write_annotation(steps: Iterable[AnnotatedSubgoal]) -> str:
+    """The steps as annotation text, a blank line between subgoals. A line break inside a text becomes a space."""
+    return "\n\n".join("\n".join(_annotation_lines(step)) for step in steps)
+
+
+def _annotation_lines(step: AnnotatedSubgoal):
+    number = step.subgoal.number
+    yield _one_line(f"Subgoal {number}: {unlabelled(step.subgoal.text)}")
+    for place, (action, result) in enumerate(zip(step.actions, step.results, strict=True), start=1):
+        alias = not action.name and _OPERAND.fullmatch(action.arguments)
+        call = f"{', '.join(action.variables)} = {action.arguments}" if alias else write_action(action)
+        yield _one_line(f"Action {number}-{place}: {call}" + (f" = {result}" if result else ""))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def name_output(steps: Iterable[AnnotatedSubgoal]) -> tuple[AnnotatedSubgoal, ...]:
+    """The steps with `Output` named as the variable after the previous subgoal's last one, as iterative files have it.
+
+    When `Output` shares its subgoal with that variable, an alias of itself results: `R2 = (R2)`.
+    """
+    named, last = [], 0
+    for step in steps:
+        final = f"R{last + 1}"
+        actions = tuple(
+            replace(action, variables=tuple(final if v == "Output" else v for v in action.variables))
+            for action in step.actions
+        )
+        named.append(replace(step, actions=actions))
+        if actions and actions[-1].variables:
+            last = int(actions[-1].variables[-1][1:])
+    return tuple(named)

@@ -1,0 +1,72 @@
+"""Settings, read once at the door from LUMOS_* in the environment. Everything inside receives values."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from lumos_queue.errors import SpecError
+
+
+class Settings(BaseSettings):
+    """One field per setting; `LUMOS_` + its name in capitals is the variable."""
+
+    model_config = SettingsConfigDict(env_prefix="LUMOS_", frozen=True, extra="ignore")
+
+    home: Path = Path(".lumos")  #: folder of the embedded database, checkpoints and a deployment's logs
+    database_url: str = ""  #: empty: SQLite in `home`
+    broker_url: str = ""  #: empty: no broker, jobs run in the process that submits them
+    api_key: str | None = Field(default=None, repr=False)  #: sent to HTTP endpoints as a bearer token
+    concurrency: int = Field(default=64, ge=1)  #: episodes in flight in one worker process
+    request_seconds: float = Field(default=120.0, gt=0)  #: one model call, all of it
+    request_retries: int = Field(default=4, ge=0)  #: further tries of one model call before its item is owed again
+    heartbeat_seconds: float = Field(default=2.0, gt=0)
+    lease_seconds: float = Field(default=15.0, gt=0)  #: a process silent for so long has lost its items
+    fence_seconds: float = Field(default=10.0, gt=0)  #: a process that could not report for so long stops itself
+    flush_seconds: float = Field(default=0.05, ge=0)  #: steps wait this long for company in a commit
+    slice_seconds: float = Field(default=60.0, gt=0)  #: how long a slice lasts while other jobs wait
+    poll_seconds: float = Field(default=2.0, gt=0)  #: how often a dispatcher looks for owed items
+    project: str = "default"
+    user: str = Field(default_factory=lambda: _user())
+
+    @property
+    def database(self) -> str:
+        """The database's URL, in the form SQLAlchemy wants."""
+        if not self.database_url:
+            return f"sqlite:///{self.home / 'lumos.db'}"
+        scheme, separator, rest = self.database_url.partition("://")
+        if scheme in ("postgres", "postgresql"):
+            scheme = "postgresql+psycopg"
+        if not separator or scheme not in ("sqlite", "postgresql+psycopg"):
+            raise SpecError(
+                f"LUMOS_DATABASE_URL starts with '{scheme}': expected sqlite:///FILE or postgresql://HOST/NAME."
+            )
+        return scheme + separator + rest
+
+
+def read_settings() -> Settings:
+    """The settings of this process. Raises SpecError naming the first variable that is wrong."""
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "LUMOS_" + str(first["loc"][0]).upper()
+        raise SpecError(f"{name} is '{first['input']}': {first['msg']}.") from None
+    if not settings.heartbeat_seconds < settings.fence_seconds < settings.lease_seconds:
+        raise SpecError(
+            f"LUMOS_HEARTBEAT_SECONDS {settings.heartbeat_seconds}, LUMOS_FENCE_SECONDS {settings.fence_seconds} and "
+            f"LUMOS_LEASE_SECONDS {settings.lease_seconds} must grow in this order."
+        )
+    return settings
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,109 @@
+"""From a request to a job in the database: rows read, digests taken, everything stored in one transaction, a nudge sent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from db.connection import Database
+from db.jobs import NewDataset, NewJob, create_job
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.commands import digest
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.jobs.base import Job
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+from lumos_queue.storable import storable, storable_json
+from lumos_queue.version import code_version
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A benchmark's rows as read, with what could not be read."""
+
+    benchmark: Benchmark
+    split: str
+    digest: str
+    tasks: tuple[Task, ...]
+    bad: tuple[BadRow, ...]
+
+    def dataset(self) -> NewDataset:
+        return NewDataset(self.digest, self.benchmark.name, self.split, self.benchmark.licence, self.tasks)
+
+
+def read_rows(benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows: bool) -> Rows:
+    """All rows of a benchmark. Raises SpecError on the first bad row unless they are to be skipped."""
+    if benchmark.needs_data and path is None:
+        raise SpecError(f"The benchmark '{benchmark.name}' ships no data: give its original file with --data PATH.")
+    if not benchmark.needs_data and path is not None:
+        raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
+    tasks: list[Task] = []
+    bad: list[BadRow] = []
+    for row in benchmark.read(path, split):
+        if isinstance(row, BadRow):
+            if not skip_bad_rows:
+                raise SpecError(f"{path}: {row}. Mend it, or leave such rows out with --skip-bad-rows.")
+            bad.append(row)
+        else:
+            tasks.append(_storable_task(row))
+    if not tasks:
+        raise SpecError(f"{path or benchmark.name}: no row could be read ({len(bad)} bad).")
+    content = digest(benchmark.name, *(_canonical(task) for task in tasks))
+    return Rows(benchmark, split, content, tuple(replace(task, dataset=content) for task in tasks), tuple(bad))
+
+
+def submit(
+    database: Database, settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int = 0,
+    again: bool = False,
+) -> tuple[str, bool]:
+    """Store a job with its items; returns its id and whether it is new (else the same request was made before)."""
+    spec = job.as_json()
+    inner = spec.get("infer", spec)
+    new = NewJob(
+        kind=job.kind,
+        pool=job.pool,
+        digest=digest(job.kind, code_version(), json.dumps(spec, sort_keys=True)),
+        spec=spec,
+        benchmark=inner.get("benchmark", ""),
+        formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
+        agent=_agent_digest(job),
+        split=rows.split if rows else "",
+        licence=rows.benchmark.licence if rows else "",
+        seed=inner.get("seed", 0),
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=priority,
+        code_version=code_version(),
+        ordered=job.ordered,
+    )
+    identifier, created = create_job(
+        database,
+        new,
+        rows.dataset() if rows else None,
+        limit=inner.get("limit", 0),
+        samples=inner.get("samples", 1),
+        windows=windows,
+        again=again,
+    )
+    return identifier, created
+
+
+def _agent_digest(job: Job) -> str:
+    infer = getattr(job, "infer", job)
+    agent = getattr(infer, "agent", None)
+    return agent.digest if agent else ""
+
+
+def _storable_task(task: Task) -> Task:
+    return replace(
+        task,
+        row=storable(task.row)[0],
+        question=storable(task.question)[0],
+        inputs=storable_json(dict(task.inputs)),
+        gold=storable_json(task.gold),
+    )
+
+
+def _canonical(task: Task) -> str:
+    return json.dumps([task.row, task.question, task.inputs, task.gold], sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Alembic migrations. Expand first, contract in a later release; only `lumos up` and `lumos db upgrade` run them."""

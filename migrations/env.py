@@ -1,0 +1,26 @@
+"""What Alembic runs for every command; the connection comes from db/migrate.py, or from LUMOS_DATABASE_URL."""
+
+from alembic import context
+
+from db.models import Base
+
+connection = context.config.attributes.get("connection")
+
+
+def run(connection) -> None:
+    # SQLite cannot alter tables in place: batch mode copies them.
+    context.configure(
+        connection=connection, target_metadata=Base.metadata, render_as_batch=True, compare_server_default=False
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if connection is not None:
+    run(connection)
+else:
+    from db.connection import open_database
+    from lumos_queue.settings import read_settings
+
+    with open_database(read_settings().database).writer.begin() as opened:
+        run(opened)

@@ -1,0 +1,159 @@
+"""A slice: a bounded stretch of work by one process for one job.
+
+Claim items, keep several in flight on one event loop, write what they do in group commits, top up, stop after a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from db.claims import Batch, Claimed, Finished, GivenBack, Holder, commit, release_strays
+from db.fence import Fenced
+from db.journal import Buffer, EpisodeJournal
+from db.models import Attempt
+from lumos_queue.episode import Diverged
+from lumos_queue.errors import EpisodeError, InfrastructureError
+from lumos_queue.jobs.base import Job, Work
+from lumos_queue.records import Outcome
+from lumos_queue.settings import Settings
+from workers.presence import Presence
+
+log = logging.getLogger(__name__)
+IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items that have come due
+
+
+@dataclass
+class Slice:
+    """One process at work on one job. `should_end` is asked, again and again, whether to stop claiming."""
+
+    presence: Presence
+    settings: Settings
+    row: Any  #: the job's row
+    job: Job
+    should_end: Callable[[], bool]
+    finished: int = 0  #: items this slice brought to an end
+
+    _buffer: Buffer = field(default_factory=Buffer)
+    _done: list[Finished] = field(default_factory=list)
+    _given_back: list[GivenBack] = field(default_factory=list)
+    _running: dict[int, asyncio.Task] = field(default_factory=dict)
+    _claims: dict[int, int] = field(default_factory=dict)  # of every item not yet written as ended
+
+    async def run(self, context: Any) -> None:
+        """Work until nothing is due, the slice should end, the job is stopped or this process is declared dead."""
+        self._context = context
+        self._heads = self.job.heads()
+        self._holder = Holder(self.presence.session, self.presence.code_version, self.row)
+        # One thread for the database: commits keep their order, and the event loop never waits for a disk.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        try:
+            await self._keep_going()
+            await self._give_back_the_rest("owed")
+        except Fenced:
+            self.presence.declare_lost()
+            raise
+        finally:
+            await self._cancel_running()
+            self._thread.shutdown()
+
+    async def _keep_going(self) -> None:
+        capacity = self.job.concurrency or self.settings.concurrency
+        look_at = 0.0  # when to claim again after a claim that brought less than was wanted
+        while not self.presence.lost:
+            state = self.presence.states.get(self.row.id)
+            if state in ("cancelling", "cancelled", "paused"):
+                return await self._give_back_the_rest("owed" if state == "paused" else "cancelled")
+            ending = self.should_end()
+            free = capacity - len(self._running)
+            due = time.monotonic() >= look_at and (free >= capacity / 4 or not self._running)
+            wanted = free if due and not ending else 0
+            claimed: list[Claimed] = []
+            if wanted or self._buffer.size or self._done or self._given_back:
+                claimed = await self._commit(wanted)
+                for item in claimed:
+                    self._claims[item.id] = item.claim
+                    self._running[item.id] = asyncio.create_task(self._work(item))
+            if len(claimed) < wanted:
+                look_at = time.monotonic() + IDLE_SECONDS
+            if not (self._running or self._buffer.size or self._done or self._given_back):
+                return None
+            await asyncio.sleep(self.settings.flush_seconds)
+        raise Fenced("this process could not report to the database in time")
+
+    async def _give_back_the_rest(self, state: str) -> None:
+        """Stop what is running and write everything, so that others can go on from the last step."""
+        await self._cancel_running()
+        ended = {done.item for done in (*self._done, *self._given_back)}
+        self._given_back += [GivenBack(item, state=state) for item in self._claims if item not in ended]
+        if self._given_back or self._done or self._buffer.size:
+            await self._commit(0)
+
+    async def _cancel_running(self) -> None:
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        self._running.clear()
+
+    async def _work(self, item: Claimed) -> None:
+        """Run one item to its end, or give it back."""
+        journal = EpisodeJournal(item.id, item.attempt, self._buffer, self._heads)
+        for step in item.steps:
+            journal.recall(step)
+        work, started = Work(item.ordinal, item.sample, item.task), time.monotonic()
+        try:
+            try:
+                result = await self.job.run(work, journal, self._context)
+            except Diverged as difference:
+                log.warning("item %s begins a new attempt: %s", item.id, difference)
+                journal = EpisodeJournal(item.id, item.attempt + 1, self._buffer, self._heads)
+                self._buffer.add(Attempt, (item.id, journal.attempt, self.presence.code_version, time.time()))
+                result = await self.job.run(work, journal, self._context)
+            outcome, scores, output = result.outcome, result.scores, result.output
+        except InfrastructureError as error:
+            self._given_back.append(GivenBack(item.id, str(error), error.retry_after or min(60.0, 2.0 ** item.claim)))
+            return
+        except Exception as error:
+            # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
+            log.exception("item %s failed", item.id)
+            problem = str(error) if isinstance(error, EpisodeError) else f"{type(error).__name__}: {error}"
+            outcome, scores, output = Outcome(None, "infra_error", problem), (), None
+        finally:
+            self._running.pop(item.id, None)
+        self.finished += 1
+        self._done.append(Finished(
+            item.id, outcome, scores, journal.attempt, journal.calls, journal.prompt_tokens,
+            journal.completion_tokens, time.monotonic() - started, output,
+        ))  # fmt: skip
+
+    async def _commit(self, wanted: int) -> list[Claimed]:
+        """One group commit. Tried again, unchanged, when it was interrupted: whether it arrived is for the rows to say."""
+        batch = Batch(dict(self._claims), self._buffer.take(), self._done, self._given_back)
+        self._done, self._given_back = [], []
+        wait, loop = 0.1, asyncio.get_running_loop()
+        while True:
+            try:
+                if wait > 0.1:
+                    known = set(self._running) | set(batch.claims)
+                    await loop.run_in_executor(self._thread, release_strays, self.presence.database, self._holder, known)
+                claimed = await loop.run_in_executor(
+                    self._thread, commit, self.presence.database, self._holder, batch, wanted
+                )
+                break
+            except DBAPIError as error:
+                if self.presence.lost:
+                    raise Fenced("the database could not be written for too long") from error
+                log.warning("commit interrupted, trying again: %s", str(error).splitlines()[0])
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, 2.0)
+        for ended in (*batch.finished, *batch.given_back):
+            self._claims.pop(ended.item, None)
+        return claimed

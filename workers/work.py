@@ -1,0 +1,77 @@
+"""Work on one job for a while: open what it needs, run a slice, settle it. What every kind of worker calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+
+from db.fence import Fenced
+from db.jobs import begin_work, get_job, put_off, settle
+from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.jobs.registry import read_job
+from lumos_queue.settings import Settings
+from workers.presence import Presence
+from workers.slice import Slice
+
+log = logging.getLogger(__name__)
+WAIT_SECONDS = 5.0  #: before an endpoint that does not answer is asked again
+
+
+def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], bool]) -> int:
+    """Run one slice of a job; returns how many items it finished.
+
+    The event loop gets a thread of its own: a shutdown that raises SystemExit in the main thread, at any instruction,
+    then cannot tear a commit.
+    """
+    finished = 0
+    failure: BaseException | None = None
+
+    def body() -> None:
+        nonlocal finished, failure
+        try:
+            finished = asyncio.run(_slice(job_id, presence, settings, should_end))
+        except BaseException as error:  # handed over to the thread that waits
+            failure = error
+
+    thread = threading.Thread(target=body, name=f"slice-{job_id}")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure
+    return finished
+
+
+async def _slice(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], bool]) -> int:
+    database = presence.database
+    with database.engine.connect() as connection:
+        row = get_job(connection, job_id)
+    job = read_job(row.kind, row.spec)
+    presence.work_on(row.id)
+    moving = asyncio.create_task(_show_that_the_loop_moves(presence, settings))
+    try:
+        async with job.open(settings) as context:
+            begin_work(database, row.id, getattr(context, "identities", ()))
+            part = Slice(presence, settings, row, job, should_end)
+            await part.run(context)
+            return part.finished
+    except Fenced as error:
+        log.error("%s: stopped without writing", error)
+        return 0
+    except (InfrastructureError, SpecError) as error:
+        # Nothing could start: no item is charged, the job says what it waits for.
+        put_off(database, row.id, f"endpoint: {error}", WAIT_SECONDS)
+        log.warning("job %s waits: %s", row.id, error)
+        return 0
+    finally:
+        moving.cancel()
+        presence.leave(row.id)
+        if not presence.lost:
+            settle(database, row.id)
+
+
+async def _show_that_the_loop_moves(presence: Presence, settings: Settings) -> None:
+    while True:
+        presence.loop_moves()
+        await asyncio.sleep(settings.heartbeat_seconds / 4)
