@@ -137,7 +137,9 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
             episodes,
         )
     scores = [
-        (done.item, score.metric, score.version, score.value, score.detail) for done in finished for score in done.scores
+        (done.item, score.metric, score.version, score.value, score.detail)
+        for done in finished
+        for score in done.scores
     ]
     insert_rows(connection, ScoreRow.__table__, _SCORE_COLUMNS, scores)
     connection.execute(
@@ -215,7 +217,13 @@ def _read_claimed(connection: Connection, benchmark: str, keys: list[int], episo
     steps = load_steps(connection, attempts) if attempts else {}
     return [
         Claimed(
-            row.id, row.ordinal, row.claim, row.sample, _task(benchmark, row), attempts.get(row.id, 1), tuple(steps.get(row.id, ()))
+            row.id,
+            row.ordinal,
+            row.claim,
+            row.sample,
+            _task(benchmark, row),
+            attempts.get(row.id, 1),
+            tuple(steps.get(row.id, ())),
         )
         for row in rows
     ]

@@ -21,7 +21,9 @@ def start_session(database: Database, code_version: str) -> int:
     with database.writer.begin() as connection:
         session = connection.execute(
             insert(WorkerSession)
-            .values(host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by="")
+            .values(
+                host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by=""
+            )
             .returning(WorkerSession.id)
         ).scalar_one()
         connection.execute(insert(Heartbeat).values(session=session, at=now()))
@@ -87,9 +89,7 @@ def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> No
     """End sessions and give their items back."""
     if not sessions:
         return
-    connection.execute(
-        update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by)
-    )
+    connection.execute(update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by))
     connection.execute(
         update(Item)
         .where(Item.session.in_(sessions), Item.state == "claimed")

@@ -55,7 +55,13 @@ class NewDataset:
 
 
 def create_job(
-    database: Database, new: NewJob, dataset: NewDataset | None, *, limit: int = 0, samples: int = 1, windows: int = 0,
+    database: Database,
+    new: NewJob,
+    dataset: NewDataset | None,
+    *,
+    limit: int = 0,
+    samples: int = 1,
+    windows: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
     """Write rows, job and items in one transaction; returns the job's id and whether it is new.
@@ -130,9 +136,7 @@ def _store_items(connection: Connection, job: str, dataset: str, tasks: int, sam
 def get_job(connection: Connection, job: str):
     """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
     escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    found = connection.execute(
-        select(Job.__table__).where(Job.id.like(f"{escaped}%", escape="\\")).limit(2)
-    ).all()
+    found = connection.execute(select(Job.__table__).where(Job.id.like(f"{escaped}%", escape="\\")).limit(2)).all()
     if len(found) != 1:
         problem = "No job has" if not found else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
@@ -198,7 +202,9 @@ def runnable(database: Database, pools: Iterable[str], kinds: Iterable[str] = ()
     due = exists().where(Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now())
     wanted = [Job.state.in_(OPEN), Job.pool.in_(list(pools)), Job.not_before_at <= now(), due]
     with database.engine.connect() as connection:
-        return list(connection.execute(select(Job.id).where(*wanted).order_by(Job.priority.desc(), Job.created_at)).scalars())
+        return list(
+            connection.execute(select(Job.id).where(*wanted).order_by(Job.priority.desc(), Job.created_at)).scalars()
+        )
 
 
 def unsettled(database: Database) -> list[str]:
@@ -212,9 +218,7 @@ def unsettled(database: Database) -> list[str]:
 def put_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
     """Let nobody start on the job for a while, and say why."""
     with database.writer.begin() as connection:
-        connection.execute(
-            update(Job).where(Job.id == job).values(waiting=reason, not_before_at=now() + wait_seconds)
-        )
+        connection.execute(update(Job).where(Job.id == job).values(waiting=reason, not_before_at=now() + wait_seconds))
 
 
 def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:

@@ -89,9 +89,7 @@ class Job(Base, table=True):
     pool: str  # cpu, llm, gpu
     digest: str
     spec: Any = json()
-    dataset: str | None = Field(
-        default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True)
-    )
+    dataset: str | None = Field(default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True))
     benchmark: str
     formulation: str = ""
     agent: str = ""  # digest of the agent

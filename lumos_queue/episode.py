@@ -7,7 +7,7 @@ recorded model call is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from typing import Any, Protocol
 
 from lumos_queue.commands import Command, Do, Result, Step
@@ -27,6 +27,20 @@ class Journal(Protocol):
     def record(self, step: Step) -> None:
         """Keep a step. It may become durable later, but not after the episode's result does."""
         ...
+
+
+class MemoryJournal:
+    """A journal without a database, for examples and tests."""
+
+    def __init__(self, steps: Iterable[Step] = ()):
+        self.steps = list(steps)
+        self._known = {(step.position, step.branch): (step.command.digest, step.result) for step in self.steps}
+
+    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+        return self._known.get((position, branch))
+
+    def record(self, step: Step) -> None:
+        self.steps.append(step)
 
 
 class Diverged(Exception):

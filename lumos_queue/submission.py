@@ -54,7 +54,13 @@ def read_rows(benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows
 
 
 def submit(
-    database: Database, settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int = 0,
+    database: Database,
+    settings: Settings,
+    job: Job,
+    rows: Rows | None,
+    *,
+    windows: int = 0,
+    priority: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
     """Store a job with its items; returns its id and whether it is new (else the same request was made before)."""

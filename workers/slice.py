@@ -119,7 +119,7 @@ class Slice:
                 result = await self.job.run(work, journal, self._context)
             outcome, scores, output = result.outcome, result.scores, result.output
         except InfrastructureError as error:
-            self._given_back.append(GivenBack(item.id, str(error), error.retry_after or min(60.0, 2.0 ** item.claim)))
+            self._given_back.append(GivenBack(item.id, str(error), error.retry_after or min(60.0, 2.0**item.claim)))
             return
         except Exception as error:
             # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
@@ -143,7 +143,9 @@ class Slice:
             try:
                 if wait > 0.1:
                     known = set(self._running) | set(batch.claims)
-                    await loop.run_in_executor(self._thread, release_strays, self.presence.database, self._holder, known)
+                    await loop.run_in_executor(
+                        self._thread, release_strays, self.presence.database, self._holder, known
+                    )
                 claimed = await loop.run_in_executor(
                     self._thread, commit, self.presence.database, self._holder, batch, wanted
                 )

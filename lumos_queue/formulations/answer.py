@@ -15,9 +15,11 @@ def last_value(seen: Sequence[tuple[Action, Execution]], ending: str = "answered
     """
     if not seen:
         return Outcome(None, "no_answer", "the planner stopped before anything was executed")
-    setters = {variable: (index, action, execution)
-               for action, execution in seen
-               for index, variable in enumerate(action.variables)}
+    setters = {
+        variable: (index, action, execution)
+        for action, execution in seen
+        for index, variable in enumerate(action.variables)
+    }
     if not setters:
         return Outcome(None, "unreadable", "no action could be read")
     final = "Output" if "Output" in setters else max(setters, key=lambda name: int(name[1:]))

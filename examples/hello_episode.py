@@ -1,0 +1,43 @@
+"""One episode of LUMOS-I, without a queue, a database or a trained model: the planner's and grounder's replies are
+written down below. The formulation, the dialogue and the maths tools are the real ones.
+
+    python examples/hello_episode.py
+"""
+
+import asyncio
+
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.agent import Agent
+from lumos_queue.commands import Ask, Do
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.scripted import Scripted
+from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.formulations.iterative import iterative
+from lumos_queue.perform import Performer
+from lumos_queue.records import Task
+
+TASK = Task("hello", "by hand", "1", "A box holds 12 pens. Mia buys 3 boxes and gives 5 pens away. How many are left?")
+PLANNER = [
+    "Subgoal 1: Calculate the number of pens in 3 boxes of 12.",
+    "No, I will keep planning. Subgoal 2: Calculate the number of pens left after giving 5 away.",
+    "Yes, I will stop planning.",
+]
+GROUNDER = ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
+
+
+async def main() -> None:
+    endpoints = {"planner": Scripted(PLANNER), "grounder": Scripted(GROUNDER)}
+    agent = Agent(roles={role: endpoint.url for role, endpoint in endpoints.items()}, domain="maths")
+    performer = Performer(endpoints, open_interface("maths"), Sampling(), seed=0)
+    journal = MemoryJournal()
+    outcome = await run_episode(iterative, TASK, agent, journal, performer.of_episode(TASK, sample=0))
+    for step in journal.steps:
+        if isinstance(step.command, Ask):
+            print(f"{step.command.role:>8}: {step.result.text}")
+        elif isinstance(step.command, Do):
+            print(f"{'tool':>8}: {step.command.action.raw} = {step.result.result}")
+    print(f"{outcome.ending}: {outcome.answer}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

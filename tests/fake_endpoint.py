@@ -1,0 +1,292 @@
+"""A fake model server that speaks both protocols, fast enough to measure clients with.
+
+It answers from a function of the prompt, in FIFO slots of fixed latency, and writes down each call when it arrives, so
+that the count holds even if the client is killed. Failures can be scripted, one for each call in order:
+
+    ok            the normal reply                      429:2         status 429 with `Retry-After: 2` (any status)
+    hang          never a reply                         slow:1.5      the normal reply, 1.5 s later
+    truncated     half a body, then the end             reset         the connection is cut without a reply
+    garbage       a body that is no JSON                nested        JSON too deep to read
+    array         JSON, but no object                   wrong         an object without the text
+    empty         the reply ''                          huge          9 MB of reply
+
+In a test:                  with FakeEndpoint(lambda prompt: "Subgoal 1: …", latency=0.05) as server: server.tgi
+As a process of its own:    python -m tests.fake_endpoint --latency 0.05 --slots 64 --replies FILE.json --log FILE.jsonl
+                            (its first line of output is `listening on PORT`; GET /calls shows what was asked)
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import importlib
+import json
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+Reply = Callable[[str], str | None]
+
+
+def digest(prompt: str) -> str:
+    """The name of a prompt in logs and in files of replies."""
+    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def from_mapping(replies: Mapping[str, str], default: str | None = None) -> Reply:
+    """Replies by the sha256 of the prompt."""
+    return lambda prompt: replies.get(digest(prompt), default)
+
+
+class FakeEndpoint:
+    """The server, in a thread of its own while the `with` block lasts. A prompt whose reply is None gets a 422."""
+
+    def __init__(
+        self,
+        reply: Reply,
+        *,
+        latency: float = 0.0,
+        slots: int = 64,
+        failures: Iterable[str] = (),
+        model: str = "fake",
+        models: list[str] | None = None,
+        log: Path | None = None,
+        port: int = 0,
+        keep_bodies: bool = False,
+    ):
+        self.reply, self.latency, self.model = reply, latency, model
+        self.models = [model] if models is None else models
+        self.failures = deque(failures)
+        self.port = port
+        self.calls: list[dict] = []  #: sha256 of the prompt and time of arrival (Unix seconds)
+        self.bodies: list[dict] = []  #: what was sent, with `keep_bodies`
+        self.headers: list[bytes] = []  #: heads of the requests, with `keep_bodies`
+        self.most_busy = 0  #: slots in use at once, at most
+        self._keep_bodies = keep_bodies
+        self._slots, self._busy = slots, 0
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self.connections: set[_Connection] = set()
+
+    @property
+    def tgi(self) -> str:
+        return f"tgi://127.0.0.1:{self.port}"
+
+    @property
+    def openai(self) -> str:
+        return f"openai://127.0.0.1:{self.port}?model={self.model}"
+
+    @property
+    def count(self) -> int:
+        return len(self.calls)
+
+    async def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._server = await self._loop.create_server(lambda: _Connection(self), "127.0.0.1", self.port, backlog=1024)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        self._server.close()
+        for connection in list(self.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
+        if self._log is not None:
+            os.close(self._log)
+
+    def __enter__(self) -> FakeEndpoint:
+        ready, self._done = threading.Event(), None
+
+        async def serve() -> None:
+            self._done = asyncio.Event()
+            await self.start()
+            ready.set()
+            await self._done.wait()
+            await self.stop()
+
+        self._thread = threading.Thread(target=asyncio.run, args=(serve(),), name="fake endpoint")
+        self._thread.start()
+        if not ready.wait(10):
+            raise RuntimeError("the fake endpoint did not start")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._loop.call_soon_threadsafe(self._done.set)
+        self._thread.join()
+
+    def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
+        """Take one POST request. `send(status, body, headers)` replies, now or later; `cut` ends the connection."""
+        body = json.loads(raw)
+        prompt = body["inputs"] if path == "/generate" else body["prompt"]
+        call = {"sha256": digest(prompt), "time": time.time()}
+        self.calls.append(call)
+        if self._log is not None:
+            os.write(self._log, json.dumps(call).encode() + b"\n")
+        if self._keep_bodies:
+            self.bodies.append(body)
+            self.headers.append(head)
+        kind, _, detail = (self.failures.popleft() if self.failures else "ok").partition(":")
+        if kind.isdigit():
+            retry_after = f"Retry-After: {detail}\r\n" if detail else ""
+            return send(int(kind), b'{"error": "scripted\\n  failure"}', retry_after)
+        if kind == "hang":
+            return None
+        if kind == "reset":
+            return cut()
+        if kind in _BODIES:
+            return send(200, _BODIES[kind])
+        text = "" if kind == "empty" else self.reply(prompt)
+        if text is None:
+            return send(422, b'{"error": "no reply is written down for this prompt"}')
+        reply, headers = _reply(path, body, prompt, text)
+        if kind == "truncated":
+            return send(200, reply, headers, truncated=True)
+        return self._in_slot(self.latency + float(detail or 0), lambda: send(200, reply, headers))
+
+    def _in_slot(self, seconds: float, send: Callable[[], None]) -> None:
+        def end() -> None:
+            self._busy -= 1
+            send()
+            if self._waiting:
+                self._waiting.popleft()()
+
+        def begin() -> None:
+            self._busy += 1
+            self.most_busy = max(self.most_busy, self._busy)
+            if seconds:
+                self._loop.call_later(seconds, end)
+            else:
+                end()
+
+        if self._busy < self._slots:
+            begin()
+        else:
+            self._waiting.append(begin)
+
+    def about(self, path: str) -> tuple[int, object]:
+        """The reply to a GET request."""
+        match path:
+            case "/health":
+                return 200, {}
+            case "/info":
+                return 200, {
+                    "model_id": self.model,
+                    "model_sha": "0" * 40,
+                    "model_dtype_str": "float16",
+                    "version": "3",
+                }
+            case "/v1/models":
+                return 200, {"object": "list", "data": [{"id": name, "owned_by": "vllm"} for name in self.models]}
+            case "/calls":
+                return 200, {"count": self.count, "most_busy": self.most_busy, "calls": self.calls}
+        return 404, {"error": "not found"}
+
+
+_BODIES = {
+    "garbage": b"<html>502 Bad Gateway</html>",
+    "nested": b"[" * 100_000,
+    "array": b"[]",
+    "wrong": b'{"error": "a 200 that is none"}',
+    "huge": b'{"generated_text": "' + b"x" * 9_000_000 + b'"}',
+}
+
+
+def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
+    """Body and headers; a token is a word, and `max_new_tokens` is honoured. Stop strings stay in the text."""
+    asked, words = len(prompt.split()), text.split(" ")
+    limit = body["parameters"]["max_new_tokens"] if path == "/generate" else body["max_tokens"]
+    long = len(words) > limit
+    if long:
+        text, words = " ".join(words[:limit]), words[:limit]
+    if path == "/generate":
+        details = {"finish_reason": "length" if long else "eos_token", "generated_tokens": len(words), "prefill": []}
+        return json.dumps({"generated_text": text, "details": details}).encode(), f"x-prompt-tokens: {asked}\r\n"
+    choice = {"index": 0, "text": text, "finish_reason": "length" if long else "stop"}
+    usage = {"prompt_tokens": asked, "completion_tokens": len(words), "total_tokens": asked + len(words)}
+    return json.dumps({"object": "text_completion", "choices": [choice], "usage": usage}).encode(), ""
+
+
+class _Connection(asyncio.Protocol):
+    """HTTP/1.1 as far as well-behaved clients need it: one request after the other, Content-Length, keep-alive."""
+
+    def __init__(self, server: FakeEndpoint):
+        self._server = server
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport: asyncio.Transport = transport
+        self._server.connections.add(self)
+
+    def connection_lost(self, exception: Exception | None) -> None:
+        self._server.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        head = self._buffer[:end]
+        lower = head.lower()
+        at = lower.find(b"\r\ncontent-length:")
+        length = int(lower[at + 17 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+        if len(self._buffer) < end + 4 + length:
+            return
+        raw, self._buffer = self._buffer[end + 4 : end + 4 + length], self._buffer[end + 4 + length :]
+        method, path, _ = head.split(b" ", 2)
+        if method == b"POST":
+            self._server.answer(path.decode(), raw, head, self._send, self.transport.abort)
+        else:
+            status, value = self._server.about(path.decode())
+            self._send(status, json.dumps(value).encode())
+
+    def _send(self, status: int, body: bytes, headers: str = "", truncated: bool = False) -> None:
+        if self.transport.is_closing():
+            return
+        head = f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
+        self.transport.write(head.encode() + (body[: len(body) // 2] if truncated else body))
+        if truncated:
+            self.transport.close()
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds")
+    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--model", default="fake")
+    parser.add_argument("--reply", help="the reply to each prompt that has no other")
+    parser.add_argument("--replies", type=Path, help="JSON file: sha256 of a prompt -> reply")
+    parser.add_argument("--script", help="MODULE:FUNCTION, from prompt to reply")
+    parser.add_argument("--failures", default="", help="as above, separated by commas")
+    parser.add_argument("--log", type=Path, help="JSONL file to which each call is appended")
+    args = parser.parse_args()
+    if args.script:
+        module, _, function = args.script.partition(":")
+        reply = getattr(importlib.import_module(module), function)
+    else:
+        replies = json.loads(args.replies.read_text(encoding="utf-8")) if args.replies else {}
+        reply = from_mapping(replies, args.reply)
+
+    async def serve() -> None:
+        server = FakeEndpoint(
+            reply,
+            latency=args.latency,
+            slots=args.slots,
+            failures=filter(None, args.failures.split(",")),
+            model=args.model,
+            log=args.log,
+            port=args.port,
+        )
+        await server.start()
+        print(f"listening on {server.port}", flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A scripted planner and grounder that know the gold solution: what a fake endpoint says to each prompt of a job."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from lumos_queue.agent import Agent
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.formulations.registry import formulation
+from lumos_queue.dialogue import render
+from lumos_queue.records import Task
+from lumos_queue.training.conversations import gold_conversations
+
+
+def gold_replies(benchmark: Benchmark, tasks: Iterable[Task], name: str) -> dict[str, str]:
+    """sha256 of each prompt that the formulation will ask about these tasks, and the gold reply to it."""
+    agent, replies = Agent(roles={}, domain=benchmark.domain), {}
+    for task in tasks:
+        for conversation in gold_conversations(task, benchmark.gold(task), formulation(name), agent, name):
+            for end, turn in enumerate(conversation.turns):
+                if turn.role == "assistant":
+                    prompt = render(conversation.turns[:end], agent.framing)
+                    replies[hashlib.sha256(prompt.encode()).hexdigest()] = turn.content
+    return replies

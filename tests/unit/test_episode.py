@@ -1,0 +1,121 @@
+"""Replay is resume: what the journal holds is fed back, what is new is performed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.agent import Agent
+from lumos_queue.commands import Ask, Do, Step
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.scripted import Scripted
+from lumos_queue.episode import Diverged, MemoryJournal, run_episode
+from lumos_queue.errors import EpisodeError, InfrastructureError
+from lumos_queue.formulations.iterative import iterative
+from lumos_queue.perform import Performer, draw
+from lumos_queue.records import Completion, Execution, Outcome, Task
+
+TASK = Task("b", "digest", "1", "Ann has 12 boxes of 3 pens and loses 5. How many are left?")
+AGENT = Agent(roles={}, domain="maths")
+REPLIES = {
+    "planner": ["Subgoal 1: boxes.", "No, I will keep planning. Subgoal 2: loss.", "Yes, I will stop planning."],
+    "grounder": ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"],
+}
+
+
+def performer(planner, grounder) -> Performer:
+    endpoints = {"planner": Scripted(planner), "grounder": Scripted(grounder)}
+    return Performer(endpoints, open_interface("maths"), Sampling(), 0)
+
+
+def run(journal, scripts, formulation=iterative):
+    made = performer(scripts["planner"], scripts["grounder"])
+    return asyncio.run(run_episode(formulation, TASK, AGENT, journal, made.of_episode(TASK, 0)))
+
+
+def test_an_interrupted_episode_goes_on_from_every_step_without_repeating_a_call():
+    whole = MemoryJournal()
+    assert run(whole, REPLIES) == Outcome("31", "answered")
+    for done in range(len(whole.steps) + 1):
+        known = whole.steps[:done]
+        asked = [step.command.role for step in known if isinstance(step.command, Ask)]
+        left = {role: replies[asked.count(role) :] for role, replies in REPLIES.items()}
+        journal = MemoryJournal(known)
+        assert run(journal, left) == Outcome("31", "answered")
+        assert [(step.command, _timeless(step.result)) for step in journal.steps] == [
+            (step.command, _timeless(step.result)) for step in whole.steps
+        ]
+
+
+def _timeless(result):
+    return (result.text if isinstance(result, Completion) else result.values) if result else None
+
+
+def test_variables_come_back_from_the_record_not_from_running_again():
+    whole = MemoryJournal()
+    run(whole, REPLIES)
+    known = [
+        Step(step.position, step.branch, step.command, Execution("ok", "100", ({"kind": "number", "text": "100"},)))
+        if isinstance(step.command, Do) and step.command.action.variables == ("R1",)
+        else step
+        for step in whole.steps[:4]
+    ]
+    left = {"planner": ["No, I will keep planning. Subgoal 2: loss.", "Yes, I will stop planning."],
+            "grounder": ["R2 = Calculator(R1 - 5)"]}  # fmt: skip
+    assert run(MemoryJournal(known), left).answer == "95"
+
+
+def test_a_journal_of_other_code_is_not_replayed():
+    journal = MemoryJournal([Step(0, 0, Ask("planner", "another prompt"), Completion("x", "stop"))])
+    with pytest.raises(Diverged):
+        run(journal, REPLIES)
+
+
+def test_an_infrastructure_error_leaves_what_was_recorded():
+    journal = MemoryJournal()
+
+    def broken(prompt):
+        raise InfrastructureError("the endpoint is gone")
+
+    with pytest.raises(InfrastructureError):
+        run(journal, {"planner": ["Subgoal 1: boxes."], "grounder": broken})
+    assert [step.position for step in journal.steps] == [0, 1]
+
+
+def test_an_episode_error_ends_the_episode_with_its_name():
+    def refuses(prompt):
+        raise EpisodeError("infra_error", "400 prompt too long")
+
+    outcome = run(MemoryJournal(), {"planner": refuses, "grounder": []})
+    assert outcome == Outcome(None, "infra_error", "400 prompt too long")
+
+
+def test_a_list_of_commands_runs_at_the_same_time_and_answers_in_order():
+    running, most = 0, 0
+
+    async def perform(command, position, branch, variables):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01 * (3 - branch))
+        running -= 1
+        return Completion(f"{position}.{branch}", "stop")
+
+    def formulation(task, agent):
+        replies = yield [Ask("planner", str(number)) for number in range(3)]
+        return Outcome(" ".join(reply.text for reply in replies), "answered")
+
+    journal = MemoryJournal()
+    outcome = asyncio.run(run_episode(formulation, TASK, AGENT, journal, perform))
+    assert outcome.answer == "0.0 0.1 0.2"
+    assert most == 3
+    assert sorted((step.position, step.branch) for step in journal.steps) == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_random_values_depend_on_the_place_alone():
+    assert draw(1, TASK, 0, 3, 0) == draw(1, TASK, 0, 3, 0)
+    places = {draw(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)}
+    assert len(places) == 8
+    assert all(0 <= value < 2**31 for value in places)
