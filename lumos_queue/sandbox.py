@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import math
 import os
@@ -26,6 +25,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.orphan import die_with_parent
 
 MEMORY = 1 << 30  #: bytes of address space
 MAX_REQUEST = 60_000  #: bytes; less than a pipe holds, so that writing a request never waits for the child
@@ -63,13 +64,15 @@ class Sandbox:
 
     def __init__(self, module: str, children: int = 1, memory: int = MEMORY):
         self.module, self.children, self.memory = module, children, memory
-        self._owner = 0
+        self._owner = 0  #: the id of the process that started the children
+        self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._idle: queue.SimpleQueue[_Child] = queue.SimpleQueue()
 
     async def call(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The child's reply to a request that may take `seconds` of processor time.
 
+        A caller that is cancelled goes at once; the child works on until its time is up.
         Raises ActionError of kind timeout, memory, too_large or crashed; InfrastructureError when the child cannot
         be started or the wall clock runs out.
         """
@@ -88,13 +91,14 @@ class Sandbox:
 
     def _pool(self) -> ThreadPoolExecutor:
         """One thread for each child. After a fork the parent's children are left to the parent."""
-        if self._threads is None or self._owner != os.getpid():
-            self._owner = os.getpid()
-            self._threads = ThreadPoolExecutor(self.children, thread_name_prefix="sandbox")
-            self._idle = queue.SimpleQueue()
-            for _ in range(self.children):
-                self._idle.put(_Child(self.module, self.memory))
-        return self._threads
+        with self._lock:
+            if self._threads is None or self._owner != os.getpid():
+                self._owner = os.getpid()
+                self._threads = ThreadPoolExecutor(self.children, thread_name_prefix="sandbox")
+                self._idle = queue.SimpleQueue()
+                for _ in range(self.children):
+                    self._idle.put(_Child(self.module, self.memory))
+            return self._threads
 
     def _serve(self, line: bytes, seconds: float) -> dict[str, Any]:
         """Answer one request, in a pool thread. What may be the fault of a used child is tried on a fresh one."""
@@ -129,14 +133,13 @@ class _Child:
 
     def __init__(self, module: str, memory: int):
         self._command = [sys.executable, "-s", "-P", "-c", _START, str(_ROOT), module, str(memory), str(os.getpid())]
-        self._process: subprocess.Popen | None = None
-        self._finalizer = None
+        self._process: Any = None  #: a Popen while it runs
+        self._finalizer: Any = None
         self.served = 0  #: requests since it was started
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any]:
         """The reply to one request line; raises _Ended, ActionError of kind too_large, or InfrastructureError."""
-        if self._process is None:
-            self._start()
+        self._start_if_needed()
         self.served += 1
         try:
             os.write(self._process.stdin.fileno(), b"%.3f " % seconds + line)
@@ -154,9 +157,11 @@ class _Child:
         if process is None:
             return None
         self._finalizer.detach()
-        return _end(process)
+        return _end(process, os.getpid())
 
-    def _start(self) -> None:
+    def _start_if_needed(self) -> None:
+        if self._process is not None:
+            return
         try:
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
@@ -164,7 +169,7 @@ class _Child:
             )  # fmt: skip
         except OSError as error:
             raise InfrastructureError(f"cannot start the helper process: {error}") from error
-        self._finalizer = weakref.finalize(self, _end, self._process)
+        self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
         try:
             self._read_line(WALL_START, 0)
         except _Ended as death:
@@ -199,11 +204,14 @@ class _Child:
         return _Ended("crashed", f"the helper process ended with status {code}")
 
 
-def _end(process: subprocess.Popen) -> int:
-    """Kill a process, close its pipes and wait for it."""
-    process.kill()
+def _end(process: Any, owner: int) -> int:
+    """Close the pipes of a process, kill it and wait for it. A fork of its owner leaves it alone."""
     for pipe in (process.stdin, process.stdout):
         pipe.close()
+    if os.getpid() != owner:
+        process.returncode = 0
+        return 0
+    process.kill()
     return process.wait()
 
 
@@ -212,10 +220,7 @@ def _end(process: subprocess.Popen) -> int:
 
 def enter(memory: int, parent: int) -> None:
     """Limit this process before it imports anything large; leave at once if the parent is gone already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, prctl(2)
-        if os.getppid() != parent:
-            os._exit(0)
+    die_with_parent(parent)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -1,0 +1,1 @@
+"""The maths actions: Calculator, SetEquation, SolveEquation, SolveInequality, Count and Define."""

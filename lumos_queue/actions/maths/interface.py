@@ -1,0 +1,157 @@
+"""The maths actions. Numbers are worked out here in microseconds; symbols go to sympy in a child process."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+from lumos_queue.actions.maths.counting import count
+from lumos_queue.actions.maths.formula import Variables, bind, read
+from lumos_queue.actions.maths.kinds import MAX_TEXT, failure
+from lumos_queue.actions.maths.nodes import RELATIONS, Node, from_json, names, to_json
+from lumos_queue.actions.maths.systems import flat, latest, open_equations, parts_of, system
+from lumos_queue.actions.maths.values import Value, as_value, assigned, checked, range_value
+from lumos_queue.errors import ActionError
+from lumos_queue.records import Action, Execution
+from lumos_queue.sandbox import Sandbox
+
+#: Processor seconds one symbolic action may take.
+SYMBOLIC_SECONDS = 5.0
+
+
+class MathsActions:
+    """Calculator, SetEquation, SolveEquation, SolveInequality, Count, Define and aliases.
+
+    Values are JSON objects with `kind` and `text`: number, expression, equation, inequality, text; list and solution
+    also have `items`; what solves an unknown also has `symbols`. Code is answered with 'unsupported_action'.
+    """
+
+    domain = "maths"
+
+    def __init__(self, sandbox: Sandbox | None = None, seconds: float = SYMBOLIC_SECONDS):
+        self._sandbox = sandbox or Sandbox("lumos_queue.actions.maths.symbolic")
+        self._seconds = seconds
+        self._actions = {
+            "Calculator": self._calculate,
+            "SetEquation": self._set_equation,
+            "SolveEquation": self._solve_equation,
+            "SolveInequality": self._solve_inequality,
+            "Count": self._count,
+            "Define": self._define,
+            "": self._alias,
+        }
+
+    async def execute(self, action: Action, variables: Variables) -> Execution:
+        """Run one action. Raises InfrastructureError when the child cannot work, never on account of the text."""
+        started = time.perf_counter()
+        try:
+            values = await self._values(action, variables)
+        except ActionError as error:
+            return Execution(error.kind, message=str(error), seconds=time.perf_counter() - started)
+        except RecursionError:
+            return Execution("too_large", message="the formula is nested too deeply")
+        return Execution(
+            "ok",
+            result=", ".join(value["text"] for value in values),
+            values=tuple(values),
+            seconds=time.perf_counter() - started,
+        )
+
+    async def close(self) -> None:
+        """End the child process."""
+        await self._sandbox.close()
+
+    async def _values(self, action: Action, variables: Variables) -> list[Value]:
+        if not action.variables:
+            raise failure("unreadable", "no action could be read; expected for example: R1 = Calculator(2 + 3)")
+        if action.name == "Code":
+            raise failure("unsupported_action", "Code is not offered")
+        if action.name not in self._actions:
+            offered = ", ".join(sorted(name for name in self._actions if name))
+            raise failure("unknown_action", f"no action called '{action.name[:40]}'; there are {offered}")
+        if len(action.arguments) > MAX_TEXT:
+            raise failure("too_large", f"arguments may have {MAX_TEXT} characters, these have {len(action.arguments)}")
+        text = action.arguments.strip()
+        values = await self._actions[action.name](text, variables, len(action.variables))
+        if len(values) != len(action.variables):
+            raise failure("arity", f"{len(action.variables)} variables for {len(values)} values")
+        for value in values:
+            if len(value["text"]) > MAX_TEXT:
+                raise failure("too_large", f"a value's text may have {MAX_TEXT} characters")
+        return values
+
+    async def _calculate(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        (node, *bindings), decimal = read(text, variables)
+        if bindings:
+            node = bind(node, bindings)
+        return [await self._simplified(node, decimal)]
+
+    async def _simplified(self, node: Node, decimal: bool) -> Value:
+        """The value of a node, expanded by the child unless it is a number or an unknown."""
+        if isinstance(node, tuple) and node[0] in RELATIONS:
+            if isinstance(node[1], Fraction) and isinstance(node[2], Fraction):
+                return checked(node, decimal)
+            (left, rough), (right, rougher) = [await self._expanded(side) for side in node[1:]]
+            return as_value((node[0], left, right), decimal or rough or rougher)
+        if isinstance(node, tuple) and node[0] == "list":
+            return as_value(node, decimal)
+        node, rough = await self._expanded(node)
+        return as_value(node, decimal or rough)
+
+    async def _expanded(self, node: Node) -> tuple[Node, bool]:
+        """The node expanded, and whether numbers had to be approximated."""
+        if isinstance(node, Fraction) or node[0] == "name":
+            return node, False
+        reply = await self._ask(do="expand", node=to_json(node))
+        return from_json(reply["node"]), reply["approximate"]
+
+    async def _ask(self, **request) -> dict[str, Any]:
+        """The child's reply; raises the ActionError it names."""
+        reply = await self._sandbox.call(request, self._seconds)
+        if "error" in reply:
+            raise failure(reply["error"], reply.get("message", ""))
+        return reply
+
+    async def _set_equation(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        nodes, decimal = read(text, variables)
+        for node in nodes:
+            if isinstance(node, Fraction) or node[0] not in RELATIONS | {"list"}:
+                raise failure("syntax", "SetEquation takes equations, for example: SetEquation(2x + 6 = 10)")
+        return [as_value(flat(nodes), decimal)]
+
+    async def _define(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        """The thing defined, as it stands; words that are no formula are kept as text."""
+        try:
+            nodes, decimal = read(text, variables)
+        except ActionError as error:
+            if error.kind != "syntax" or not text:
+                raise
+            return [{"kind": "text", "text": text}]
+        return [as_value(flat(nodes), decimal)]
+
+    async def _alias(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        if text in variables:
+            return [dict(variables[text])]
+        return await self._define(text, variables, wanted)
+
+    async def _count(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        return [{"kind": "number", "text": str(count(text, variables))}]
+
+    async def _solve_inequality(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        nodes, decimal = read(text or latest(variables, "inequality"), variables)
+        relations = parts_of(nodes)
+        unknowns = sorted({name for node in relations for name in names(node)})
+        if len(unknowns) != 1:
+            raise failure("arity", f"an inequality is solved for one unknown, this has {len(unknowns)}")
+        if not all(isinstance(node, tuple) and node[0] in RELATIONS for node in relations):
+            raise failure("syntax", "SolveInequality takes inequalities, for example: SolveInequality(2x > 4)")
+        reply = await self._ask(do="solve_inequality", relations=[to_json(n) for n in relations], unknown=unknowns[0])
+        return [range_value(reply["pieces"], unknowns[0], decimal or reply["approximate"])]
+
+    async def _solve_equation(self, text: str, variables: Variables, wanted: int) -> list[Value]:
+        nodes, decimal = read(text, variables) if text else open_equations(variables)
+        equations, unknowns, asked = system(nodes)
+        reply = await self._ask(do="solve", equations=[to_json(node) for node in equations], unknowns=unknowns)
+        rows = [[from_json(data) for data in row[: len(asked)]] for row in reply["solutions"]]
+        return assigned(rows, asked, wanted, decimal or reply["approximate"])

@@ -1,0 +1,35 @@
+"""The ways a maths action can fail (the `status` of its Execution), and the limits behind `too_large`."""
+
+from __future__ import annotations
+
+from lumos_queue.errors import ActionError
+
+KINDS = {
+    "unreadable": "the action's text could not be read",
+    "unknown_action": "no action of that name",
+    "unsupported_action": "a LUMOS action that is not offered here (Code)",
+    "undefined_variable": "a variable that no earlier action has set",
+    "syntax": "the arguments are no formula",
+    "arity": "too many or too few arguments, variables or unknowns",
+    "division_by_zero": "a division by zero",
+    "not_a_number": "a value of another kind stands where a number or an expression is needed",
+    "no_solution": "no real solution",
+    "unsolved": "sympy has no answer",
+    "too_large": "the text, a number or the reply passes its limit",
+    "timeout": "more processor time than is allowed",
+    "memory": "more memory than is allowed",
+    "crashed": "the child died twice over the same request",
+}
+
+MAX_TEXT = 4_000  #: characters of an action's arguments, and of a value's text
+MAX_TOKENS = 600
+MAX_NODES = 5_000  #: of a formula with its variables' values filled in
+MAX_DEPTH = 60  #: nested brackets, signs and powers
+MAX_BITS = 4_096  #: of a numerator or denominator; about 1,230 digits
+MAX_POWER = 1_000  #: of a whole-numbered exponent
+
+
+def failure(kind: str, message: str) -> ActionError:
+    """The error of one of the KINDS."""
+    assert kind in KINDS, kind
+    return ActionError(kind, message)

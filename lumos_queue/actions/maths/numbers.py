@@ -1,0 +1,115 @@
+"""Numeric text to exact rationals and back: `$1,234.50`, `3/4`, `1 3/4`, `½`, `25%`, `12 cm`."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Literal
+
+MAX_TEXT = 10_000  #: characters of a text that are looked at
+MAX_DIGITS = 600  #: digits of one numeral
+MAX_EXPONENT = 400  #: of scientific notation
+MAX_DECIMALS = 40  #: places behind the point that are written out; past that a fraction is shorter
+
+CURRENCY = "$€£¥₹¢"
+MINUS_SIGNS = "−–﹣-‐‑"
+_VULGAR = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5",
+           "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8"}  # fmt: skip
+
+#: One character for one meaning.
+PLAIN_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys(CURRENCY),
+        **dict.fromkeys(MINUS_SIGNS, "-"),
+        **_VULGAR,
+        **{"⁄": "/", "∕": "/", "÷": "/", "\u00a0": " ", "\u202f": " ", "\u2009": " "},
+    }
+)
+
+_AFTER_DIGIT = re.compile(rf"(?<=[0-9])(?=[{''.join(_VULGAR)}]|\\[dt]?frac)")  # `1½` is `1 1/2`
+_LATEX_FRACTION = re.compile(r"\\[dt]?frac\{(\d{1,600})\}\{(\d{1,600})\}")
+_NUMERAL = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+_NUMBER = re.compile(
+    rf"(?<![\w.])(?P<whole>{_NUMERAL})(?:"
+    rf"[eE](?P<exponent>[+-]?[0-9]+)(?!\w)"
+    rf"|[ ]?/[ ]?(?P<under>{_NUMERAL})"
+    rf"|[ ]+(?P<over>[0-9]+)/(?P<parts>[0-9]+)"
+    rf")?[ ]?(?P<percent>%)?"
+)
+
+
+def parse_number(text: str, percent: Literal["strip", "divide"] = "strip") -> Fraction | None:
+    """The first number of the text, exactly; None when there is none that can be read.
+
+    Currency signs, units and thousands separators are passed over. A number glued to the end of a word (`R2`) is a
+    name. `25%` is 25, or 1/4 with percent='divide'.
+    """
+    text = plain_text(text[:MAX_TEXT])
+    match = _NUMBER.search(text)
+    if match is None:
+        return None
+    value = read_numeral(match["whole"])
+    if value is None:
+        return None
+    if match["exponent"]:
+        if len(match["exponent"]) > 4 or abs(exponent := int(match["exponent"])) > MAX_EXPONENT:
+            return None
+        value *= Fraction(10) ** exponent
+    elif match["under"]:
+        under = read_numeral(match["under"])
+        if not under:
+            return None
+        value /= under
+    elif match["over"]:
+        over, parts = read_numeral(match["over"]), read_numeral(match["parts"])
+        if over is not None and parts and value.denominator == 1 and over < parts:
+            value += over / parts
+    if match["percent"] and percent == "divide":
+        value /= 100
+    return -value if _is_negative(text, match.start()) else value
+
+
+def plain_text(text: str) -> str:
+    """The text without currency signs, with ASCII minus signs, fraction signs and LaTeX fractions written `a/b`."""
+    return _LATEX_FRACTION.sub(r"\1/\2", _AFTER_DIGIT.sub(" ", text)).translate(PLAIN_CHARACTERS)
+
+
+def _is_negative(text: str, start: int) -> bool:
+    """Whether a minus sign, and not a subtraction or a hyphen, stands before the number at `start`."""
+    before = text[max(0, start - 3) : start]
+    if before.endswith("-"):
+        return len(before) == 1 or not (before[-2].isalnum() or before[-2] in ")%")
+    return text[:start].strip() == "-"
+
+
+def read_numeral(digits: str) -> Fraction | None:
+    """`1,234.50` as a fraction; None when it is too long. `digits` must look like a numeral."""
+    if len(digits) > MAX_DIGITS:
+        return None
+    whole, _, decimals = digits.replace(",", "").partition(".")
+    return Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
+
+
+def show_number(value: Fraction, decimal: bool) -> str:
+    """`3/2` as `1.5` when `decimal` and the expansion ends (within 40 places), else `3/2`; whole numbers plainly."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    places = decimal_places(value.denominator) if decimal else None
+    if places is None:
+        return f"{value.numerator}/{value.denominator}"
+    scaled = value.numerator * 10**places // value.denominator
+    digits = str(abs(scaled)).rjust(places + 1, "0")
+    return f"{'-' if scaled < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def decimal_places(denominator: int) -> int | None:
+    """How many decimal places 1/denominator needs; None when it never ends or needs too many."""
+    twos = fives = 0
+    while denominator % 2 == 0:
+        denominator //= 2
+        twos += 1
+    while denominator % 5 == 0:
+        denominator //= 5
+        fives += 1
+    places = max(twos, fives)
+    return places if denominator == 1 and places <= MAX_DECIMALS else None

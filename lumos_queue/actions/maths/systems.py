@@ -1,0 +1,76 @@
+"""What SolveEquation and SolveInequality are asked to solve: which equations, for which unknowns, in which order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from lumos_queue.actions.maths.formula import Variables, value_node
+from lumos_queue.actions.maths.kinds import failure
+from lumos_queue.actions.maths.nodes import RELATIONS, Node, names
+
+
+def parts_of(nodes: list[Node]) -> list[Node]:
+    """The nodes with every list replaced by its items."""
+    return [part for node in nodes for part in (node[1:] if isinstance(node, tuple) and node[0] == "list" else (node,))]
+
+
+def flat(nodes: list[Node]) -> Node:
+    parts = parts_of(nodes)
+    return parts[0] if len(parts) == 1 else ("list", *parts)
+
+
+def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
+    """The equations of SolveEquation's arguments, the unknowns to solve for, and those whose values are asked for.
+
+    Their order: unknowns named as arguments of their own (`x+y=3, x`) come first, and only they are asked for; else,
+    when each left side is one unknown (`y = 2x, x = 3`), their order; else the alphabet. When there are more unknowns
+    than equations, the first are solved for.
+    """
+    parts = parts_of(nodes)
+    named = [node[1] for node in parts if isinstance(node, tuple) and node[0] == "name"]
+    parts = [node for node in parts if not (isinstance(node, tuple) and node[0] == "name")]
+    if any(isinstance(node, tuple) and node[0] in RELATIONS - {"="} for node in parts):
+        raise failure("syntax", "SolveEquation takes equations; use SolveInequality")
+    equations = [node if isinstance(node, tuple) and node[0] == "=" else ("=", node, Fraction(0)) for node in parts]
+    if not equations:
+        raise failure("arity", "SolveEquation needs an equation, for example: SolveEquation(2x + 6 = 10)")
+    left = [node[1][1] for node in equations if isinstance(node[1], tuple) and node[1][0] == "name"]
+    every = sorted({name for node in equations for name in names(node)})
+    if not every:
+        raise failure("arity", "the equation has no unknown")
+    if named:
+        asked = list(dict.fromkeys(named))
+        order = asked + [unknown for unknown in every if unknown not in asked]
+        return equations, order[: max(len(equations), len(asked))], asked
+    order = left if len(left) == len(equations) and sorted(left) == every else every
+    return equations, order[: len(equations)], order[: len(equations)]
+
+
+def _numbered(variables: Variables) -> list[str]:
+    """The names of the variables, the newest first."""
+    return sorted((name for name in variables if name[1:].isdigit()), key=lambda name: -int(name[1:]))
+
+
+def latest(variables: Variables, kind: str) -> str:
+    for name in _numbered(variables):
+        if variables[name].get("kind") == kind:
+            return name
+    raise failure("arity", f"there is no {kind} to solve")
+
+
+def open_equations(variables: Variables) -> tuple[list[Node], bool]:
+    """The newest equations: the last one, and earlier ones while there are more unknowns than equations."""
+    nodes: list[Node] = []
+    decimal = False
+    for name in _numbered(variables):
+        kind = variables[name].get("kind")
+        node, has_decimals = value_node(variables[name]) if kind in ("equation", "list") else (None, False)
+        if node is None or (kind == "list" and any(isinstance(p, Fraction) or p[0] != "=" for p in node[1:])):
+            continue
+        nodes[:0] = parts_of([node])
+        decimal = decimal or has_decimals
+        if len(nodes) >= len({unknown for part in nodes for unknown in names(part)}):
+            break
+    if not nodes:
+        raise failure("arity", "there is no equation to solve")
+    return nodes, decimal

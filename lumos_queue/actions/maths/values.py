@@ -1,0 +1,80 @@
+"""Nodes and solutions to the JSON values that an execution stores."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from lumos_queue.actions.maths.kinds import failure
+from lumos_queue.actions.maths.nodes import RELATIONS, Node, from_json
+from lumos_queue.actions.maths.show import show
+
+Value = dict[str, Any]
+
+
+def as_value(node: Node, decimal: bool) -> Value:
+    """The JSON value of a node."""
+    text = show(node, decimal)
+    if isinstance(node, Fraction):
+        return {"kind": "number", "text": text}
+    if node[0] == "list":
+        return {"kind": "list", "text": text, "items": [show(part, decimal) for part in node[1:]]}
+    if node[0] in RELATIONS:
+        return {"kind": "equation" if node[0] == "=" else "inequality", "text": text}
+    return {"kind": "expression", "text": text}
+
+
+def assigned(rows: list[list[Node]], unknowns: list[str], wanted: int, decimal: bool) -> list[Value]:
+    """Solutions to the action's variables, all of them kept.
+
+    One unknown: its roots in order, the last variable keeps what is left over. Several unknowns: one variable each,
+    or all in one variable.
+    """
+    if not rows:
+        raise failure("no_solution", f"no real solution for {', '.join(unknowns)}")
+    if len(unknowns) == 1:
+        roots = [row[0] for row in rows]
+        if len(roots) < wanted:
+            raise failure("arity", f"{wanted} variables for {len(roots)} roots")
+        groups = [[root] for root in roots[: wanted - 1]] + [roots[wanted - 1 :]]
+        return [_root_value(group, unknowns, decimal) for group in groups]
+    if wanted == 1:
+        return [_root_value([node for row in rows for node in row], unknowns, decimal)]
+    if wanted != len(unknowns):
+        raise failure("arity", f"{wanted} variables for {len(unknowns)} unknowns: {', '.join(unknowns)}")
+    return [_root_value([row[i] for row in rows], [unknown], decimal) for i, unknown in enumerate(unknowns)]
+
+
+def _root_value(nodes: list[Node], symbols: list[str], decimal: bool) -> Value:
+    if len(nodes) == 1:
+        return {**as_value(nodes[0], decimal), "symbols": symbols}
+    return {**as_value(("list", *nodes), decimal), "kind": "solution", "symbols": symbols}
+
+
+def range_value(pieces: list[dict], unknown: str, decimal: bool) -> Value:
+    """`x > 2`, `1 < x <= 3` or several joined by `or`."""
+    texts = []
+    for piece in pieces:
+        low, high = (show(from_json(piece[end]), decimal) if piece[end] is not None else "" for end in ("low", "high"))
+        below, above = ("<" if piece["low_open"] else "<="), ("<" if piece["high_open"] else "<=")
+        if low and low == high:
+            texts.append(f"{unknown} = {low}")
+        elif low and high:
+            texts.append(f"{low} {below} {unknown} {above} {high}")
+        elif low:
+            texts.append(f"{unknown} {below.replace('<', '>')} {low}")
+        elif high:
+            texts.append(f"{unknown} {above} {high}")
+    if not pieces:
+        raise failure("no_solution", f"no real {unknown} fulfils this")
+    simple = len(texts) == 1 and texts[0].startswith(unknown)
+    return {"kind": "inequality" if simple else "text", "text": " or ".join(texts) or f"all real {unknown}"}
+
+
+def checked(node: Node, decimal: bool) -> Value:
+    """A relation between numbers: `2 + 3 = 5` is 5, `3 > 2` is True."""
+    operator, left, right = node
+    if operator == "=" and left == right:
+        return as_value(left, decimal)
+    holds = {"=": False, "<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[operator]
+    return {"kind": "text", "text": str(holds)}
