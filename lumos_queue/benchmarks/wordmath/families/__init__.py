@@ -1,0 +1,18 @@
+"""The grammar, by theme. Importing this package registers every template."""
+
+from lumos_queue.benchmarks.wordmath.families import (  # noqa: F401
+    chains,
+    change,
+    combine,
+    compare,
+    for_dev,
+    for_test,
+    groups,
+    history,
+    long,
+    measure,
+    mixed,
+    money,
+    parts,
+    unknowns,
+)

@@ -1,0 +1,103 @@
+"""From a seed to a task: choose a template, fill a scene, check it, and write it down."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+from lumos_queue.benchmarks.wordmath import families  # noqa: F401 (registers the templates)
+from lumos_queue.benchmarks.wordmath.distractors import distract
+from lumos_queue.benchmarks.wordmath.scene import Redraw, Scene
+from lumos_queue.benchmarks.wordmath.template import TEMPLATES, Template
+from lumos_queue.errors import unknown
+from lumos_queue.records import Task
+
+SPLITS = ("train", "dev", "test")
+#: A family lies wholly in one split; one that is not named here is for training.
+DEV = frozenset(
+    ["pooled_then_shared", "saving_for_a_goal", "profit", "start_before_two_changes", "two_leg_trip", "position_change"]
+)
+TEST = frozenset((
+    "shared_after_loss", "gap_of_groups", "gap_after_gift", "recipe", "third_part", "temperature", "class_trip",
+    "relay", "library_day", "sale_for_charity",
+))  # fmt: skip
+DISTRACTED = 0.22  #: how often a sentence beside the point is put in
+MERGED = 0.12  #: how often the last sentence becomes the question's 'If …'
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_STAYS = re.compile(
+    r"^(?:If|Then|After|Later|Next|Now|At|So far|Since|In|On|For|Of|From|Until|Among|First|Today|Soon|Each day)\b"
+)
+
+
+def split_of(family: str) -> str:
+    return "dev" if family in DEV else "test" if family in TEST else "train"
+
+
+def templates(split: str) -> list[Template]:
+    """The templates of a split. Raises SpecError for a split that is none."""
+    if split not in SPLITS:
+        raise unknown("split of wordmath", split, SPLITS)
+    return [template for template in TEMPLATES if split_of(template.family) == split]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _sound(s: Scene) -> bool:
+    """Whether the results are clean, positive and of a readable size, and no subgoal states its own result."""
+    for value in s.program.results:
+        if not 0 < value <= 200_000 or 100 % value.denominator:
+            return False
+    for step in s.program.steps:
+        said = set(_NUMBER.findall(step["subgoal"]))
+        for action in step["actions"]:
+            operands = set(_NUMBER.findall(action["arguments"]))
+            if action["name"] not in ("SetEquation", "Define") and action["result"] in said - operands:
+                return False
+            if action["name"] == "Calculator" and "/" in action["result"]:
+                return False
+    return s.program.operations <= 6
+
+
+def _write(s: Scene, template: Template) -> str:
+    """The question's text. Raises Redraw when a sentence cannot be placed."""
+    merged = (
+        s.chance(MERGED) and len(s.body) > 1 and not _STAYS.match(_capital(s.body[-1])) and "." not in s.question[:-1]
+    )
+    if merged:
+        last = s.body.pop().removesuffix(".")
+        names = {person.name for person in s.cast}
+        first = last.split(" ")[0].rstrip(",").removesuffix("'s").removesuffix("'")
+        last = last if first in names or first.isupper() else last[0].lower() + last[1:]
+        question = s.question if s.question.split(" ")[0] in names else s.question[0].lower() + s.question[1:]
+        s.question = f"If {last}, {question}"
+    if s.body and s.chance(DISTRACTED):
+        distract(s, template.topics)
+    return " ".join(_capital(sentence) for sentence in (*s.body, s.question))
+
+
+def task(split: str, seed: int, index: int) -> Task:
+    """The task at a place of a split: a function of its arguments alone. Raises SpecError for an unknown split."""
+    rng = random.Random(f"{seed}:{split}:{index}")
+    template = rng.choice(templates(split))
+    while True:
+        s = Scene(rng)
+        try:
+            template.fill(s)
+            if not _sound(s):
+                continue
+            question = _write(s, template)
+        except Redraw:
+            continue
+        inputs = {"template": template.name, "family": template.family, "operations": s.program.operations}
+        gold = {"answer": s.program.answer, "steps": s.program.steps}
+        return Task("wordmath", "", f"{split}-{index}", question, inputs, gold)
+
+
+def generate(split: str, count: int, seed: int = 0) -> Iterator[Task]:
+    """The first `count` tasks of a split. Raises SpecError for an unknown split."""
+    templates(split)
+    return (task(split, seed, index) for index in range(count))

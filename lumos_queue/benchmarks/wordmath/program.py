@@ -1,0 +1,184 @@
+"""A gold program under construction: numbers, subgoals in words, and actions with their exact results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of an earlier action: its exact value, its variable, and how a later subgoal refers to it."""
+
+    value: Fraction
+    variable: str
+    words: str
+    decimal: bool = False  #: whether a decimal went into it, so that it prints as one
+
+
+Operand = int | Decimal | Result
+OPERATORS = "+-*/"
+
+
+def value_of(operand: Operand) -> Fraction:
+    return operand.value if isinstance(operand, Result) else Fraction(operand)
+
+
+def is_decimal(operand: Operand) -> bool:
+    return operand.decimal if isinstance(operand, Result) else isinstance(operand, Decimal)
+
+
+def in_words(operand: Operand) -> str:
+    return operand.words if isinstance(operand, Result) else str(operand)
+
+
+def in_code(operand: Operand) -> str:
+    return operand.variable if isinstance(operand, Result) else str(operand)
+
+
+def printed(value: Fraction, decimal: bool) -> str:
+    """The value as the maths tools print it: `5`, `1.5` when decimals went in, else `3/5`."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    if not decimal:
+        return f"{value.numerator}/{value.denominator}"
+    exact = Decimal(value.numerator) / Decimal(value.denominator)
+    return format(exact.normalize(), "f")
+
+
+def listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """One arithmetic operation over operands: what to compute, how to say it and how to write it."""
+
+    operator: str  #: '+', '-', '*', '/', '%' (a rate of a whole) or 'of' (a fraction of a whole)
+    operands: tuple[Operand, ...]
+
+    @property
+    def value(self) -> Fraction:
+        first, *rest = (value_of(operand) for operand in self.operands)
+        if self.operator == "%":
+            return first * rest[0] / 100
+        if self.operator == "of":
+            return first * rest[0] / rest[1]
+        for other in rest:
+            match self.operator:
+                case "+":
+                    first += other
+                case "-":
+                    first -= other
+                case "*":
+                    first *= other
+                case _:
+                    first /= other
+        return first
+
+    @property
+    def decimal(self) -> bool:
+        return any(is_decimal(operand) for operand in self.operands)
+
+    @property
+    def words(self) -> str:
+        first, *rest = words = [in_words(operand) for operand in self.operands]
+        match self.operator:
+            case "+":
+                return f"adding {listed(words)}"
+            case "-":
+                return f"subtracting {listed(rest)} from {first}"
+            case "*" if len(rest) == 1:
+                return f"multiplying {first} by {rest[0]}"
+            case "*":
+                return f"multiplying {listed(words)}"
+            case "/":
+                return f"dividing {first} by {rest[0]}"
+            case "%":
+                return f"taking {rest[0]} percent of {first}"
+            case _:
+                return f"taking {rest[0]}/{rest[1]} of {first}"
+
+    @property
+    def code(self) -> str:
+        codes = [in_code(operand) for operand in self.operands]
+        if self.operator == "%":
+            return f"{codes[0]} * {codes[1]} / 100"
+        if self.operator == "of":
+            return f"{codes[0]} * {codes[1]} / {codes[2]}"
+        return f" {self.operator} ".join(codes)
+
+
+class Program:
+    """The steps so far, as JSON-able dicts: a `subgoal` and its `actions` (variables, name, arguments, result)."""
+
+    def __init__(self) -> None:
+        self.steps: list[dict[str, Any]] = []
+        self.results: list[Fraction] = []  #: the numeric results in order
+        self.answer = ""
+        self._variables = 0
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic operators in all actions, and one for each counted list."""
+        actions = [action for step in self.steps for action in step["actions"]]
+        signs = sum(action["arguments"].count(f" {sign} ") for action in actions for sign in OPERATORS)
+        return signs + sum(action["name"] == "Count" for action in actions)
+
+    def _action(self, name: str, arguments: str, result: str) -> dict[str, Any]:
+        self._variables += 1
+        return {"variables": [f"R{self._variables}"], "name": name, "arguments": arguments, "result": result}
+
+    def _note(self, subgoal: str, actions: list[dict[str, Any]]) -> None:
+        self.steps.append({"subgoal": subgoal, "actions": actions})
+        self.answer = actions[-1]["result"]
+
+    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> Result:
+        self.results.append(value)
+        number = len(self.steps) + 1
+        return Result(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
+
+    def calculate(self, quantity: str, operation: Sum) -> Result:
+        """One subgoal, one Calculator action."""
+        action = self._action("Calculator", operation.code, printed(operation.value, operation.decimal))
+        result = self._result(operation.value, action, decimal=operation.decimal)
+        self._note(f"Calculate {quantity} by {operation.words}.", [action])
+        return result
+
+    def calculate_both(self, quantities: tuple[str, str], operations: tuple[Sum, Sum]) -> tuple[Result, Result]:
+        """One subgoal, two Calculator actions."""
+        first, second = (self._action("Calculator", one.code, printed(one.value, one.decimal)) for one in operations)
+        results = (
+            self._result(operations[0].value, first, "first ", operations[0].decimal),
+            self._result(operations[1].value, second, "second ", operations[1].decimal),
+        )
+        said = " and ".join(f"{quantity} by {one.words}" for quantity, one in zip(quantities, operations, strict=True))
+        self._note(f"Calculate {said}.", [first, second])
+        return results
+
+    def count(self, what: str, items: list[str]) -> Result:
+        """One subgoal, one Count action over a list written out."""
+        action = self._action("Count", ", ".join(items), str(len(items)))
+        result = self._result(Fraction(len(items)), action)
+        self._note(f"Count {what}: {listed(items)}.", [action])
+        return result
+
+    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> Result:
+        """Set up an equation in x and solve it. `said` reads after 'where'; `define` names x in a step of its own."""
+        unknown = "x"
+        if define:
+            action = self._action("Define", "x", "x")
+            self._note(f"Define the variable x for {quantity}.", [action])
+            unknown = action["variables"][0]
+        left, _, right = equation.partition(" = ")
+        shown = f"{left.replace(' ', '')} = {right}"  # as the maths tools print an equation
+        written = self._action("SetEquation", equation.replace("x", unknown), shown)
+        subject = "" if define else f" for {quantity} x"
+        self._note(f"Set up the equation{subject} where {said}.", [written])
+        solved = self._action("SolveEquation", written["variables"][0], str(value))
+        result = self._result(Fraction(value), solved)
+        self._note(f"Solve the equation for {quantity}.", [solved])
+        return result

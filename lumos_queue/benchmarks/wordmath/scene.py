@@ -1,0 +1,223 @@
+"""A scene: the random choices, the sentences and the gold program of one problem."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from lumos_queue.benchmarks.wordmath import words
+from lumos_queue.benchmarks.wordmath.program import Operand, Program, Result, Sum
+
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+
+
+class Redraw(Exception):
+    """The choices do not make a good problem: draw again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a name and pronouns."""
+
+    name: str
+    he: str
+    him: str
+    his: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """Something countable; `noun(3)` reads '3 apples', and small numbers are spelled out when `spelled`."""
+
+    one: str
+    many: str
+    kind: str = ""
+    spelled: bool = False
+
+    def __call__(self, count: int, more: str = "") -> str:
+        number = words.NUMBERS[count] if self.spelled and count < len(words.NUMBERS) else str(count)
+        return f"{number} {more + ' ' if more else ''}{self.one if count == 1 else self.many}"
+
+    @property
+    def a(self) -> str:
+        return f"{'an' if self.one[0] in 'aeiouAEIOU' and not self.one.startswith('uni') else 'a'} {self.one}"
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Those who come and go at a place: `who` they are, `at` which place, how they `come` and `go`."""
+
+    who: Noun
+    at: str
+    come: str
+    go: str
+
+
+class Scene:
+    """What a template works with. Every choice comes from `rng`, so a scene is a function of its seed."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.program = Program()
+        self.body: list[str] = []
+        self.question = ""
+        self.cast: list[Person] = []
+        self.numbers: set[int] = set()
+        self.taken: set[str] = set()
+        self.spelled = rng.random() < 0.08
+        self.currency = rng.choices(("$", " dollars", " euros"), (80, 14, 6))[0]
+
+    # --- choices
+
+    def pick(self, *options):
+        return self.rng.choice(options)
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def n(self, low: int, high: int) -> int:
+        """A whole number, small ones more often (uniform in its logarithm), rarely one drawn before."""
+        number = low
+        for _ in range(8):
+            number = int(math.exp(self.rng.uniform(math.log(low), math.log(high + 1))))
+            number = min(max(number, low), high)
+            if number not in self.numbers:
+                break
+        self.numbers.add(number)
+        return number
+
+    def price(self, low: int, high: int) -> Decimal | int:
+        """An amount of money: whole, or one time in five with a handy number of cents."""
+        whole = self.n(low, high)
+        if self.currency != "$" or not self.chance(0.2):
+            return whole
+        return Decimal(whole) + Decimal(self.pick("0.50", "0.25", "0.75", "0.20", "0.40", "0.99", "0.10"))
+
+    def some(self, names) -> str:
+        """One of the names that was not used before."""
+        free = [name for name in names if name not in self.taken]
+        name = self.rng.choice(free)
+        self.taken.add(name)
+        return name
+
+    def person(self, female: bool | None = None) -> Person:
+        female = self.chance(0.5) if female is None else female
+        pronouns = ("she", "her", "her") if female else ("he", "him", "his")
+        person = Person(self.some(words.FEMALE if female else words.MALE), *pronouns)
+        self.cast.append(person)
+        return person
+
+    def people(self, count: int) -> list[Person]:
+        return [self.person() for _ in range(count)]
+
+    def noun(self, one: str, kind: str = "") -> Noun:
+        return Noun(one, words.plural(one), kind, self.spelled)
+
+    def thing(self, *kinds: str) -> Noun:
+        kind = self.rng.choice(kinds or tuple(words.THINGS))
+        return self.noun(self.some(words.THINGS[kind]), kind)
+
+    def things(self, count: int, *kinds: str) -> list[Noun]:
+        """Different things of one kind."""
+        kind = self.rng.choice(kinds or tuple(words.THINGS))
+        return [self.thing(kind) for _ in range(count)]
+
+    def container(self) -> Noun:
+        return self.noun(self.some(words.CONTAINERS))
+
+    def colors(self, count: int) -> list[str]:
+        """Different colours, one 'kind of look' at a time."""
+        looks = words.COLORS[:13] if self.chance(0.85) or count > 2 else words.COLORS[14:16]
+        return [self.some(looks) for _ in range(count)]
+
+    def days(self, count: int) -> list[str]:
+        """Days in the order of the week."""
+        return [words.DAYS[index] for index in sorted(self.rng.sample(range(7), count))]
+
+    def months(self, count: int) -> list[str]:
+        """Months in the order of the year."""
+        return [words.MONTHS[index] for index in sorted(self.rng.sample(range(12), count))]
+
+    def crowd(self) -> Crowd:
+        who, at, come, go = self.rng.choice(words.CROWDS)
+        return Crowd(self.noun(who), at, self.say(come), self.say(go))
+
+    def group(self) -> Noun:
+        """A kind of people in numbers."""
+        return self.noun(self.pick("student", "child", "guest", "friend", "camper", "player", "worker", "neighbor"))
+
+    # --- wording
+
+    def say(self, text: str) -> str:
+        """The text with one alternative chosen in each `[a|b|c]`; they may be nested."""
+        while (found := _CHOICE.search(text)) is not None:
+            text = text[: found.start()] + self.rng.choice(found[1].split("|")) + text[found.end() :]
+        return text
+
+    def usd(self, amount: Operand) -> str:
+        if self.currency == "$":
+            return f"${amount}"
+        return f"{amount}{self.currency.removesuffix('s') if amount == 1 else self.currency}"
+
+    def loses(self, other: Person | str, thing: Noun, count: int) -> str:
+        """A past-tense clause for having `count` fewer: 'gave 3 apples to Omar'."""
+        some = (
+            self.say(f"[{thing(count)}|{thing(count)}|{count} of them|{count} {thing.many}]")
+            if count > 1
+            else thing(count)
+        )
+        return self.say(words.LOSSES[thing.kind].format(n=some, q=other))
+
+    def gains(self, other: Person | str, thing: Noun, count: int) -> str:
+        """A past-tense clause for having `count` more: 'bought 3 more apples'."""
+        some = self.say(f"[{thing(count)}|{thing(count, 'more')}|{thing(count, 'more')}]")
+        return self.say(words.GAINS[thing.kind].format(n=some, q=other))
+
+    def tell(self, *sentences: str) -> None:
+        self.body += [self.say(sentence) for sentence in sentences]
+
+    def tell_any_order(self, *sentences: str) -> None:
+        """Sentences that do not lean on one another."""
+        self.tell(*self.rng.sample(sentences, len(sentences)))
+
+    def ask(self, *questions: str) -> None:
+        self.question = self.say(self.rng.choice(questions))
+
+    # --- the gold program
+
+    def require(self, condition: bool) -> None:
+        if not condition:
+            raise Redraw
+
+    def add(self, quantity: str, *operands: Operand) -> Result:
+        return self.program.calculate(quantity, Sum("+", operands))
+
+    def sub(self, quantity: str, *operands: Operand) -> Result:
+        """The first operand less the others."""
+        return self.program.calculate(quantity, Sum("-", operands))
+
+    def mul(self, quantity: str, *operands: Operand) -> Result:
+        return self.program.calculate(quantity, Sum("*", operands))
+
+    def div(self, quantity: str, *operands: Operand) -> Result:
+        return self.program.calculate(quantity, Sum("/", operands))
+
+    def percent(self, quantity: str, whole: Operand, rate: Operand) -> Result:
+        return self.program.calculate(quantity, Sum("%", (whole, rate)))
+
+    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> Result:
+        """`over`/`under` of the whole; one part of it is a plain division."""
+        if over == 1:
+            return self.div(quantity, whole, under)
+        return self.program.calculate(quantity, Sum("of", (whole, over, under)))
+
+    def mul_both(self, first: tuple[str, Operand, Operand], second: tuple[str, Operand, Operand]):
+        """Two products under one subgoal; each is (quantity, operand, operand)."""
+        products = (Sum("*", first[1:]), Sum("*", second[1:]))
+        return self.program.calculate_both((first[0], second[0]), products)

@@ -1,0 +1,1 @@
+"""Gold solutions in LUMOS form, made from what a benchmark's rows state."""

@@ -1,0 +1,42 @@
+"""Why a row's gold solution cannot be converted. Each reason is a short stable name, counted in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Annotation, Task
+
+REASONS = {
+    "no_mark": "the solution has no calculator mark",
+    "mark_not_last": "a calculator mark states the gold answer, but later marks follow",
+    "mark_wrong": "a calculator mark does not evaluate to the value it states",
+    "unreadable_expression": "something that is no plain arithmetic: units in words, a comparison, an unknown",
+    "remainder": "a division with remainder",
+    "division_by_zero": "an expression divides by zero",
+    "rounded": "the program's value is within 0.1 % of the gold answer, which was rounded",
+    "value_differs": "the program's value is not the gold answer",
+    "too_large": "hundreds of actions, or a number of thousands of digits",
+    "answer_is_text": "the gold answer is no single number",
+}
+
+
+class NotConvertible(SpecError):
+    """Raised with the name of a reason as its text."""
+
+    def __init__(self, reason: str):
+        if reason not in REASONS:
+            raise ValueError(f"no reason called '{reason}'")
+        self.reason = reason
+        super().__init__(reason)
+
+
+def unconverted(tasks: Iterable[Task], gold: Callable[[Task], Annotation]) -> list[tuple[str, str]]:
+    """(row, reason) of each task whose gold solution cannot be converted."""
+    found = []
+    for task in tasks:
+        try:
+            gold(task)
+        except NotConvertible as error:
+            found.append((task.row, error.reason))
+    return found

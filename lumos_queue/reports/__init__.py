@@ -1,0 +1,1 @@
+"""Tables, intervals and plots over stored rows."""
