@@ -1,0 +1,313 @@
+"""A model in this process, on the CPU: `local:DIR`, a Hugging Face folder with safetensors weights.
+
+One thread per folder decodes, in float32. It is a continuous batch: a request joins between two tokens and leaves as
+soon as it is done, so nobody waits for the longest reply. Endpoints on the same folder share model and batch.
+
+Greedy replies do not depend on who shares the batch. Other shapes round the last bits of the logits differently (about
+1e-6), which could only matter where two tokens nearly tie; such a token is decided by running its sequence alone.
+Sampled replies depend on the seed alone, up to the same rounding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import random
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.model_folder import check_folder, identity, weights
+from lumos_queue.endpoints.replies import completion
+from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
+from lumos_queue.records import Completion
+
+ROWS = 64  #: sequences decoded together at most
+PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass at most, padding included
+NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; far above float32 noise
+
+
+class Local:
+    """The endpoint: it hands requests to the thread that holds the model."""
+
+    def __init__(self, url: str, folder: Path):
+        check_folder(folder)
+        self.url = url
+        self._folder = folder
+        self._batcher: Batcher | None = _share(folder)
+
+    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+        """Raises EpisodeError for a prompt longer than the model's context, SpecError for a folder that cannot be
+        loaded, InfrastructureError when the forward pass fails (memory, say)."""
+        if self._batcher is None:
+            raise InfrastructureError(f"the endpoint {self.url} is closed")
+        started = time.perf_counter()
+        row = Row(prompt, sampling, random.Random(seed))
+        self._batcher.arrivals.put(row)
+        text, truncated = await asyncio.wrap_future(row.reply)
+        return completion(
+            text,
+            sampling.stop,
+            truncated=truncated,
+            prompt_tokens=row.prompt_tokens,
+            completion_tokens=len(row.tokens) - row.prompt_tokens,
+            seconds=time.perf_counter() - started,
+        )
+
+    async def identity(self) -> dict[str, Any]:
+        return await asyncio.to_thread(identity, self._folder)
+
+    async def close(self) -> None:
+        if self._batcher is not None:
+            self._batcher.users -= 1
+            self._batcher = None
+
+
+@dataclass(eq=False, slots=True)
+class Row:
+    """One sequence of the batch."""
+
+    prompt: str
+    sampling: Sampling
+    random: random.Random
+    reply: Future[tuple[str, bool]] = field(default_factory=Future)  #: text, and whether the token limit ended it
+    tokens: list[int] = field(default_factory=list)  #: the prompt's, then the reply's
+    prompt_tokens: int = 0
+    limit: int = 0  #: length of `tokens` at which the row ends
+
+
+class Batcher:
+    """One loaded model, the thread that runs it, and the rows it is running."""
+
+    def __init__(self, folder: Path):
+        self.users = 0
+        self.arrivals: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
+        self._folder = folder
+        self._model: Any = None
+        self._stop_tokens: dict[tuple[str, ...], frozenset[int]] = {}
+        self._forget()
+        threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True).start()
+
+    def _forget(self) -> None:
+        self._rows: list[Row] = []
+        self._cache: Any = None  #: keys and values, [row, head, position, channel] per layer, left-padded
+        self._mask: Any = None  #: [row, position], 0 where padded
+
+    def _run(self) -> None:
+        while (arrived := self._arrived()) is not None:
+            try:
+                import torch
+
+                if self._model is None:
+                    self._load()
+                with torch.inference_mode():
+                    if arrived:
+                        self._admit(arrived)
+                    if self._rows:
+                        self._step()
+            except Exception as error:
+                if not isinstance(error, LumosError):
+                    error = InfrastructureError("the local model failed: " + str(error).partition("\n")[0])
+                for row in {*self._rows, *arrived}:
+                    if not row.reply.done():
+                        row.reply.set_exception(error)
+                self._forget()
+        for row in self._rows:
+            row.reply.set_exception(InfrastructureError("the model was closed while it wrote the reply"))
+
+    def _arrived(self) -> list[Row] | None:
+        """Rows that wait and fit, oldest first; waits for one if nothing runs. None: stop."""
+        arrived: list[Row] = []
+        while len(self._rows) + len(arrived) < ROWS:
+            try:
+                row = self.arrivals.get(block=not self._rows and not arrived)
+            except queue.Empty:
+                break
+            if row is None:
+                return None
+            if row.reply.set_running_or_notify_cancel():
+                arrived.append(row)
+        return arrived
+
+    def _load(self) -> None:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        torch.set_num_threads(1)  # several threads are slower on small matrices, and workers share the machine
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(
+                self._folder,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
+                attn_implementation="sdpa",
+            ).eval()
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a foreign folder makes two libraries raise
+            reason = str(error).partition("\n")[0]
+            raise SpecError(f"'{self._folder}' cannot be loaded as a language model: {reason}") from None
+        ends = model.generation_config.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
+        self._ends = {end for end in (*ends, self._tokenizer.eos_token_id) if end is not None}
+        self._context = model.config.get_text_config().max_position_embeddings
+        self._model = model
+
+    def _admit(self, arrived: list[Row]) -> None:
+        """Read the prompts of new rows, similar lengths together, and join them to the batch."""
+        ready = []
+        for row in arrived:
+            row.tokens = self._tokenizer(row.prompt, add_special_tokens=True)["input_ids"]
+            row.prompt_tokens = len(row.tokens)
+            row.limit = min(self._context, row.prompt_tokens + row.sampling.max_tokens)
+            if 0 < row.prompt_tokens < row.limit:
+                ready.append(row)
+            else:
+                problem = f"a prompt of {row.prompt_tokens} tokens and a context of {self._context} leave no reply"
+                row.reply.set_exception(EpisodeError("infra_error", problem))
+        ready.sort(key=lambda row: len(row.tokens))
+        while ready:
+            width = len(ready[-1].tokens)
+            group = ready[-max(1, PREFILL_TOKENS // width) :]
+            del ready[-len(group) :]
+            self._prefill(group, width)
+
+    def _prefill(self, group: list[Row], width: int) -> None:
+        import torch
+        from transformers import DynamicCache
+
+        padded = [[0] * (width - len(row.tokens)) + row.tokens for row in group]
+        mask = torch.tensor([[0] * (width - len(row.tokens)) + [1] * len(row.tokens) for row in group])
+        cache: Any = DynamicCache()
+        logits = self._model(
+            torch.tensor(padded),
+            attention_mask=mask,
+            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+            past_key_values=cache,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        if self._rows:
+            width = max(width, self._mask.shape[1])
+            for old, new in zip(self._cache.layers, cache.layers, strict=True):
+                old.keys = torch.cat([_widen(old.keys, width, -2), _widen(new.keys, width, -2)])
+                old.values = torch.cat([_widen(old.values, width, -2), _widen(new.values, width, -2)])
+            mask = torch.cat([_widen(self._mask, width, -1), _widen(mask, width, -1)])
+        else:
+            self._cache = cache
+        self._mask = mask
+        first = len(self._rows)
+        self._rows.extend(group)
+        self._extend(group, logits, first)
+
+    def _step(self) -> None:
+        """One more token for every row."""
+        import torch
+
+        self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
+        logits = self._model(
+            torch.tensor([row.tokens[-1:] for row in self._rows]),
+            attention_mask=self._mask,
+            position_ids=torch.tensor([[len(row.tokens) - 1] for row in self._rows]),
+            past_key_values=self._cache,
+        ).logits[:, -1]
+        self._extend(self._rows, logits, 0)
+
+    def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
+        """Give `rows`, which start at row `first` of the batch, their next token; let go of those that end."""
+        going = list(range(first))
+        for at, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
+            row.tokens.append(token)
+            stopped = token in self._ends or self._has_stop(row, token)
+            if stopped or len(row.tokens) >= row.limit:
+                text = self._tokenizer.decode(row.tokens[row.prompt_tokens :], skip_special_tokens=True)
+                row.reply.set_result((text, not stopped))
+            else:
+                going.append(at)
+        if not going:
+            self._forget()
+        elif len(going) < len(self._rows):
+            self._keep(going)
+
+    def _keep(self, going: list[int]) -> None:
+        import torch
+
+        index = torch.tensor(going)
+        mask = self._mask[index]
+        start = int(mask.any(0).int().argmax())  # columns that are padding in every row left
+        for layer in self._cache.layers:
+            layer.keys, layer.values = layer.keys[index, :, start:], layer.values[index, :, start:]
+        self._mask = mask[:, start:]
+        self._rows = [self._rows[at] for at in going]
+
+    def _choose(self, rows: list[Row], logits: Any) -> list[int]:
+        import torch
+
+        best = logits.topk(2)
+        tied = (best.values[:, 0] - best.values[:, 1] < NEAR_TIE).tolist()
+        tokens = best.indices[:, 0].tolist()
+        for at, row in enumerate(rows):
+            if row.sampling.temperature > 0:
+                tokens[at] = _draw(logits[at], row.sampling, row.random.random())
+            elif tied[at]:
+                alone = self._model(torch.tensor([row.tokens]), use_cache=False, logits_to_keep=1).logits
+                tokens[at] = int(alone[0, -1].argmax())
+        return tokens
+
+    def _has_stop(self, row: Row, token: int) -> bool:
+        stops = row.sampling.stop
+        if stops not in self._stop_tokens:
+            pieces = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
+            found = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))
+            self._stop_tokens[stops] = frozenset(found)
+        if token in self._stop_tokens[stops]:
+            return True
+        longest = max(map(len, stops), default=0)
+        if longest < 2:
+            return False
+        # A token holds at least one byte, so this many tokens hold a stop string that ends in the last one.
+        tail = self._tokenizer.decode(row.tokens[max(row.prompt_tokens, len(row.tokens) - 4 * longest) :])
+        return any(stop and stop in tail for stop in stops)
+
+
+def _draw(logits: Any, sampling: Sampling, uniform: float) -> int:
+    """The token at `uniform` in the cumulated probabilities of the nucleus of mass `top_p` (Holtzman et al. 2020)."""
+    probabilities, order = (logits.double() / sampling.temperature).softmax(-1).sort(descending=True, stable=True)
+    cumulated = probabilities.cumsum(-1)
+    size = int((cumulated - probabilities < sampling.top_p).sum().clamp(min=1))
+    at = int((cumulated[:size] <= uniform * cumulated[size - 1]).sum())
+    return int(order[min(at, size - 1)])
+
+
+def _widen(tensor: Any, width: int, dim: int) -> Any:
+    """Zeros on the left of dimension `dim` (-1 or -2) up to `width`."""
+    import torch
+
+    missing = width - tensor.shape[dim]
+    return torch.nn.functional.pad(tensor, (missing, 0) if dim == -1 else (0, 0, missing, 0)) if missing else tensor
+
+
+_batchers: dict[tuple, Batcher] = {}
+_sharing = threading.Lock()
+# A forked child has the dictionary but not the threads.
+os.register_at_fork(after_in_child=_batchers.clear)
+
+
+def _share(folder: Path) -> Batcher:
+    """The batcher of a folder's present weights, kept from endpoint to endpoint; others leave when nobody uses them."""
+    key = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in weights(folder.resolve()))
+    with _sharing:
+        for other, batcher in list(_batchers.items()):
+            if other != key and not batcher.users:
+                _batchers.pop(other).arrivals.put(None)
+        if key not in _batchers:
+            _batchers[key] = Batcher(folder)
+        _batchers[key].users += 1
+        return _batchers[key]

@@ -1,0 +1,52 @@
+"""A Hugging Face model folder, as far as one can tell without loading it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import SpecError
+
+
+def check_folder(folder: Path) -> None:
+    """Raises SpecError when the folder is no model or the libraries to run it are not installed."""
+    if not folder.is_dir():
+        raise SpecError(f"No folder '{folder}': local: names a Hugging Face model folder on the machine that runs it.")
+    for name in ("config.json", "tokenizer.json"):
+        if not (folder / name).is_file():
+            raise SpecError(f"'{folder}' is no model folder: it has no {name}.")
+    if not any(folder.glob("*.safetensors")):
+        raise SpecError(f"'{folder}' has no *.safetensors weights; other formats can run code and are refused.")
+    if not (util.find_spec("torch") and util.find_spec("transformers")):
+        raise SpecError("local: needs torch and transformers: pip install 'lumos-queue[local]'.")
+
+
+def weights(folder: Path) -> list[Path]:
+    """The weight files, in the order in which they are hashed."""
+    return sorted(folder.glob("*.safetensors"))
+
+
+def identity(folder: Path) -> dict[str, Any]:
+    """What the model is, by its digests. Raises SpecError when its configuration cannot be read."""
+    try:
+        config = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise SpecError(f"'{folder / 'config.json'}' cannot be read: {error}.") from None
+    digests = [_sha256(path) for path in weights(folder)]
+    digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    return {
+        "model": folder.resolve().name,
+        "architecture": ", ".join(config.get("architectures") or ["unknown"]),
+        "sha256": digest,
+        "tokenizer_sha256": _sha256(folder / "tokenizer.json"),
+        "dtype": "float32",
+        "server": f"transformers {metadata.version('transformers')}, torch {metadata.version('torch')}",
+    }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

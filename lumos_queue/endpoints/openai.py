@@ -1,0 +1,104 @@
+"""Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
+
+POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` speak it; only fields that
+all of them know are sent, as `transformers serve` answers 422 to any other. That server also ignores a temperature
+above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves stop strings in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.http import Http, Malformed
+from lumos_queue.endpoints.registry import EndpointSettings
+from lumos_queue.endpoints.replies import completion, count
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Completion
+
+#: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
+LISTS_ALL = ("vllm", "sglang", "llamacpp")
+
+
+class OpenAI:
+    """One model of one server. Without a name the server's only model is meant."""
+
+    def __init__(self, url: str, base: str, model: str, settings: EndpointSettings, first_backoff: float = 0.5):
+        self.url = url
+        self._model = model
+        self._http = Http(base, settings, first_backoff)
+
+    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+        """Raises also SpecError when no model is named and the server does not have exactly one."""
+        if not self._model:
+            self._model = _only(_models(await self._http.get("/v1/models")), self.url)
+        body: dict[str, Any] = {
+            "model": self._model,
+            "prompt": prompt,
+            "max_tokens": sampling.max_tokens,
+            "temperature": sampling.temperature,
+        }
+        if sampling.stop:
+            body["stop"] = sampling.stop[:4]
+        if sampling.temperature > 0:
+            body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
+        (text, truncated, asked, written), seconds, retries = await self._http.post("/v1/completions", body, _read)
+        return completion(
+            text,
+            sampling.stop,
+            truncated=truncated,
+            prompt_tokens=asked,
+            completion_tokens=written,
+            seconds=seconds,
+            retries=retries,
+        )
+
+    async def identity(self) -> dict[str, Any]:
+        """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
+        health, _ = await self._http.probe("/health")
+        models = _models(await self._http.probe("/v1/models"))
+        if health != 200 and not models:
+            raise SpecError(
+                f"{self.url} is no server of the OpenAI protocol (GET /health answered {health}): "
+                "for text-generation-inference write tgi://HOST:PORT."
+            )
+        name = self._model or _only(models, self.url)
+        if name not in models and any(row.get("owned_by") in LISTS_ALL for row in models.values()):
+            raise SpecError(f"{self.url} has no such model. Choose one of: {', '.join(models)}.")
+        self._model = name
+        known = {key: models.get(name, {}).get(key) for key in ("root", "owned_by", "max_model_len")}
+        _, version = await self._http.probe("/version")
+        if isinstance(version, dict):
+            known["version"] = version.get("version")
+        return {"model": name} | {key: value for key, value in known.items() if value is not None}
+
+    async def close(self) -> None:
+        await self._http.close()
+
+
+def _models(answer: tuple[int, Any]) -> dict[str, dict[str, Any]]:
+    """What GET /v1/models lists, by name; nothing when it fails or is empty, as `transformers serve` has it."""
+    reply = answer[1]
+    listed = reply.get("data") if isinstance(reply, dict) else None
+    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    return {row["id"]: row for row in rows if isinstance(row.get("id"), str)}
+
+
+def _only(models: Mapping[str, Any], url: str) -> str:
+    if len(models) == 1:
+        return next(iter(models))
+    known = f"it has {', '.join(models)}" if models else "it lists none"
+    raise SpecError(f"{url} does not say which model to use ({known}): add ?model=NAME.")
+
+
+def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int]:
+    """Text, whether the token limit ended it, and the tokens of prompt and reply."""
+    choices, usage = reply.get("choices"), reply.get("usage")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
+        raise Malformed("no text in 'choices[0].text'")
+    if not isinstance(usage, dict):
+        usage = {}
+    asked, written = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
+    return choice["text"], choice.get("finish_reason") == "length", asked, written

@@ -1,0 +1,126 @@
+"""From an address to an endpoint. Each scheme's module is imported only when such an endpoint is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from lumos_queue.endpoints.base import Endpoint
+from lumos_queue.errors import SpecError, unknown
+
+#: scheme → (what it is, the transport, or '' for none)
+TRANSPORTS = {"tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "local": "", "scripted": ""}
+
+
+class EndpointSettings(Protocol):
+    """What endpoints read of the settings."""
+
+    @property
+    def request_seconds(self) -> float:
+        """Longest time one request may take, connecting included."""
+        ...
+
+    @property
+    def request_retries(self) -> int:
+        """Further tries after the first."""
+        ...
+
+    @property
+    def api_key(self) -> str | None: ...
+
+    @property
+    def concurrency(self) -> int:
+        """Requests in flight to one endpoint."""
+        ...
+
+
+def check_url(url: str) -> None:
+    """Check an address without opening it. Raises SpecError; its message never repeats credentials."""
+    scheme, colon, rest = url.partition(":")
+    if not (colon and scheme.isalnum()):
+        raise SpecError(f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(TRANSPORTS))}.")
+    if scheme not in TRANSPORTS:
+        raise unknown("endpoint scheme", scheme, TRANSPORTS)
+    if TRANSPORTS[scheme]:
+        _check_address(scheme, url)
+    elif scheme == "local":
+        from lumos_queue.endpoints.model_folder import check_folder
+
+        check_folder(local_path(rest))
+    else:
+        from lumos_queue.endpoints.scripted import read_rules
+
+        read_rules(local_path(rest))
+
+
+def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
+    """The endpoint at an address; nothing is sent or loaded before its first call. Raises SpecError as `check_url`."""
+    check_url(url)
+    scheme, _, rest = url.partition(":")
+    match scheme:
+        case "tgi" | "tgis":
+            from lumos_queue.endpoints.tgi import Tgi
+
+            return Tgi(url, base_url(url), settings)
+        case "openai" | "openais":
+            from lumos_queue.endpoints.openai import OpenAI
+
+            return OpenAI(url, base_url(url), model_name(url), settings)
+        case "local":
+            from lumos_queue.endpoints.local import Local
+
+            return Local(url, local_path(rest))
+        case _:
+            from lumos_queue.endpoints.scripted import Scripted
+
+            return Scripted.from_file(local_path(rest), url)
+
+
+def local_path(rest: str) -> Path:
+    """The path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
+    if not rest or "\0" in rest:
+        raise SpecError("local: and scripted: are followed by a path, as in local:models/starter.")
+    return Path(rest).expanduser()
+
+
+def base_url(url: str) -> str:
+    """The http or https address a checked tgi or openai URL stands for, without query and last slash."""
+    parts = urlsplit(url)
+    return f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def model_name(url: str) -> str:
+    """The `model` in the query of a checked openai URL, or ''."""
+    return dict(parse_qsl(urlsplit(url).query)).get("model", "")
+
+
+def _check_address(scheme: str, url: str) -> None:
+    form = f"{scheme}://HOST:PORT" + ("[/PREFIX][?model=NAME]" if scheme.startswith("openai") else "[/PREFIX]")
+    if "@" in url.partition("?")[0]:
+        # Before any parsing: a parser's own message could quote the secret.
+        raise SpecError(f"Credentials in an endpoint's URL are refused: write {form} and set LUMOS_API_KEY.")
+    parts = _split(url, form)
+    if not parts.hostname:
+        raise SpecError(f"No host in the endpoint's URL: expected {form}.")
+    allowed = {"model"} if scheme.startswith("openai") else set()
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
+        # What is there is not repeated: it may be a key.
+        raise SpecError(f"The endpoint's URL says more than {form}; a key belongs in LUMOS_API_KEY.")
+    if len(pairs) > 1 or any(not value for _, value in pairs):
+        raise SpecError(f"The endpoint's URL must name one model: expected {form}.")
+
+
+def _split(url: str, form: str) -> SplitResult:
+    wrong = SpecError(f"The endpoint's URL cannot be read: expected {form}.")
+    if any(not character.isprintable() or character.isspace() for character in url):
+        raise wrong
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        raise wrong from None
+    if not url.startswith(f"{parts.scheme}://"):
+        raise wrong
+    return parts

@@ -1,0 +1,125 @@
+"""An endpoint whose replies are written down beforehand: for tests and for demonstrations of the control flow.
+
+A rules file holds a JSON list (or one JSON object per line) of
+
+    {"contains": "Should we stop planning?", "reply": "Yes, I will stop planning.", "delay": 0.1}
+
+The first rule whose `contains` occurs in the prompt answers; `delay`, in seconds, may be left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.replies import completion
+from lumos_queue.errors import BadRow, EpisodeError, SpecError
+from lumos_queue.records import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    contains: str
+    reply: str
+    delay: float = 0.0  #: seconds
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    """The rules of a file, in order. Raises SpecError (no such file, no JSON) and BadRow (a rule that is none)."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"Cannot read the rules file '{path}': {error}.") from None
+    try:
+        rows = (
+            json.loads(text) if text.lstrip().startswith("[") else [json.loads(row) for row in text.split("\n") if row]
+        )
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"The rules file '{path}' is no JSON list of rules: {error}.") from None
+    return tuple(_rule(number, row) for number, row in enumerate(rows, 1))
+
+
+def _rule(number: int, row: object) -> Rule:
+    if not isinstance(row, dict):
+        raise BadRow(number, "", "expected an object with 'contains' and 'reply'")
+    for name in ("contains", "reply"):
+        if not isinstance(row.get(name), str):
+            raise BadRow(number, name, "expected a text")
+    if unknown := row.keys() - {"contains", "reply", "delay"}:
+        raise BadRow(number, min(unknown), "no such field; a rule has contains, reply and delay")
+    delay = row.get("delay", 0)
+    if type(delay) not in (int, float) or not 0 <= delay < math.inf:
+        raise BadRow(number, "delay", "expected seconds, 0 or more")
+    return Rule(row["contains"], row["reply"], delay)
+
+
+class Scripted:
+    """Answers from rules, from a list in order, or from a function of the prompt. `prompts` keeps what was asked."""
+
+    def __init__(
+        self,
+        replies: Sequence[Rule | str] | Callable[[str], str],
+        url: str = "scripted:",
+        identity: dict[str, Any] | None = None,
+    ):
+        self.url = url
+        self.prompts: list[str] = []
+        self._identity = identity or {"model": "scripted"}
+        self._next: Callable[[str], Rule | str] = replies if callable(replies) else _written_down(replies)
+
+    @classmethod
+    def from_file(cls, path: Path, url: str) -> Scripted:
+        """Raises SpecError when the file is no rules file."""
+        rules = read_rules(path)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return cls(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
+
+    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+        """Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
+        self.prompts.append(prompt)
+        started = time.perf_counter()
+        found = self._next(prompt)
+        rule = found if isinstance(found, Rule) else Rule("", found)
+        if rule.delay:
+            await asyncio.sleep(rule.delay)
+        return completion(rule.reply, sampling.stop, truncated=False, seconds=time.perf_counter() - started)
+
+    async def identity(self) -> dict[str, Any]:
+        return dict(self._identity)
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _written_down(replies: Sequence[Rule | str]) -> Callable[[str], Rule | str]:
+    rules = [reply for reply in replies if isinstance(reply, Rule)]
+    return _by_rules(rules) if rules else _in_order([reply for reply in replies if isinstance(reply, str)])
+
+
+def _by_rules(rules: Sequence[Rule]) -> Callable[[str], Rule]:
+    def first_match(prompt: str) -> Rule:
+        for rule in rules:
+            if rule.contains in prompt:
+                return rule
+        raise EpisodeError("infra_error", f"no rule of the script fits the prompt that ends in {prompt[-80:]!r}")
+
+    return first_match
+
+
+def _in_order(replies: Sequence[str]) -> Callable[[str], str]:
+    left = iter(replies)
+
+    def following(prompt: str) -> str:
+        for reply in left:
+            return reply
+        raise EpisodeError("infra_error", f"the script of {len(replies)} replies is used up")
+
+    return following

@@ -1,0 +1,257 @@
+"""The in-process endpoint on a small random model: what it writes depends on nobody else in the batch."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from types import SimpleNamespace
+
+import pytest
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
+
+torch = pytest.importorskip("torch")
+from tests.tiny_model import make_tiny_model  # noqa: E402 - needs torch
+
+SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_key=None, concurrency=64)
+FREELY = Sampling(max_tokens=24, stop=())  #: nothing but the limit or the model itself ends a reply
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    make_tiny_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    """The model as transformers itself runs it."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    chance = random.Random(5)
+    words = ["Task", "Tom has", "8", "apples", "gives 3", "to Ann", "Subgoal 1:", "R1 =", "Calculator(", ")", "left."]
+    return ["<|user|>\n" + " ".join(chance.choices(words, k=chance.randint(1, 60))) for _ in range(48)]
+
+
+def ask(folder, prompts, sampling=FREELY, seeds=None, together=True):
+    """The completions, all asked at once or one after the other."""
+
+    async def run():
+        endpoint = open_endpoint(f"local:{folder}", SETTINGS)
+        calls = [endpoint.generate(prompt, sampling, seeds[i] if seeds else 0) for i, prompt in enumerate(prompts)]
+        try:
+            return await asyncio.gather(*calls) if together else [await call for call in calls]
+        finally:
+            await endpoint.close()
+
+    return asyncio.run(run())
+
+
+def test_a_batch_writes_what_each_prompt_alone_gets(folder, prompts):
+    together, alone = ask(folder, prompts), ask(folder, prompts, together=False)
+    assert [reply.text for reply in together] == [reply.text for reply in alone]
+    assert len({reply.text for reply in together}) > 20, "the model must not say the same to all"
+
+
+def test_a_reply_equals_greedy_generate(folder, plain, prompts):
+    tokenizer, model = plain
+    for prompt, reply in zip(prompts[:6], ask(folder, prompts[:6]), strict=True):
+        inputs = tokenizer(prompt, return_tensors="pt")
+        written = model.generate(**inputs, max_new_tokens=24, do_sample=False)[0, inputs.input_ids.shape[1] :]
+        assert reply.text == tokenizer.decode(written, skip_special_tokens=True).strip()
+        assert (reply.prompt_tokens, reply.completion_tokens) == (inputs.input_ids.shape[1], len(written))
+
+
+def test_tokens_that_nearly_tie_are_decided_alone(folder, prompts, monkeypatch):
+    from lumos_queue.endpoints import local
+
+    usual = ask(folder, prompts[:8])
+    monkeypatch.setattr(local, "NEAR_TIE", 1e9)  # each token is decided by its own sequence, without padding or cache
+    assert [reply.text for reply in ask(folder, prompts[:8])] == [reply.text for reply in usual]
+
+
+def test_the_prompt_starts_with_one_bos(folder, plain, prompts):
+    tokenizer, _ = plain
+    reply = ask(folder, prompts[:1])[0]
+    ids = tokenizer(prompts[0])["input_ids"]
+    assert ids.count(tokenizer.bos_token_id) == 1
+    assert reply.prompt_tokens == len(ids)
+
+
+def test_rows_join_and_leave_a_running_batch(folder, prompts):
+    async def staggered():
+        endpoint = open_endpoint(f"local:{folder}", SETTINGS)
+
+        async def later(number, prompt):
+            await asyncio.sleep(0.01 * number)
+            sampling = Sampling(max_tokens=1 + number % 24, stop=())
+            return await endpoint.generate(prompt, sampling, 0)
+
+        replies = await asyncio.gather(*(later(number, prompt) for number, prompt in enumerate(prompts)))
+        await endpoint.close()
+        return replies
+
+    whole = ask(folder, prompts)
+    for number, reply in enumerate(asyncio.run(staggered())):
+        assert whole[number].text.startswith(reply.text.rstrip("\ufffd"))
+        assert reply.completion_tokens <= 1 + number % 24
+
+
+def test_a_reply_ends_at_a_stop_string_and_not_later(folder, prompts):
+    tried = 0
+    for whole, prompt in zip(ask(folder, prompts), prompts, strict=True):
+        pairs = (whole.text[at : at + 2] for at in range(1, len(whole.text) // 2))
+        if stop := next((pair for pair in pairs if pair.isascii() and pair.isprintable()), None):
+            tried += 1
+            reply = ask(folder, [prompt], Sampling(max_tokens=24, stop=(stop,)))[0]
+            assert reply.text == whole.text[: whole.text.index(stop)].strip()
+            assert reply.completion_tokens < whole.completion_tokens
+            assert reply.finish_reason in ("stop", "empty")
+    assert tried > 10
+
+
+def test_a_reply_ends_at_the_end_token(folder, plain, prompts, tmp_path):
+    """The model is bent to prefer `</s>` to anything else."""
+    tokenizer, model = plain
+    weights = model.lm_head.weight.data.clone()
+    try:
+        model.lm_head.weight.data.zero_()
+        model.lm_head.weight.data[tokenizer.eos_token_id] = 1.0
+        tokenizer.save_pretrained(tmp_path)
+        hidden = model(**tokenizer(prompts[0], return_tensors="pt"), output_hidden_states=True).hidden_states[-1][0, -1]
+        model.lm_head.weight.data[tokenizer.eos_token_id] = hidden.detach()
+        model.save_pretrained(tmp_path)
+    finally:
+        model.lm_head.weight.data.copy_(weights)
+    reply = ask(tmp_path, prompts[:1])[0]
+    assert (reply.text, reply.finish_reason, reply.completion_tokens) == ("", "empty", 1)
+
+
+def test_a_seed_fixes_a_sampled_reply(folder, prompts):
+    warm = Sampling(temperature=1.0, top_p=0.95, max_tokens=16, stop=())
+    once, again = (ask(folder, [prompts[0]] * 4, warm, [1, 2, 1, 3]) for _ in range(2))
+    assert [reply.text for reply in once] == [reply.text for reply in again]
+    assert once[0].text == once[2].text
+    assert len({reply.text for reply in once}) == 3
+
+
+def test_a_narrow_nucleus_is_greedy(folder, prompts):
+    narrow = Sampling(temperature=1.0, top_p=1e-9, max_tokens=24, stop=())
+    assert [r.text for r in ask(folder, prompts[:4], narrow)] == [r.text for r in ask(folder, prompts[:4])]
+
+
+def test_sampled_tokens_follow_the_probabilities():
+    from lumos_queue.endpoints.local import _draw
+
+    logits = torch.log(torch.tensor([0.1, 0.6, 0.3]))
+    for top_p, expected in (
+        (1.0, {0: 100, 1: 600, 2: 300}),
+        (0.9, {0: 0, 1: 667, 2: 333}),
+        (0.5, {0: 0, 1: 1000, 2: 0}),
+    ):
+        drawn = [_draw(logits, Sampling(temperature=1.0, top_p=top_p), (i + 0.5) / 1000) for i in range(1000)]
+        for token, times in expected.items():
+            assert drawn.count(token) == pytest.approx(times, abs=1)
+
+
+def test_a_prompt_that_fills_the_context_ends_its_episode_only(folder):
+    async def both():
+        endpoint = open_endpoint(f"local:{folder}", SETTINGS)
+        try:
+            return await asyncio.gather(
+                endpoint.generate("word " * 2000, FREELY, 0),
+                endpoint.generate("Task", FREELY, 0),
+                return_exceptions=True,
+            )
+        finally:
+            await endpoint.close()
+
+    long, short = asyncio.run(both())
+    assert isinstance(long, EpisodeError)
+    assert long.ending == "infra_error"
+    assert "context of 256" in str(long)
+    assert short.completion_tokens > 0
+
+
+def test_a_reply_ends_where_the_context_ends(folder):
+    reply = ask(folder, ["word " * 50], Sampling(max_tokens=512, stop=()))[0]
+    assert reply.prompt_tokens + reply.completion_tokens == 256
+    assert reply.finish_reason == "length"
+
+
+def test_endpoints_on_one_folder_share_the_model(folder, tmp_path):
+    one, two = (open_endpoint(f"local:{path}", SETTINGS) for path in (folder, folder / ".." / folder.name))
+    assert one._batcher is two._batcher
+
+    async def close_both():
+        await one.close()
+        await two.close()
+
+    asyncio.run(close_both())
+
+
+def test_the_identity_is_the_digest_of_the_weights(folder):
+    known = asyncio.run(open_endpoint(f"local:{folder}", SETTINGS).identity())
+    assert known["sha256"] == hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    assert (known["architecture"], known["dtype"], known["model"]) == ("LlamaForCausalLM", "float32", folder.name)
+
+
+def test_weights_that_cannot_be_read_are_a_plain_line(folder, tmp_path):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(SpecError, match="cannot be loaded as a language model") as caught:
+        ask(tmp_path, ["Task"])
+    assert "\n" not in str(caught.value)
+
+
+def test_without_torch_the_way_out_is_named(folder, monkeypatch):
+    from lumos_queue.endpoints import model_folder
+
+    monkeypatch.setattr(model_folder.util, "find_spec", lambda name: None)
+    with pytest.raises(SpecError, match=r"pip install 'lumos-queue\[local\]'"):
+        open_endpoint(f"local:{folder}", SETTINGS)
+
+
+def test_a_failing_forward_pass_costs_its_rows_and_not_the_endpoint(folder, prompts, monkeypatch):
+    from lumos_queue.endpoints.local import Batcher
+
+    step, failures = Batcher._step, [RuntimeError("not enough memory\nfor this")]
+
+    def fail_once(batcher):
+        if failures:
+            raise failures.pop()
+        step(batcher)
+
+    monkeypatch.setattr(Batcher, "_step", fail_once)
+    with pytest.raises(InfrastructureError, match=r"^the local model failed: not enough memory$"):
+        ask(folder, prompts[:3])
+    assert ask(folder, prompts[:1])[0].completion_tokens > 0
+
+
+def test_a_cancelled_call_does_not_disturb_the_batch(folder, prompts):
+    async def cancel_some():
+        endpoint = open_endpoint(f"local:{folder}", SETTINGS)
+        calls = [asyncio.create_task(endpoint.generate(prompt, FREELY, 0)) for prompt in prompts[:8]]
+        await asyncio.sleep(0.02)
+        for call in calls[::2]:
+            call.cancel()
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        await endpoint.close()
+        return done
+
+    whole = ask(folder, prompts[:8])
+    for at, reply in enumerate(asyncio.run(cancel_some())):
+        if at % 2:
+            assert reply.text == whole[at].text
+        else:
+            assert isinstance(reply, asyncio.CancelledError)
