@@ -1,0 +1,1 @@
+"""Fitting small planners and grounders: conversations in, a `transformers` folder out."""

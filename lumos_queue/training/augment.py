@@ -1,0 +1,108 @@
+"""More problems from a problem: other numbers in text and equation alike, other names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+
+#: Given names that are common in English word problems, by the pronoun that goes with them.
+_COMMON = {
+    "she": """Joan Sally Jessica Sara Nancy Emily Mary Melanie Sandy Alyssa Karen Joyce Jane Katie Diane Sarah
+        Janet Lisa Carol Rachel Heather Ellen Zoe Rosa Bianca Norma Michelle Paige Martha Stephanie Brenda
+        Nina Mildred Isabel Kimberly Megan Kelly Haley Scarlett Katherine Wendy Maria Evelyn Faye Sharon
+        Marilyn Jennifer Paula Helen Melissa Amy Gwen Diana Gloria Angela Chloe Cheryl Ruth Anne Emma Lucy
+        Anna Alice Julia Linda Laura Betty Susan Rebecca Amanda Olivia Tina""",
+    "he": """Jason Tom Dan Mike Fred Tim Keith Benny Adam Charles Edward Victor Todd Jose Jerry William Dave
+        Ralph Craig Bobby Roger George John Frank Timothy Willie David Patrick Harold Johnny Clarence Eugene
+        Jeff Daniel Ronald Aaron Steve Spencer Larry Louis Mark James Douglas Oliver Cody Jack Peter Paul
+        Brian Kevin Henry Luke Ben Bill Eric Alan Ryan Nick Martin Simon""",
+}
+NAMES = tuple(frozenset(names.split()) for names in _COMMON.values())
+_NAME = re.compile(r"\b[A-Z][a-z]+\b")
+_TRIES = 40
+
+
+def other_names(text: str, random: Random) -> str:
+    """The text with each known given name replaced, everywhere, by another of its kind."""
+    found = dict.fromkeys(_NAME.findall(text))
+    swap: dict[str, str] = {}
+    for name in found:
+        for kind in NAMES:
+            if name in kind:
+                swap[name] = random.choice(sorted(kind - set(found) - set(swap.values())))
+    return _NAME.sub(lambda match: swap.get(match[0], match[0]), text)
+
+
+def other_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] | None:
+    """A row with masked numbers (MAWPS) that has other numbers and the answer they give; None when none were found.
+
+    Whole numbers stay whole and answers positive, and so does every step of the equation.
+    """
+    old = [Decimal(number) for number in record["Numbers"].split()]
+    before = _evaluate(record["Equation"], old)
+    if before is None:
+        return None
+    for _ in range(_TRIES):
+        new = [_near(number, random) for number in old]
+        steps = _evaluate(record["Equation"], new)
+        if steps is None or new == old:
+            continue
+        whole = all(step.denominator == 1 for step in before)
+        if all(step > 0 for step in steps) and (not whole or all(step.denominator == 1 for step in steps)):
+            answer = steps[-1]
+            if not _finite(answer):
+                continue
+            return {
+                **record,
+                "Numbers": " ".join(map(str, new)),
+                "Answer": str(Decimal(answer.numerator) / Decimal(answer.denominator)),
+            }
+    return None
+
+
+def _near(number: Decimal, random: Random) -> Decimal:
+    """A number of about the size of this one, with as many decimals. One, nought and fractions of one stay."""
+    if number <= 1:
+        return number
+    places = max(0, -int(number.normalize().as_tuple().exponent))
+    low, high = (Decimal(2), Decimal(20)) if number <= 12 else (number / 3, number * 2)
+    drawn = math.exp(random.uniform(math.log(low), math.log(high)))
+    return max(round(Decimal(drawn), places), Decimal(2)) if places else Decimal(max(2, round(drawn)))
+
+
+def _evaluate(equation: str, numbers: list[Decimal]) -> list[Fraction] | None:
+    """The result of every operation of a prefix equation, the last one last; None when it cannot be read."""
+    stack: list[Fraction] = []
+    steps: list[Fraction] = []
+    for token in reversed(equation.split()):
+        if token in "+-*/":
+            if len(stack) < 2:
+                return None
+            left, right = stack.pop(), stack.pop()
+            if token == "/" and right == 0:
+                return None
+            value = {
+                "+": lambda a, b: a + b,
+                "-": lambda a, b: a - b,
+                "*": lambda a, b: a * b,
+                "/": lambda a, b: a / b,
+            }[token](left, right)
+            steps.append(value)
+            stack.append(value)
+        elif token.startswith("number") and token[6:].isdecimal() and int(token[6:]) < len(numbers):
+            stack.append(Fraction(numbers[int(token[6:])]))
+        else:
+            try:
+                stack.append(Fraction(token))
+            except ValueError:
+                return None
+    return steps if len(stack) == 1 and steps else None
+
+
+def _finite(value: Fraction) -> bool:
+    """Whether the value has at most four decimals: others do not look like a word problem's answer."""
+    return 10**4 % value.denominator == 0

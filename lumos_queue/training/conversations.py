@@ -1,0 +1,162 @@
+"""Gold solutions as the very conversations an agent has at inference.
+
+The formulation's own generator is driven with the gold results, so training text equals inference text byte for byte.
+One row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lumos_queue.commands import Ask, Do
+from lumos_queue.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
+from lumos_queue.records import Annotation, Completion, Execution, Task
+
+ROLES = ("user", "assistant")
+TRAIN = FRAMINGS["train"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One role's side of an episode. `dataset` is e.g. `wordmath/iterative/planner`; turns alternate, user first."""
+
+    dataset: str
+    id: str
+    turns: tuple[Turn, ...]
+
+    def text(self) -> str:
+        """The whole conversation in `train` framing, without `<s>`, which the tokenizer adds."""
+        return render(self.turns, "train")
+
+    def pieces(self) -> Iterator[tuple[str, bool]]:
+        """The text turn by turn, each with whether it is learnt.
+
+        Learnt are the assistant's content, its `</s>` and the newline after it; the last reply has no newline
+        (spec 3.5).
+        """
+        for turn in self.turns[:-1]:
+            yield TRAIN.write(turn), turn.role == "assistant"
+        yield TRAIN.write(self.turns[-1]).rstrip("\n"), True
+
+    def as_json(self) -> str:
+        messages = [{"role": turn.role, "content": turn.content} for turn in self.turns]
+        return json.dumps({"dataset": self.dataset, "id": self.id, "messages": messages}, ensure_ascii=False)
+
+
+def gold_conversations(
+    task: Task, annotation: Annotation, formulation: Callable[..., Generator], agent, name: str
+) -> list[Conversation]:
+    """What planner and grounder say when everything goes as in `annotation`; `name` is the formulation's.
+
+    Raises SpecError when the generator does not accept the gold replies as they stand.
+    """
+    asked: dict[str, list[Ask]] = {}
+    replies: dict[str, list[str]] = {}
+    gold = {"planner": iter(planner_replies(annotation, name)), "grounder": iter(grounder_replies(annotation, name))}
+    results = iter([pair for step in annotation.steps for pair in zip(step.actions, step.results, strict=True)])
+    generator = formulation(task.without_gold(), agent)
+    reply = None
+    try:
+        while True:
+            command = generator.send(reply)
+            if isinstance(command, Ask):
+                text = next(gold[command.role])
+                asked.setdefault(command.role, []).append(command)
+                replies.setdefault(command.role, []).append(text)
+                reply = Completion(text, "stop")
+            elif isinstance(command, Do):
+                action, result = next(results)
+                if (action.variables, action.name, action.arguments) != (
+                    command.action.variables,
+                    command.action.name,
+                    command.action.arguments,
+                ):
+                    raise SpecError(
+                        f"The action '{action.raw}' of task {task.row} does not survive being written and read."
+                    )
+                reply = Execution("ok", result, tuple({"text": result} for _ in action.variables))
+            else:
+                reply = None
+    except StopIteration as stop:
+        if getattr(stop.value, "ending", None) != "answered" or any(True for _ in results):
+            raise SpecError(f"The gold solution of task {task.row} ends as {stop.value}.") from None
+    return [
+        Conversation(f"{task.benchmark}/{name}/{role}", task.row, _turns([ask.prompt for ask in asks], replies[role]))
+        for role, asks in asked.items()
+    ]
+
+
+def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
+    """Iterative: one subgoal a turn, then the stop phrase. One-pass: every subgoal on one line."""
+    subgoals = [step.subgoal for step in annotation.steps]
+    if formulation == "one-pass":
+        return [write_plan(subgoals)]
+    return [*map(write_subgoal, subgoals), STOP_PLANNING]
+
+
+def grounder_replies(annotation: Annotation, formulation: str) -> list[str]:
+    """Iterative: the actions of one subgoal a turn. One-pass: those of all subgoals on one line."""
+    if formulation == "one-pass":
+        return [write_actions(action for step in annotation.steps for action in step.actions)]
+    return [write_actions(step.actions) for step in annotation.steps]
+
+
+def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:
+    """The turns of a conversation: each prompt continues the one before it and its reply.
+
+    Raises SpecError unless the turns in `train` framing are the prompts again, byte for byte.
+    """
+    turns: list[Turn] = []
+    for prompt, reply in zip(prompts, replies, strict=True):
+        new = prompt.removeprefix("".join(map(TRAIN.write, turns)))
+        turns.append(Turn("user", new.removeprefix(USER).removesuffix("\n" + ASSISTANT)))
+        if render(turns, "train") != prompt:
+            raise SpecError(f"A prompt is not in train framing: {new[:80]!r}.")
+        turns.append(Turn("assistant", reply))
+    return tuple(turns)
+
+
+def write_conversations(conversations: Iterable[Conversation], path: Path) -> int:
+    """One JSON object a line; returns how many."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for conversation in conversations:
+            file.write(conversation.as_json() + "\n")
+            count += 1
+    return count
+
+
+def read_conversations(path: Path) -> Iterator[Conversation]:
+    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when there is no such file."""
+    if not path.is_file():
+        raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages'.")
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield read_conversation(line, number)
+
+
+def read_conversation(line: str, number: int) -> Conversation:
+    """One row. Raises BadRow."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadRow(number, "", f"is no JSON: {error}") from None
+    messages = row.get("messages") if isinstance(row, Mapping) else None
+    if not isinstance(messages, list) or not messages or len(messages) % 2:
+        raise BadRow(
+            number, "messages", "expected a list of user and assistant messages in turn, ending with assistant"
+        )
+    for place, message in enumerate(messages):
+        role = ROLES[place % 2]
+        if not isinstance(message, Mapping) or message.get("role") != role:
+            raise BadRow(number, "messages", f"expected role '{role}' at place {place + 1}")
+        if not isinstance(message.get("content"), str):
+            raise BadRow(number, "messages", f"expected text as content at place {place + 1}")
+    turns = tuple(Turn(message["role"], message["content"]) for message in messages)
+    return Conversation(str(row.get("dataset", "")), str(row.get("id", number)), turns)

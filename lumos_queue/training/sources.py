@@ -1,0 +1,123 @@
+"""The problems the starter agent learns from: generated ones, GSM8K and MAWPS, without any held-out problem.
+
+ASDiv and SVAMP are read here for one purpose: what equals one of their problems, numbers masked, is left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from lumos_queue.benchmarks.gsm8k import benchmark as gsm8k
+from lumos_queue.benchmarks.mawps import benchmark as mawps
+from lumos_queue.benchmarks.mawps import masked_task
+from lumos_queue.benchmarks.wordmath import benchmark as wordmath
+from lumos_queue.benchmarks.wordmath import generate
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.records import Annotation, Task
+from lumos_queue.training.augment import other_names, other_numbers
+from lumos_queue.training.heldout import HeldOut, asdiv_texts, svamp_texts
+
+DEV_PART = 12  #: one MAWPS row in so many is kept for choosing between fits, never trained on
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the data lies, how much of it is used, and what became of it."""
+
+    data: Path  #: folder with `gsm8k`, `mawps`, `asdiv` and `svamp`, as their authors publish them
+    generated: int = 40_000  #: problems of wordmath's training split
+    variants: int = 16  #: of each MAWPS row, with other numbers and names, besides the row itself
+    longest_question: int = 420  #: characters, of GSM8K
+    most_subgoals: int = 5  #: of GSM8K: longer solutions are beyond a model of this size
+    seed: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  #: what was used and what was left out, and why
+
+    def problems(self) -> Iterator[tuple[Task, Annotation]]:
+        """Every training problem with its gold solution, in an order that depends on the seed alone."""
+        held_out = self.held_out()
+        yield from self._wordmath(held_out)
+        yield from self._mawps(held_out)
+        yield from self._gsm8k(held_out)
+
+    def held_out(self) -> dict[str, HeldOut]:
+        return {
+            "asdiv": HeldOut(asdiv_texts(self.data / "asdiv")),
+            "svamp": HeldOut(svamp_texts(self.data / "svamp")),
+        }
+
+    def _wordmath(self, held_out: dict[str, HeldOut]) -> Iterator[tuple[Task, Annotation]]:
+        for task in generate("train", self.generated, self.seed):
+            if not self._is_held_out("wordmath", task.question, held_out):
+                yield from self._solved(wordmath, task)
+
+    def _mawps(self, held_out: dict[str, HeldOut]) -> Iterator[tuple[Task, Annotation]]:
+        random = Random(self.seed)
+        for number, record in enumerate(self.mawps_records(), 1):
+            if self._is_held_out("mawps", record["Question"], held_out):
+                continue
+            if is_dev(record["Question"]):
+                self.counts["mawps: kept for development"] += 1
+                continue
+            yield from self._row(number, record)
+            for _ in range(self.variants):
+                varied = other_numbers(record, random)
+                if varied is None:
+                    break
+                yield from self._row(number, {**varied, "Question": other_names(varied["Question"], random)})
+
+    def mawps_records(self) -> Iterator[dict[str, str]]:
+        """The rows of MAWPS as they stand in the file. Raises SpecError when there is no such file."""
+        path = self.data / "mawps" / "cv_mawps" / "fold0" / "train.csv"
+        if not path.is_file():
+            raise SpecError(f"No file '{path}'. Expected MAWPS as the SVAMP repository publishes it.")
+        with path.open(encoding="utf-8", newline="") as lines:
+            yield from csv.DictReader(lines)
+
+    def _row(self, number: int, record: dict[str, str]) -> Iterator[tuple[Task, Annotation]]:
+        try:
+            task = masked_task(mawps.name, number, record)
+        except BadRow:
+            self.counts["mawps: unreadable"] += 1
+            return
+        yield from self._solved(mawps, task)
+
+    def _gsm8k(self, held_out: dict[str, HeldOut]) -> Iterator[tuple[Task, Annotation]]:
+        for task in gsm8k.read(self.data / "gsm8k" / "train.jsonl", "train"):
+            if isinstance(task, BadRow):
+                self.counts["gsm8k: unreadable"] += 1
+            elif len(task.question) > self.longest_question:
+                self.counts["gsm8k: question too long"] += 1
+            elif not self._is_held_out("gsm8k", task.question, held_out):
+                for _, annotation in self._solved(gsm8k, task):
+                    if len(annotation.steps) <= self.most_subgoals:
+                        yield task, annotation
+                    else:
+                        self.counts["gsm8k: used"] -= 1
+                        self.counts["gsm8k: too many subgoals"] += 1
+
+    def _is_held_out(self, source: str, text: str, held_out: dict[str, HeldOut]) -> bool:
+        for name, problems in held_out.items():
+            if text in problems:
+                self.counts[f"{source}: equals a problem of {name}"] += 1
+                return True
+        return False
+
+    def _solved(self, benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
+        try:
+            annotation = benchmark.gold(task)
+        except SpecError as error:
+            self.counts[f"{benchmark.name}: {error}"] += 1
+        else:
+            self.counts[f"{benchmark.name}: used"] += 1
+            yield task, annotation
+
+
+def is_dev(question: str) -> bool:
+    """Whether a MAWPS row is kept for development: decided by its masked text, so that no variant slips through."""
+    return int.from_bytes(hashlib.sha256(question.encode()).digest()[:4], "big") % DEV_PART == 0

@@ -1,0 +1,73 @@
+"""A byte-level BPE tokenizer that reads each fixed phrase of the LUMOS dialogue as one token.
+
+The text interface stays plain: `encode` splits the prompt exactly at the phrases, `decode` gives the same bytes back.
+A long instruction head then costs a small model one position instead of a hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+BOS, EOS, PAD = "<s>", "</s>", "<pad>"
+
+#: Every digit alone, without its space: a number is then copied digit by digit wherever it stands.
+_PIECES = r"\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
+
+#: The `train` framing of a conversation, for servers that are sent messages instead of text.
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if message['role'] == 'assistant' %}{{ '<|assistant|>\\n' + message['content'].strip() + '</s>\\n' }}"
+    "{% else %}{{ '<|' + message['role'] + '|>\\n' + message['content'].strip() + '\\n' }}{% endif %}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}"
+)
+
+
+def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> PreTrainedTokenizerFast:
+    """Learn `size` tokens from the texts; each of `phrases` becomes one further token.
+
+    `<s>` is put in front once by the tokenizer; `</s>` in a text is the end-of-sequence token; padding is on the right.
+    """
+    phrases = list(dict.fromkeys(phrases))
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_PIECES), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=[PAD, BOS, EOS],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_without(texts, phrases), trainer)
+    tokenizer.add_tokens([AddedToken(phrase, normalized=False, special=False) for phrase in phrases])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BOS} $A", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BOS,
+        eos_token=EOS,
+        pad_token=PAD,
+        padding_side="right",
+        clean_up_tokenization_spaces=False,
+        model_max_length=1024,
+    )
+    fast.chat_template = CHAT_TEMPLATE
+    return fast
+
+
+def _without(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
+    """The texts cut at the phrases, so that no merge is learnt for what is a token already."""
+    cut = "\x00"
+    for text in texts:
+        for phrase in sorted(phrases, key=len, reverse=True):
+            text = text.replace(phrase, cut)
+        yield from (piece for piece in text.replace(EOS, cut).split(cut) if piece)

@@ -1,0 +1,167 @@
+"""Training text is inference text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lumos_queue.agent import Agent
+from lumos_queue.benchmarks.gsm8k import benchmark as gsm8k
+from lumos_queue.commands import Ask, Do
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.formulations.registry import formulation
+from lumos_queue.records import (
+    Action,
+    AnnotatedSubgoal,
+    Annotation,
+    Completion,
+    Execution,
+    Subgoal,
+    Task,
+)
+from lumos_queue.training.conversations import (
+    Conversation,
+    gold_conversations,
+    read_conversation,
+    read_conversations,
+    write_conversations,
+)
+
+AGENT = Agent(roles={}, domain="maths")
+TASK = Task("made-up", "", "1", "A box holds 12 eggs. Ada has 3 boxes and drops 5 eggs. How many are whole?", gold="31")
+
+
+def solved() -> Annotation:
+    """`R1 = 12 * 3`, `R2 = R1 - 5`."""
+    first = Action(("R1",), "Calculator", "12 * 3", "R1 = Calculator(12 * 3)")
+    second = Action(("R2",), "Calculator", "R1 - 5", "R2 = Calculator(R1 - 5)")
+    return Annotation(
+        (
+            AnnotatedSubgoal(Subgoal(1, "Subgoal 1: Multiply 12 by 3."), (first,), ("36",)),
+            AnnotatedSubgoal(Subgoal(2, "Subgoal 2: Subtract 5 from the result of subgoal 1."), (second,), ("31",)),
+        ),
+        "31",
+    )
+
+
+def prompts_at_inference(name: str, replies: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Every prompt each role is sent when the models reply so and the actions give 36 and 31."""
+    sent: dict[str, list[str]] = {}
+    results = iter(["36", "31"])
+    generator, reply = formulation(name)(TASK, AGENT), None
+    try:
+        while True:
+            command = generator.send(reply)
+            reply = None
+            if isinstance(command, Ask):
+                sent.setdefault(command.role, []).append(command.prompt)
+                reply = Completion(replies[command.role][len(sent[command.role]) - 1], "stop")
+            elif isinstance(command, Do):
+                result = next(results)
+                reply = Execution("ok", result, ({"text": result},))
+    except StopIteration:
+        return sent
+
+
+@pytest.mark.parametrize("name", ["iterative", "one-pass"])
+def test_every_prompt_of_an_episode_is_a_beginning_of_the_training_text(name):
+    made = {
+        one.dataset.rpartition("/")[2]: one
+        for one in gold_conversations(TASK, solved(), formulation(name), AGENT, name)
+    }
+    replies = {role: [turn.content for turn in one.turns if turn.role == "assistant"] for role, one in made.items()}
+    for role, prompts in prompts_at_inference(name, replies).items():
+        text = made[role].text()
+        for prompt, reply in zip(prompts, replies[role], strict=True):
+            assert text.startswith(prompt + reply + "</s>")
+        assert text == prompts[-1] + replies[role][-1] + "</s>"
+
+
+def test_iterative_and_one_pass_conversations_read_as_in_the_released_data():
+    planner, grounder = gold_conversations(TASK, solved(), formulation("iterative"), AGENT, "iterative")
+    assert (planner.dataset, grounder.dataset) == ("made-up/iterative/planner", "made-up/iterative/grounder")
+    assert [turn.content for turn in planner.turns[1:]] == [
+        "Subgoal 1: Multiply 12 by 3.",
+        "The executed result for Subgoal 1 is 36. Should we stop planning?",
+        "No, I will keep planning. Subgoal 2: Subtract 5 from the result of subgoal 1.",
+        "The executed result for Subgoal 2 is 31. Should we stop planning?",
+        "Yes, I will stop planning.",
+    ]
+    assert [turn.content for turn in grounder.turns[1::2]] == ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
+    planner, grounder = gold_conversations(TASK, solved(), formulation("one-pass"), AGENT, "one-pass")
+    plan = "Subgoal 1: Multiply 12 by 3.; Subgoal 2: Subtract 5 from the result of subgoal 1."
+    assert planner.turns[1].content == plan
+    assert f"Subgoals to be grounded: {plan}\n<|assistant|>" in grounder.text()
+    assert grounder.turns[1].content == "R1 = Calculator(12 * 3); R2 = Calculator(R1 - 5)"
+
+
+def test_the_pieces_are_the_text_and_the_learnt_ones_are_the_replies():
+    planner, _ = gold_conversations(TASK, solved(), formulation("iterative"), AGENT, "iterative")
+    pieces = list(planner.pieces())
+    assert "".join(piece for piece, _ in pieces) == planner.text()
+    assert [piece for piece, learnt in pieces if learnt] == [
+        "Subgoal 1: Multiply 12 by 3.</s>\n",
+        "No, I will keep planning. Subgoal 2: Subtract 5 from the result of subgoal 1.</s>\n",
+        "Yes, I will stop planning.</s>",
+    ]
+
+
+def test_an_action_that_changes_on_being_written_and_read_is_refused():
+    step = solved().steps[0]
+    broken = Action(("R1",), "Calculator", "12 * (3", "")
+    with pytest.raises(SpecError):
+        gold_conversations(
+            TASK,
+            Annotation((AnnotatedSubgoal(step.subgoal, (broken, broken), ("36", "36")),), "36"),
+            formulation("iterative"),
+            AGENT,
+            "iterative",
+        )
+
+
+def test_a_file_of_conversations_comes_back_as_it_was(tmp_path):
+    made = gold_conversations(TASK, solved(), formulation("iterative"), AGENT, "iterative")
+    assert write_conversations(made, tmp_path / "rows.jsonl") == 2
+    assert list(read_conversations(tmp_path / "rows.jsonl")) == made
+    assert set(json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])) == {"dataset", "id", "messages"}
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("[", ""),
+        ("[" * 100_000, ""),
+        ("[]", "messages"),
+        ('{"messages": []}', "messages"),
+        ('{"messages": [{"role": "user", "content": "a"}]}', "messages"),
+        ('{"messages": [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]}', "messages"),
+        ('{"messages": [{"role": "user", "content": 3}, {"role": "assistant", "content": "b"}]}', "messages"),
+    ],
+)
+def test_a_bad_row_says_which_row_and_field(line, field):
+    with pytest.raises(BadRow) as caught:
+        read_conversation(line, 7)
+    assert (caught.value.row, caught.value.field) == (7, field)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(SpecError, match=r"none\.jsonl"):
+        list(read_conversations(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize("name", ["iterative", "one-pass"])
+def test_real_gold_solutions_make_conversations_in_both_formulations(shared_data, name):
+    made: list[Conversation] = []
+    for task in gsm8k.read(shared_data / "gsm8k" / "train.jsonl", "train"):
+        assert isinstance(task, Task)
+        if int(task.row) > 60:
+            break
+        try:
+            annotation = gsm8k.gold(task)
+        except SpecError:
+            continue
+        made += gold_conversations(task, annotation, formulation(name), AGENT, name)
+    assert len(made) >= 100
+    for one in made:
+        assert one.text().endswith("</s>")

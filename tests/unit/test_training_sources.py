@@ -1,0 +1,204 @@
+"""What the starter agent learns from, and what it must never see."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from safetensors.torch import load_file
+
+from lumos_queue.benchmarks.mawps import benchmark as mawps
+from lumos_queue.benchmarks.mawps import masked_task
+from lumos_queue.endpoints.model_folder import check_folder
+from lumos_queue.errors import SpecError
+from lumos_queue.training.augment import other_names, other_numbers
+from lumos_queue.training.heldout import HeldOut, asdiv_texts, masked, svamp_texts
+from lumos_queue.training.model import ModelSpec
+from lumos_queue.training.sources import Sources, is_dev
+from lumos_queue.training.starter import export_checkpoint, fit, prepare, specs
+
+ROW = {
+    "Question": "Joan had number0 kites . She gave number1 of them to Tom . How many kites does Joan have now ?",
+    "Numbers": "9.0 4.0",
+    "Equation": "- number0 number1",
+    "Answer": "5.0",
+}
+
+
+def test_masked_text_ignores_numbers_names_case_spacing_and_punctuation():
+    text = "Tom's aunt didn't give Joan 1,250 kites, but 3.5 euros."
+    assert masked(text) == "@auntdidntgive@#kitesbut#euros"
+    for same in (
+        "tom 's aunt did n't give joan number0 kites , but number1 euros .",
+        "Megan's aunt didn't give Paul nine kites but two euros!",
+    ):
+        assert masked(same) == masked(text)
+    assert masked("Tom's aunt did give Joan 1,250 kites, but 3.5 euros.") != masked(text)
+
+
+def test_an_unknown_name_within_a_sentence_is_a_name_wherever_it_stands():
+    assert masked("Zebulon had 3 pens. Then Zebulon lost one.") == masked("Wuzzle had 8 pens. Then Wuzzle lost one.")
+
+
+def test_a_problem_with_other_numbers_and_names_is_still_held_out():
+    held = HeldOut(["Tom has 3 kites. He buys 4 more. How many has he now?"])
+    assert "Daniel has 77 kites . He buys number1 more . How many has he now ?" in held
+    assert "Tom has 3 kites. He loses 2. How many has he now?" not in held
+
+
+def test_other_numbers_keep_the_equation_true_whole_and_positive():
+    random = Random(3)
+    for _ in range(200):
+        varied = other_numbers(ROW, random)
+        first, second = map(Fraction, varied["Numbers"].split())
+        assert first - second == Fraction(varied["Answer"]) > 0
+        assert first.denominator == second.denominator == 1
+        assert varied["Numbers"] != "9 4"
+
+
+def test_a_varied_row_has_a_gold_solution_that_gives_its_answer():
+    varied = other_numbers(ROW, Random(5))
+    task = masked_task("mawps", 1, varied)
+    annotation = mawps.gold(task)
+    assert annotation.steps[-1].results[-1] == annotation.answer == task.gold["answer"]
+
+
+@pytest.mark.parametrize(
+    "equation", ["", "- number0", "^ number0 number1", "- number0 number7", "number0", "/ number0 0"]
+)
+def test_a_row_whose_equation_cannot_be_computed_is_not_varied(equation):
+    assert other_numbers({**ROW, "Equation": equation}, Random(1)) is None
+
+
+def test_names_are_swapped_everywhere_and_stay_apart():
+    random = Random(2)
+    for _ in range(50):
+        text = other_names("Joan met Tom. Joan's kite flew over Tom and Paris.", random)
+        first, second = text.split(" met ")[0], text.split(" met ")[1].split(".")[0]
+        assert text == f"{first} met {second}. {first}'s kite flew over {second} and Paris."
+        assert len({first, second, "Joan", "Tom"}) == 4
+
+
+BOXES = {
+    "Question": "Ann packs number0 pens in number1 boxes . How many pens does each box hold ?",
+    "Numbers": "12.0 3.0",
+    "Equation": "/ number0 number1",
+    "Answer": "4.0",
+}
+PROBLEM = """<Corpus><ProblemSet><Problem><Body>Ada had 6 kites. She gave 5 of them to Bob.</Body>
+<Question>How many kites does Ada have now?</Question></Problem></ProblemSet></Corpus>"""
+LONG = "It rains. " * 60
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A data folder in the published formats, with records made up here. ASDiv's problem is the first row of MAWPS."""
+    write_table(tmp_path / "mawps" / "cv_mawps" / "fold0" / "train.csv", [ROW, BOXES])
+    write_table(tmp_path / "svamp" / "any" / "dev.csv", [ROW | {"Question": "nothing like it"}])
+    (tmp_path / "asdiv").mkdir()
+    (tmp_path / "asdiv" / "ASDiv.xml").write_text(PROBLEM)
+    (tmp_path / "gsm8k").mkdir()
+    with (tmp_path / "gsm8k" / "train.jsonl").open("w") as file:
+        for more in ("", LONG):
+            question = f"Bob puts 12 pens into 3 boxes. {more}How many pens are in each?"
+            solution = "Each box has 12/3 = <<12/3=4>>4 pens.\n#### 4"
+            file.write(json.dumps({"question": question, "answer": solution}) + "\n")
+    return tmp_path
+
+
+def write_table(path, rows):
+    path.parent.mkdir(parents=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_what_equals_a_held_out_problem_is_left_out_and_counted(data):
+    sources = Sources(data, generated=5, variants=2)
+    questions = [task.question for task, _ in sources.problems()]
+    assert sources.counts["mawps: equals a problem of asdiv"] == 1
+    assert sources.counts["wordmath: used"] == 5
+    assert sources.counts["gsm8k: used"] == 1
+    assert sources.counts["gsm8k: question too long"] == 1
+    assert not any("kites does Joan" in question for question in questions)
+    assert len(questions) == sum(count for what, count in sources.counts.items() if what.endswith(": used"))
+
+
+def test_the_same_seed_gives_the_same_problems(data):
+    one, other = ([task for task, _ in Sources(data, generated=4).problems()] for _ in range(2))
+    assert one == other
+    assert one != [task for task, _ in Sources(data, generated=4, seed=1).problems()]
+
+
+def test_a_missing_data_folder_is_named(tmp_path):
+    with pytest.raises(SpecError, match="mawps"):
+        list(Sources(tmp_path, generated=1).problems())
+
+
+def test_no_training_problem_is_one_of_asdiv_or_svamp(shared_data):
+    held = {*HeldOut(asdiv_texts(shared_data / "asdiv")).masked, *HeldOut(svamp_texts(shared_data / "svamp")).masked}
+    sources = Sources(shared_data, generated=500, variants=2)
+    used = {masked(task.question) for task, _ in sources.problems()}
+    assert len(held) > 2000
+    assert len(used) > 6000
+    assert not used & held
+    assert sources.counts["mawps: equals a problem of asdiv"] > 300
+
+
+def test_rows_kept_for_development_are_about_one_in_twelve(shared_data):
+    records = list(Sources(shared_data).mawps_records())
+    assert 60 < sum(is_dev(record["Question"]) for record in records) < 170
+
+
+@pytest.fixture
+def prepared(data, tmp_path):
+    """Everything the starter's fits need, in small."""
+    counts = prepare(Sources(data, generated=40, variants=2), tmp_path / "work")
+    assert counts["conversations: iterative"] == counts["conversations: one-pass"] > 80
+    return tmp_path / "work"
+
+
+def small(folder):
+    tiny = ModelSpec(hidden=32, layers=1, heads=2, feed_forward=48, positions=512)
+    return {name: replace(spec, model=tiny, window=2, tokens=600) for name, spec in specs(folder, 4, 2).items()}
+
+
+def test_the_starter_is_fitted_in_windows_and_goes_on_where_it_stopped(prepared):
+    spec = small(prepared)["iterative"]
+    done = []
+
+    def stop_after_one(checkpoint):
+        done.append(checkpoint.step)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(spec, prepared / "iterative", stop_after_one)
+    last = fit(spec, prepared / "iterative", lambda checkpoint: done.append(checkpoint.step))
+    assert done == [2, 4]
+    assert fit(spec, prepared / "iterative", done.append) == last
+    assert done == [2, 4]
+
+
+def test_the_one_pass_fit_starts_from_the_iterative_one_and_both_are_exported(prepared):
+    both = small(prepared)
+    for name, spec in both.items():
+        last = fit(spec, prepared / name, lambda checkpoint: None)
+        export_checkpoint(spec, last, prepared / "out" / name)
+    assert both["one-pass"].start == str(prepared / "iterative" / "step-000004")
+    first, second = (
+        {key: value.float() for key, value in load_file(prepared / "out" / name / "model.safetensors").items()}
+        for name in both
+    )
+    change = max((second[key] - first[key]).abs().max().item() for key in first)
+    assert 0 < change < 0.1
+    check_folder(prepared / "out" / "iterative")
+
+
+def test_counts_are_kept_beside_the_data(prepared):
+    counts = json.loads((prepared / "counts.json").read_text())
+    assert counts["mawps: equals a problem of asdiv"] == 1

@@ -1,0 +1,95 @@
+"""The tokenizer: plain text in, the same plain text out; fixed phrases cost one token."""
+
+from __future__ import annotations
+
+import pytest
+from transformers import AutoTokenizer
+
+from lumos_queue.dialogue import ASSISTANT, USER, Dialogue, Turn, render
+from lumos_queue.records import Task
+from lumos_queue.training.conversations import Conversation
+from lumos_queue.training.masks import encode, pad
+from lumos_queue.training.starter import PHRASES
+from lumos_queue.training.tokenizer import train_tokenizer
+
+FIRST = Dialogue(Task("b", "", "1", "Ada has 12 eggs and 305 hens."), "maths").to_planner()
+TURNS = (
+    Turn("user", FIRST.removeprefix(USER).removesuffix("\n" + ASSISTANT)),
+    Turn("assistant", "Subgoal 1: Add 12 and 305."),
+    Turn("user", "The executed result for Subgoal 1 is 317. Should we stop planning?"),
+    Turn("assistant", "Yes, I will stop planning."),
+)
+CONVERSATION = Conversation("b/iterative/planner", "1", TURNS)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    """Trained, written and loaded again, as a server would."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    train_tokenizer([CONVERSATION.text()] * 3, 300, PHRASES).save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def test_the_text_comes_back_byte_for_byte(tokenizer):
+    for text in (CONVERSATION.text(), "naïve 北京 \u00a0 12,5 €\n\n", " two  spaces ", "<|user|> without a line break"):
+        assert tokenizer.decode(tokenizer(text, add_special_tokens=False)["input_ids"]) == text
+
+
+def test_the_beginning_of_sequence_token_is_added_once(tokenizer):
+    ids = tokenizer(CONVERSATION.text())["input_ids"]
+    assert ids[0] == tokenizer.bos_token_id
+    assert ids.count(tokenizer.bos_token_id) == 1
+    assert tokenizer(CONVERSATION.text(), add_special_tokens=False)["input_ids"] == ids[1:]
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_each_fixed_phrase_is_one_token_wherever_it_stands(tokenizer, phrase):
+    (token,) = tokenizer(phrase, add_special_tokens=False)["input_ids"]
+    inside = tokenizer(f"x {phrase}y", add_special_tokens=False)["input_ids"]
+    assert inside.count(token) == 1
+    assert tokenizer.decode(inside, skip_special_tokens=True) == f"x {phrase}y"
+
+
+def test_every_digit_is_a_token_of_its_own(tokenizer):
+    pieces = [tokenizer.decode([token]) for token in tokenizer("305 eggs", add_special_tokens=False)["input_ids"]]
+    assert pieces[:3] == ["3", "0", "5"]
+    assert [piece for piece in tokenizer.get_vocab() if len([c for c in piece if c.isdigit()]) > 1] == []
+
+
+def test_the_end_of_sequence_text_is_the_end_of_sequence_token(tokenizer):
+    ids = tokenizer(CONVERSATION.text(), add_special_tokens=False)["input_ids"]
+    assert ids.count(tokenizer.eos_token_id) == 2
+    assert ids[-1] == tokenizer.eos_token_id
+
+
+def test_the_chat_template_writes_train_framing(tokenizer):
+    messages = [{"role": turn.role, "content": turn.content} for turn in TURNS]
+    prompt = tokenizer.apply_chat_template(messages[:3], tokenize=False, add_generation_prompt=True)
+    assert prompt == render(TURNS[:3], "train")
+    assert tokenizer.apply_chat_template(messages, tokenize=False) == CONVERSATION.text() + "\n"
+
+
+def test_a_conversation_encoded_in_parts_is_the_text_encoded_at_once(tokenizer):
+    example = encode(CONVERSATION, tokenizer, 1024)
+    assert example.ids.tolist() == tokenizer(CONVERSATION.text())["input_ids"]
+
+
+def test_only_the_assistants_tokens_are_learnt(tokenizer):
+    example = encode(CONVERSATION, tokenizer, 1024)
+    learnt = tokenizer.decode(example.ids[example.learnt])
+    assert learnt == "Subgoal 1: Add 12 and 305.</s>\nYes, I will stop planning.</s>"
+
+
+def test_a_conversation_cut_before_its_first_reply_is_left_out(tokenizer):
+    prompt = len(tokenizer(render(TURNS[:1], "train"))["input_ids"])
+    assert encode(CONVERSATION, tokenizer, prompt) is None
+    assert encode(CONVERSATION, tokenizer, prompt + 1).learnt.sum() == 1
+
+
+def test_padding_is_on_the_right_and_never_learnt(tokenizer):
+    long, short = encode(CONVERSATION, tokenizer, 1024), encode(CONVERSATION, tokenizer, 40)
+    ids, learnt, real = pad([short, long], tokenizer.pad_token_id)
+    assert ids.shape == (2, len(long.ids))
+    assert (ids[0, 40:] == tokenizer.pad_token_id).all()
+    assert not learnt[0, 40:].any()
+    assert real.sum(1).tolist() == [40, len(long.ids)]
