@@ -12,7 +12,7 @@ from sqlalchemy.orm import aliased
 from db.connection import Database, now
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED, RecordedStep, load_steps
-from db.models import Attempt, EpisodeRow, Item, Job, ScoreRow, TaskRow, TextBlock
+from db.models import Attempt, EpisodeRow, Item, ScoreRow, TaskRow, TextBlock
 from db.rows import insert_rows
 from lumos_queue.records import Outcome, Score, Task
 
@@ -213,7 +213,7 @@ def _read_claimed(connection: Connection, benchmark: str, keys: list[int], episo
     attempts = {}
     if again:
         newest = select(Attempt.episode, func.max(Attempt.number)).where(Attempt.episode.in_(again))
-        attempts = dict(connection.execute(newest.group_by(Attempt.episode)).tuples().all())
+        attempts = dict(connection.execute(newest.group_by(Attempt.episode)).all())
     steps = load_steps(connection, attempts) if attempts else {}
     return [
         Claimed(

@@ -16,9 +16,10 @@ from sqlalchemy.types import Float
 from lumos_queue.errors import InfrastructureError, SpecError
 
 #: File systems on which SQLite's locks do not hold between machines.
-NETWORK_FILESYSTEMS = frozenset(
-    "nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre gpfs beegfs ocfs2 fuse.sshfs fuse.s3fs fuse.glusterfs".split()
-)
+NETWORK_FILESYSTEMS = frozenset((
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2",
+    "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs",
+))  # fmt: skip
 
 
 class now(FunctionElement):
@@ -58,7 +59,7 @@ class Database:
 def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     """Engines for the database at `url`; nothing is created or migrated here.
 
-    Raises SpecError when the URL, the driver or the file's place will not do, InfrastructureError when it does not answer.
+    Raises SpecError when the URL, the driver or the file's place will not do, InfrastructureError when it is silent.
     """
     try:
         address = make_url(url)
@@ -110,7 +111,7 @@ def _open_sqlite(address) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection):
-        # A transaction that reads first and writes later cannot wait for the lock; one that will write takes it at once.
+        # Reading first and writing later cannot wait for the lock: a transaction that will write takes it at once.
         writes = connection.get_execution_options().get("lumos_write")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

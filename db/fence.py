@@ -47,7 +47,7 @@ def beat(database: Database, session: int, jobs: list[str]) -> dict[str, str]:
             raise Fenced(f"worker session {session} was declared dead")
         if not jobs:
             return {}
-        return dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).tuples().all())
+        return dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all())
 
 
 def hold_fence(connection: Connection, session: int) -> None:

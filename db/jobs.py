@@ -171,7 +171,7 @@ def cancel(database: Database, job: str) -> str:
 
 
 def resume(database: Database, job: str) -> str:
-    """Make a cancelled or paused job's unfinished items owed again, and failed ones due at once. Returns the state after."""
+    """Make a cancelled or paused job's unfinished items owed again and due at once. Returns the state after."""
     with database.writer.begin() as connection:
         connection.execute(
             update(Item).where(Item.job == job, Item.state == "cancelled").values(state="owed", not_before_at=0.0)
@@ -197,10 +197,15 @@ def remove(database: Database, job: str) -> None:
         connection.execute(delete(Dataset).where(~used))
 
 
-def runnable(database: Database, pools: Iterable[str], kinds: Iterable[str] = ()) -> list[str]:
-    """Jobs with an item that is due now, most urgent first; among equals the one that has waited longest."""
+def runnable(database: Database, pools: Iterable[str], older_than: float = 0.0) -> list[str]:
+    """Jobs with an item that is due now, most urgent first; among equals the one that has waited longest.
+
+    Jobs submitted less than `older_than` seconds ago are left out.
+    """
     due = exists().where(Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now())
     wanted = [Job.state.in_(OPEN), Job.pool.in_(list(pools)), Job.not_before_at <= now(), due]
+    if older_than:
+        wanted.append(Job.created_at <= now() - older_than)
     with database.engine.connect() as connection:
         return list(
             connection.execute(select(Job.id).where(*wanted).order_by(Job.priority.desc(), Job.created_at)).scalars()
@@ -245,7 +250,7 @@ def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str
 
 def progress(connection: Connection, job: str) -> dict[str, int]:
     """How many items of the job are in each state."""
-    rows = connection.execute(select(Item.state, func.count()).where(Item.job == job).group_by(Item.state)).tuples()
+    rows = connection.execute(select(Item.state, func.count()).where(Item.job == job).group_by(Item.state))
     return dict(rows.all())
 
 
@@ -255,5 +260,18 @@ def count_endings(connection: Connection, job: str) -> dict[str, int]:
         select(EpisodeRow.ending, func.count())
         .where(EpisodeRow.job == job, EpisodeRow.ending != "")
         .group_by(EpisodeRow.ending)
-    ).tuples()
+    )
     return dict(rows.all())
+
+
+def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str, int]]:
+    """(latest failure, items) of items that are owed again after one, the commonest first."""
+    counted = func.count()
+    rows = connection.execute(
+        select(Item.problem, counted)
+        .where(Item.job == job, Item.problem != "")
+        .group_by(Item.problem)
+        .order_by(counted.desc())
+        .limit(limit)
+    )
+    return [tuple(row) for row in rows]

@@ -8,62 +8,76 @@ from __future__ import annotations
 
 import logging
 import random
+import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 
-from db.jobs import runnable, settle, unsettled
+from sqlalchemy.exc import DBAPIError
+
+from db.jobs import get_job, runnable, settle, unsettled
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.settings import Settings
+from workers.ending import Ender
 from workers.process import Process
-from workers.work import work_on
+from workers.work import attempt, work_on
 
 log = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, pools: Sequence[str]) -> None:
+    """Be a host's dispatcher until TERM or Ctrl-C. Raises SpecError when the database is at another revision."""
+    told = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told.set())
+    process = Process(settings)
+    # Where messages fly, their receivers come first: this process is for what they have missed.
+    patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
+    log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
+    try:
+        Dispatcher(process, pools, patience=patience).run(told.is_set)
+    finally:
+        process.close()
 
 
 class Dispatcher:
     """Runs one slice at a time, of any job in `pools`, or of `only` one job until nothing of it is owed."""
 
-    def __init__(self, process: Process, pools: Sequence[str], only: str | None = None):
-        self.process, self.pools, self.only = process, pools, only
+    def __init__(self, process: Process, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
+        """`patience`: seconds a new job is left to others."""
+        self.process, self.pools, self.only, self.patience = process, pools, only, patience
 
     def run(self, stop: Callable[[], bool]) -> None:
-        """Until `stop` says so; with `only`, until that job has ended."""
-        settings, idle = self.process.settings, 0
+        """Until `stop` says so; with `only`, until that job has ended. A database that is away is waited for."""
+        idle = 0
         while not stop():
-            for job in unsettled(self.process.database):
-                settle(self.process.database, job)
-            due = runnable(self.process.database, self.pools)
-            if self.only:
-                due = [job for job in due if job == self.only]
-            if due:
-                idle = 0
-                work_on(due[0], self.process.presence, settings, self._ender(due[0], stop))
-                continue
-            if self.only and self._ended():
-                return
-            idle += 1
-            self._sleep(stop, settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
+            try:
+                worked = self._look_and_work(stop)
+                if self.only and not worked and self._ended():
+                    return
+            except (DBAPIError, InfrastructureError) as error:
+                log.warning("the database failed, trying again: %s", str(error).splitlines()[0])
+                worked = False
+            idle = 0 if worked else idle + 1
+            if not worked:
+                self._sleep(stop, self.process.settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
 
-    def _ender(self, job: str, stop: Callable[[], bool]) -> Callable[[], bool]:
-        """A slice ends at once when told to stop, after a while when another job of its pools waits."""
-        ends_at = time.monotonic() + self.process.settings.slice_seconds
-        looked_at = 0.0
-        others = False
-
-        def should_end() -> bool:
-            nonlocal looked_at, others
-            if stop():
-                return True
-            if self.only or time.monotonic() < ends_at:
-                return False
-            if time.monotonic() - looked_at > self.process.settings.poll_seconds:
-                looked_at = time.monotonic()
-                others = any(other != job for other in runnable(self.process.database, self.pools))
-            return others
-
-        return should_end
+    def _look_and_work(self, stop: Callable[[], bool]) -> bool:
+        """Settle what is left to settle and run a slice, if there is something to run; returns whether there was."""
+        database = self.process.database
+        for job in unsettled(database):
+            settle(database, job)
+        due = runnable(database, self.pools, self.patience)
+        if not self.only:
+            return bool(due) and attempt(self.process, due[0], Ender(self.process, due[0], self.pools, stop))
+        if self.only not in due:
+            return False
+        # Not `attempt`: a fault is for the person who waits for this job to see.
+        ender = Ender(self.process, self.only, self.pools, stop, alone=True)
+        work_on(self.only, self.process.presence, self.process.settings, ender)
+        return True
 
     def _ended(self) -> bool:
-        from db.jobs import get_job
-
         assert self.only is not None
         with self.process.database.engine.connect() as connection:
             return get_job(connection, self.only).state not in ("queued", "running", "cancelling")

@@ -35,10 +35,14 @@ class Process:
             self._presence = Presence(self.database, self.settings, code_version())
         return self._presence
 
-    def close(self) -> None:
+    def leave(self) -> None:
+        """End the worker session: what it holds is owed again. The next `presence` is a new one."""
         if self._presence:
             self._presence.close()
             self._presence = None
+
+    def close(self) -> None:
+        self.leave()
         if self._database:
             self._database.close()
             self._database = None

@@ -13,17 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from db.claims import Batch, Claimed, Finished, GivenBack, Holder, commit, release_strays
 from db.fence import Fenced
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import EpisodeError, InfrastructureError
+from lumos_queue.errors import InfrastructureError
 from lumos_queue.jobs.base import Job, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
+from workers.ending import Ending
 from workers.presence import Presence
 
 log = logging.getLogger(__name__)
@@ -32,13 +33,13 @@ IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items t
 
 @dataclass
 class Slice:
-    """One process at work on one job. `should_end` is asked, again and again, whether to stop claiming."""
+    """One process at work on one job. `should_end` is asked, again and again; its answers: workers/ending.py."""
 
     presence: Presence
     settings: Settings
     row: Any  #: the job's row
     job: Job
-    should_end: Callable[[], bool]
+    should_end: Callable[[], int]
     finished: int = 0  #: items this slice brought to an end
 
     _buffer: Buffer = field(default_factory=Buffer)
@@ -72,6 +73,8 @@ class Slice:
             if state in ("cancelling", "cancelled", "paused"):
                 return await self._give_back_the_rest("owed" if state == "paused" else "cancelled")
             ending = self.should_end()
+            if ending >= Ending.NOW:
+                return await self._give_back_the_rest("owed")
             free = capacity - len(self._running)
             due = time.monotonic() >= look_at and (free >= capacity / 4 or not self._running)
             wanted = free if due and not ending else 0
@@ -124,7 +127,10 @@ class Slice:
         except Exception as error:
             # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
             log.exception("item %s failed", item.id)
-            problem = str(error) if isinstance(error, EpisodeError) else f"{type(error).__name__}: {error}"
+            problem = f"{type(error).__name__}: {error}"
+            if item.task is None:  # no episode could say so, and later items may need this one
+                self._given_back.append(GivenBack(item.id, problem, min(60.0, 2.0**item.claim)))
+                return
             outcome, scores, output = Outcome(None, "infra_error", problem), (), None
         finally:
             self._running.pop(item.id, None)
@@ -135,7 +141,7 @@ class Slice:
         ))  # fmt: skip
 
     async def _commit(self, wanted: int) -> list[Claimed]:
-        """One group commit. Tried again, unchanged, when it was interrupted: whether it arrived is for the rows to say."""
+        """One group commit. Sent again, unchanged, when interrupted: whether it arrived is for the rows to say."""
         batch = Batch(dict(self._claims), self._buffer.take(), self._done, self._given_back)
         self._done, self._given_back = [], []
         wait, loop = 0.1, asyncio.get_running_loop()
@@ -151,6 +157,8 @@ class Slice:
                 )
                 break
             except DBAPIError as error:
+                if not (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
+                    raise  # not the connection but what was sent: sending it again would fail again
                 if self.presence.lost:
                     raise Fenced("the database could not be written for too long") from error
                 log.warning("commit interrupted, trying again: %s", str(error).splitlines()[0])

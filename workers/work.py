@@ -7,19 +7,42 @@ import logging
 import threading
 from collections.abc import Callable
 
+from sqlalchemy.exc import DBAPIError
+
 from db.fence import Fenced
 from db.jobs import begin_work, get_job, put_off, settle
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
 from workers.presence import Presence
+from workers.process import Process
 from workers.slice import Slice
 
 log = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0  #: before an endpoint that does not answer is asked again
+FAULT_SECONDS = 60.0  #: before a job that met a fault of ours is begun again
 
 
-def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], bool]) -> int:
+def attempt(process: Process, job_id: str, should_end: Callable[[], int]) -> bool:
+    """`work_on`, for a process that must outlive any job; returns whether the slice came to a regular end.
+
+    After a failure the process leaves its worker session, so that what it held is owed again at once.
+    Raises DBAPIError or InfrastructureError when the database is what failed.
+    """
+    try:
+        work_on(job_id, process.presence, process.settings, should_end)
+        return True
+    except (DBAPIError, InfrastructureError):
+        process.leave()
+        raise
+    except Exception as error:
+        log.exception("a slice of job %s failed", job_id)
+        process.leave()
+        put_off(process.database, job_id, f"fault: {type(error).__name__}: {error}", FAULT_SECONDS)
+        return False
+
+
+def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], int]) -> int:
     """Run one slice of a job; returns how many items it finished.
 
     The event loop gets a thread of its own: a shutdown that raises SystemExit in the main thread, at any instruction,
@@ -43,7 +66,7 @@ def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Cal
     return finished
 
 
-async def _slice(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], bool]) -> int:
+async def _slice(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], int]) -> int:
     database = presence.database
     with database.engine.connect() as connection:
         row = get_job(connection, job_id)

@@ -14,7 +14,8 @@ INVARIANTS = {
         "WHERE i.job = :job AND i.state = 'done' AND coalesce(e.ending, '') = ''"
     ),
     "an episode has no result before its item is done": (
-        "SELECT e.id FROM episode e JOIN item i ON i.id = e.id WHERE e.job = :job AND e.ending <> '' AND i.state <> 'done'"
+        "SELECT e.id FROM episode e JOIN item i ON i.id = e.id "
+        "WHERE e.job = :job AND e.ending <> '' AND i.state <> 'done'"
     ),
     "one episode for each task and sample": (
         "SELECT task, sample FROM episode WHERE job = :job GROUP BY task, sample HAVING count(*) > 1"
@@ -42,5 +43,7 @@ INVARIANTS = {
 
 def broken(connection: Connection, job: str) -> dict[str, list]:
     """The invariants that do not hold for the job, each with up to five rows that break it."""
-    found = {name: connection.execute(text(f"{query} LIMIT 5"), {"job": job}).all() for name, query in INVARIANTS.items()}
+    found = {
+        name: connection.execute(text(f"{query} LIMIT 5"), {"job": job}).all() for name, query in INVARIANTS.items()
+    }
     return {name: rows for name, rows in found.items() if rows}

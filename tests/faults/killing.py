@@ -1,8 +1,9 @@
 """Kill worker process groups at random instants of a job, and count what that cost.
 
-    python -m tests.faults.killing --kills 10 --episodes 500 [--database URL] [--broker URL]
+    python -m tests.faults.killing --kills 10 --episodes 500 [--deployment]
 
 prints one JSON object. The endpoint is a fake one that plays the gold agent with a fixed latency and counts its calls.
+Embedded: a dispatcher on SQLite. With --deployment: a Celery worker and a dispatcher on real Redis and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import text
@@ -33,6 +36,8 @@ from lumos_queue.submission import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
+from tests.services import running_postgres, running_redis
+from workers.nudge import nudge
 
 CONCURRENCY = 16
 #: Short, so that a run with many kills takes minutes; the order of the three is what matters.
@@ -60,6 +65,7 @@ def kill_and_count(
         job = Evaluate(Infer("wordmath", rows.digest, "test", formulation, agent, limit=episodes))
         settings = Settings(database_url=database_url, broker_url=broker_url, concurrency=CONCURRENCY)
         identifier, _ = submit(database, settings, job, rows)
+        nudge(settings, "evaluate", identifier, episodes)
         began, done = time.monotonic(), 0
         group = _start(commands, environment)
         try:
@@ -69,6 +75,7 @@ def kill_and_count(
                 _kill(group)
                 done += 1
                 group = _start(commands, environment)
+                nudge(settings, "evaluate", identifier, episodes)
             _wait_for_end(database, identifier)
         finally:
             _kill(group)
@@ -97,7 +104,9 @@ def kill_and_count(
                 "wasted": server.count - recorded,
                 # What may be lost with a process: what was in flight, and what waited for one commit.
                 "bound": done * 2 * CONCURRENCY * len(commands),
-                "broken_invariants": {name: [list(row) for row in rows] for name, rows in broken(connection, identifier).items()},
+                "broken_invariants": {
+                    name: [list(row) for row in rows] for name, rows in broken(connection, identifier).items()
+                },
                 "seconds": round(time.monotonic() - began, 1),
             }
 
@@ -113,10 +122,8 @@ def _start(commands: Sequence[Sequence[str]], environment: dict[str, str]) -> li
 
 def _kill(group: Sequence[subprocess.Popen]) -> None:
     for process in group:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
 
 
@@ -147,19 +154,18 @@ def main() -> None:
     parser.add_argument("--formulation", default="iterative")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--database", default="", help="an empty database; default: a new SQLite file")
-    parser.add_argument("--broker", default="", help="also start a Celery worker on it")
+    parser.add_argument("--deployment", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        result = kill_and_count(
-            given.database or f"sqlite:///{Path(folder) / 'lumos.db'}",
-            broker_url=given.broker,
-            kills=given.kills,
-            episodes=given.episodes,
-            formulation=given.formulation,
-            latency=given.latency,
-            seed=given.seed,
-        )
+    run = partial(
+        kill_and_count, kills=given.kills, episodes=given.episodes, formulation=given.formulation,
+        latency=given.latency, seed=given.seed,
+    )  # fmt: skip
+    if given.deployment:
+        with running_postgres() as postgres, running_redis() as redis:
+            result = run(postgres.fresh(), broker_url=redis.fresh())
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            result = run(f"sqlite:///{Path(folder) / 'lumos.db'}")
     print(json.dumps(result, indent=1))
 
 

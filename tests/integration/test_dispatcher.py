@@ -1,0 +1,130 @@
+"""What the dispatcher is for: the broker or the database goes away, and the work is done all the same."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from db.connection import open_database
+from db.migrate import upgrade
+from lumos_queue.agent import Agent
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.jobs.convert import Convert
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.settings import Settings
+from lumos_queue.submission import read_rows, submit
+from tests.fake_endpoint import FakeEndpoint, from_mapping
+from tests.faults.invariants import broken
+from tests.gold_agent import gold_replies
+from tests.services import free_port, wait_until
+from tests.stored import state, wait_for
+from workers.dispatcher import Dispatcher
+from workers.nudge import nudge
+from workers.process import Process
+
+QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "poll_seconds": 0.2}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return read_rows(open_benchmark("wordmath"), None, "dev", False)
+
+
+@contextmanager
+def dispatching(settings: Settings, patience: float = 0.0):
+    """A dispatcher in a thread of this process, as `lumos worker` runs it."""
+    stop, process = threading.Event(), Process(settings)
+    thread = threading.Thread(target=Dispatcher(process, ["cpu", "llm"], patience=patience).run, args=(stop.is_set,))
+    thread.start()
+    try:
+        yield thread
+    finally:
+        stop.set()
+        thread.join(20)
+        process.close()
+        assert not thread.is_alive()
+
+
+def test_a_nudge_to_a_dead_broker_returns_at_once_and_the_dispatcher_does_the_job(tmp_path, rows):
+    settings = Settings(home=tmp_path, broker_url=f"redis://127.0.0.1:{free_port()}/0", **QUICK)
+    database = open_database(settings.database)
+    upgrade(database)
+    identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=30), rows)
+    began = time.monotonic()
+    assert nudge(settings, "convert", identifier, 30) is False
+    assert time.monotonic() - began < 2.5
+    with dispatching(settings, patience=0.5):
+        wait_for(database, identifier, seconds=20)
+
+
+def test_a_nudge_to_a_broker_that_never_answers_takes_two_seconds():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        settings = Settings(broker_url=f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+        began = time.monotonic()
+        assert nudge(settings, "evaluate", "abcdefgh", 500) is False
+        assert time.monotonic() - began < 2.5
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://no-such-host.invalid/0", "nonsense://x", "redis://[::", "", "redis://:p@:x/y"]
+)
+def test_a_nudge_never_raises(url):
+    assert nudge(Settings(broker_url=url), "evaluate", "abcdefgh", 1) is False
+
+
+def test_a_nudge_sends_at_most_four_messages_of_the_id_alone(redis_url):
+    import json
+
+    import redis
+
+    settings, broker = Settings(broker_url=redis_url, concurrency=64), redis.Redis.from_url(redis_url)
+    for items, expected in ((1, 1), (64, 1), (65, 2), (100_000, 4), (0, 0)):
+        broker.delete("llm")
+        assert nudge(settings, "evaluate", "abcdefgh", items) is bool(expected)
+        assert broker.llen("llm") == expected
+    nudge(settings, "train", "abcdefgh", 1, "cpu")
+    assert broker.llen("cpu") == 1
+    message = json.loads(broker.lpop("cpu"))
+    assert message["content-type"] == "application/json" and message["headers"]["task"] == "train_shard"
+    assert message["headers"]["argsrepr"] == "['abcdefgh']"
+
+
+def test_the_dispatcher_leaves_a_new_job_to_those_who_were_nudged(tmp_path, rows):
+    settings = Settings(home=tmp_path, **QUICK)
+    database = open_database(settings.database)
+    upgrade(database)
+    identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=5), rows)
+    with dispatching(settings, patience=1000.0):
+        time.sleep(1.0)
+        assert state(database, identifier) == "queued"
+
+
+def test_the_dispatcher_survives_a_database_that_goes_away_and_comes_back(postgres_server, postgres_url, rows, caplog):
+    name = postgres_url.partition("?")[0].rpartition("/")[2]
+    settings = Settings(database_url=postgres_url, concurrency=8, **QUICK)
+    database = open_database(settings.database)
+    replies = gold_replies(rows.benchmark, rows.tasks[:40], "iterative")
+    with FakeEndpoint(from_mapping(replies), latency=0.2) as server:
+        agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
+        job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=40))
+        identifier, _ = submit(database, settings, job, rows)
+        with dispatching(settings) as thread:
+            wait_until(lambda: server.count > 20, "the job is under way")
+            postgres_server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            postgres_server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+            time.sleep(3.0)  # longer than the fence and the lease
+            assert thread.is_alive()
+            postgres_server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+            wait_for(database, identifier, seconds=40)
+        with database.engine.connect() as connection:
+            assert broken(connection, identifier) == {}
+    assert any("database" in record.message or "heartbeat" in record.message for record in caplog.records)
+    assert not any("Traceback" in record.message for record in caplog.records)
+    database.close()

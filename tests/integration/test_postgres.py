@@ -1,0 +1,117 @@
+"""SQLite and PostgreSQL: the same tables, the same migrations, the same rows, however hostile the input."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect
+
+from db.connection import open_database
+from db.migrate import current, downgrade, head, upgrade
+from db.models import Base
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.jobs.convert import Convert
+from lumos_queue.storable import storable_json
+from lumos_queue.submission import read_rows
+from tests.stored import run_embedded, stored_rows
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request, tmp_path):
+    """A database without tables."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'empty.db'}"
+    else:
+        url = request.getfixturevalue("postgres_server").fresh(template="template1")
+    database = open_database(url)
+    yield database
+    database.close()
+
+
+def test_the_migrations_make_the_tables_of_the_models(empty):
+    upgrade(empty)
+    with empty.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "render_as_batch": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_the_migrations_run_down_and_up_again(empty):
+    upgrade(empty)
+    assert current(empty) == head()
+    downgrade(empty, "base")
+    with empty.engine.connect() as connection:
+        assert set(inspect(connection).get_table_names()) <= {"alembic_version"}
+    upgrade(empty)
+    assert current(empty) == head()
+    with empty.engine.connect() as connection:
+        assert set(Base.metadata.tables) <= set(inspect(connection).get_table_names())
+
+
+def gsm8k_line(question: str, answer: str) -> str:
+    return json.dumps({"question": question, "answer": answer})
+
+
+MARKED = "She has <<2+3=5>>5 apples.\n#### 5"
+HOSTILE = [
+    gsm8k_line("Plain: how many?", MARKED),
+    gsm8k_line("NUL \0 in the question?", MARKED),
+    gsm8k_line("Lone surrogates \ud800 and \udfff?", MARKED),  # JSON escapes them: the file itself is good UTF-8
+    gsm8k_line("Pairs \U0001f34e, separators \u2028 and marks \ufeff \u202e?", MARKED),
+    gsm8k_line("Ten megabytes: " + "apple " * 1_750_000 + "?", MARKED),
+    gsm8k_line("Quotes ' \" ; -- %s :name {x} \\ $1?", MARKED),
+    gsm8k_line("NUL in the rationale?", "She \0 has <<2+3=5>>5 \ud83c apples.\n#### 5"),
+    gsm8k_line("No number?", "It is <<0/0=NaN>>NaN.\n#### NaN"),
+    gsm8k_line("Endless?", "It is <<1/0=inf>>Infinity.\n#### Infinity"),
+    gsm8k_line("Huge?", "It is <<9**9**9=1>>1.\n#### 1" + "0" * 400),
+    gsm8k_line("Wrong?", "She has <<2+3=6>>6 apples.\n#### 6"),
+]
+
+
+def test_hostile_rows_give_the_same_on_both_databases(tmp_path, postgres_url):
+    file = tmp_path / "hostile.jsonl"
+    file.write_text("\n".join(HOSTILE) + "\n", encoding="utf-8")
+    rows = read_rows(open_benchmark("gsm8k"), file, "test", skip_bad_rows=True)
+    assert len(rows.tasks) + len(rows.bad) == len(HOSTILE) and len(rows.tasks) >= 7
+    job = Convert("gsm8k", rows.digest, "test")
+    sqlite, first = run_embedded(tmp_path / "sqlite", job, rows)
+    postgres, second = run_embedded(tmp_path / "postgres", job, rows, url=postgres_url)
+    found = stored_rows(sqlite, first)
+    assert len(found) == len(rows.tasks)
+    assert found == stored_rows(postgres, second)
+    texts = json.dumps(list(found.values()), allow_nan=False)
+    assert "\\u0000" not in texts and "\\ud800" not in texts
+    assert any(len(episode["question"]) > 10_000_000 for episode in found.values())
+    for database in (sqlite, postgres):
+        database.close()
+
+
+def test_values_that_json_cannot_hold_are_stored_alike(tmp_path, postgres_url):
+    """Rows made by hand: what a reader of ours would refuse may yet come from a benchmark of somebody else."""
+    rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
+    gold = dict(rows.tasks[0].gold)
+    odd = [
+        {**gold, "answer": math.nan},
+        {**gold, "answer": math.inf},
+        {**gold, "answer": "\0\ud800"},
+        {**gold, "answer": 10**400},
+        {**gold, "answer": None, "no\0te": ["\udfff", {"deep": -math.inf}]},
+        {"steps": "none"},
+        None,
+    ]
+    tasks = tuple(
+        replace(rows.tasks[0], row=f"odd {number}", gold=storable_json(value), dataset="odd")
+        for number, value in enumerate(odd)
+    )
+    rows = replace(rows, tasks=tasks, digest="odd")
+    job = Convert("wordmath", "odd", "dev")
+    sqlite, first = run_embedded(tmp_path / "sqlite", job, rows)
+    postgres, second = run_embedded(tmp_path / "postgres", job, rows, url=postgres_url)
+    found = stored_rows(sqlite, first)
+    assert len(found) == len(odd) and found == stored_rows(postgres, second)
+    for database in (sqlite, postgres):
+        database.close()

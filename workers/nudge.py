@@ -1,0 +1,61 @@
+"""A nudge: messages that say 'there is work on this job'. If one is lost, a dispatcher finds the work seconds later."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from functools import cache
+from math import ceil
+
+from lumos_queue.settings import Settings
+
+log = logging.getLogger(__name__)
+MOST_MESSAGES = 4  #: for one nudge: each starts a slice, in a free slot of some worker
+SECONDS = 2.0  #: the longest a nudge may take, whatever the broker does
+
+
+def nudge(settings: Settings, kind: str, job: str, items: int, pool: str = "") -> bool:
+    """Tell the workers of a pool that `items` of `job` are owed; returns whether the broker took all messages in time.
+
+    Takes at most SECONDS and never raises. `pool` is only needed where it is not the usual one of that kind.
+    """
+    if not settings.broker_url or items < 1:
+        return False
+    count = min(MOST_MESSAGES, ceil(items / settings.concurrency))
+    taken = threading.Event()
+
+    def send() -> None:
+        try:
+            _send(settings, kind, job, count, pool)
+            taken.set()
+        except Exception as error:  # whatever it is, the job is stored and will be found
+            log.warning("nudge for job %s not sent: %s", job, type(error).__name__)
+
+    # A thread, because looking up a name and connecting can hang for longer than any time-out of the client.
+    thread = threading.Thread(target=send, name="nudge", daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    return taken.is_set()
+
+
+def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> None:
+    from workers.app import CELERY_TASKS
+
+    name = CELERY_TASKS[kind]
+    app = _app(settings.broker_url)
+    with app.connection_for_write(connect_timeout=1) as connection, app.amqp.Producer(connection) as producer:
+        for _ in range(count):
+            options = {"queue": pool} if pool else {}
+            app.send_task(name, args=[job], producer=producer, retry=False, ignore_result=True, **options)
+
+
+@cache
+def _app(broker_url: str):
+    """An app that gives up soon."""
+    from workers.app import make_app
+
+    app = make_app(broker_url)
+    impatient = {"socket_connect_timeout": 1, "socket_timeout": 1, "max_retries": 0, "interval_max": 0}
+    app.conf.broker_transport_options = {**app.conf.broker_transport_options, **impatient}
+    app.conf.broker_connection_retry = False
+    return app
