@@ -22,7 +22,9 @@ class Agent:
     framing: str = "train"  #: how turns are written down: see dialogue.py
     sampling: Sampling = field(default_factory=Sampling)
     max_subgoals: int = 8  #: the iterative formulation's limit
-    weights: Mapping[str, str] = field(default_factory=dict)  #: role to sha256, where the weights are at hand (`local:`)
+    weights: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: role to sha256, where the weights are at hand (`local:`)
 
     def dialogue(self, task: Task) -> Dialogue:
         return Dialogue(task, self.domain, self.framing)

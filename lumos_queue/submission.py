@@ -1,8 +1,9 @@
-"""From a request to a job in the database: rows read, digests taken, everything stored in one transaction, a nudge sent."""
+"""From a request to a job in the database: rows read, digests taken, everything stored in one transaction."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.storable import storable, storable_json
 from lumos_queue.version import code_version
+
+LISTED = 5  #: bad rows named in one message
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Rows:
 
 
 def read_rows(benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows: bool) -> Rows:
-    """All rows of a benchmark. Raises SpecError on the first bad row unless they are to be skipped."""
+    """All rows of a benchmark. Raises SpecError naming bad rows, unless they are to be skipped."""
     if benchmark.needs_data and path is None:
         raise SpecError(f"The benchmark '{benchmark.name}' ships no data: give its original file with --data PATH.")
     if not benchmark.needs_data and path is not None:
@@ -42,13 +45,16 @@ def read_rows(benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows
     bad: list[BadRow] = []
     for row in benchmark.read(path, split):
         if isinstance(row, BadRow):
-            if not skip_bad_rows:
-                raise SpecError(f"{path}: {row}. Mend it, or leave such rows out with --skip-bad-rows.")
             bad.append(row)
         else:
             tasks.append(_storable_task(row))
+    if bad and not skip_bad_rows:
+        raise SpecError(
+            f"{path}: {_listed(bad)} cannot be read, {len(tasks)} can. "
+            "Mend them, or leave them out with --skip-bad-rows."
+        )
     if not tasks:
-        raise SpecError(f"{path or benchmark.name}: no row could be read ({len(bad)} bad).")
+        raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {_listed(bad)}." if bad else "."))
     content = digest(benchmark.name, *(_canonical(task) for task in tasks))
     return Rows(benchmark, split, content, tuple(replace(task, dataset=content) for task in tasks), tuple(bad))
 
@@ -93,6 +99,13 @@ def submit(
         again=again,
     )
     return identifier, created
+
+
+def _listed(bad: Sequence[BadRow]) -> str:
+    """The first of them, and how many there are."""
+    first = "; ".join(str(row)[:200] for row in bad[:LISTED])
+    more = f"; and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
+    return f"{len(bad)} row{'s' * (len(bad) > 1)} ({first}{more})"
 
 
 def _agent_digest(job: Job) -> str:

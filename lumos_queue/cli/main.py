@@ -1,0 +1,139 @@
+"""The `lumos` command. What a subcommand needs is imported when it is called, so that --help answers at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from lumos_queue.cli import changing, looking, output, submitting
+from lumos_queue.cli import options as opt
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    help="A job queue for language agents that plan, ground and execute.",
+)  # fmt: skip
+db_app = typer.Typer(rich_markup_mode=None, help="The database.")
+app.add_typer(db_app, name="db")
+app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submitting.evaluate)
+app.command("infer", help="Run an agent on a benchmark, unscored.")(submitting.infer)
+for command in (
+    submitting.convert, submitting.train,
+    looking.jobs, looking.job, looking.report, looking.episodes, looking.show,
+    changing.cancel, changing.resume, changing.rm,
+):  # fmt: skip
+    app.command()(command)
+
+
+@app.command()
+def doctor(
+    planner: opt.Planner = "", grounder: opt.Grounder = "", json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Look at what a job needs, and say how to mend what is missing."""
+    from dataclasses import asdict
+
+    from lumos_queue.cli.doctor import examine
+    from lumos_queue.settings import read_settings
+
+    marks = {True: "[green]ok[/]", False: "[red]no[/]", None: "[yellow]--[/]"}
+    console, found = output.console(), []
+    for finding in examine(read_settings(), [url for url in (planner, grounder) if url]):
+        found.append(asdict(finding))
+        if not output.as_json:
+            from rich.markup import escape
+
+            console.print(f"{marks[finding.fine]}  [bold]{finding.what}[/]  {escape(finding.found)}", soft_wrap=True)
+    fine = all(one["fine"] is not False for one in found)
+    if output.as_json:
+        output.emit({"fine": fine, "findings": found})
+    raise typer.Exit(0 if fine else 1)
+
+
+@app.command()
+def worker(
+    pools: Annotated[
+        str, typer.Option(help="Which kinds of work: cpu, llm, gpu, separated by commas.")
+    ] = "cpu,llm,gpu",
+    json: opt.Json = False,
+) -> None:
+    """Look for owed work on this host and do it, until told to stop."""
+    import logging
+
+    from lumos_queue.cli.run import POOLS
+    from lumos_queue.errors import unknown
+    from lumos_queue.settings import read_settings
+    from workers.dispatcher import serve
+
+    wanted = tuple(pool.strip() for pool in pools.split(",") if pool.strip())
+    for pool in wanted:
+        if pool not in POOLS:
+            raise unknown("pool", pool, POOLS)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    serve(read_settings(), wanted)
+    output.result({"stopped": True}, lambda _: None)
+
+
+@app.command()
+def up(json: opt.Json = False) -> None:
+    """Run broker, workers, dispatcher and Flower here until Ctrl-C."""
+    from lumos_queue.settings import read_settings
+    from workers.deployment import up as start
+
+    code = start(read_settings(), output.say)
+    output.result({"stopped": True, "code": code}, lambda _: None)
+    raise typer.Exit(code)
+
+
+@db_app.command("upgrade")
+def db_upgrade(json: opt.Json = False) -> None:
+    """Bring the database's tables to this version of the code."""
+    from db.connection import open_database
+    from db.migrate import current, head, upgrade
+    from lumos_queue.settings import read_settings
+
+    settings = read_settings()
+    database = open_database(settings.database, settings.lease_seconds)
+    try:
+        before = current(database)
+        if before is None or before < head():
+            upgrade(database)
+        found = {"before": before, "revision": current(database)}
+    finally:
+        database.close()
+    output.result(found, lambda value: print(f"the database is at revision {value['revision']}"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script; returns the exit code. What a person can mend is one line and exit code 2."""
+    from lumos_queue.errors import InfrastructureError, SpecError
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    output.as_json = "--json" in given
+    if given in ([], ["db"]):
+        given.append("--help")
+    try:
+        return app(args=given, prog_name="lumos", standalone_mode=False) or 0
+    except (SpecError, InfrastructureError) as error:
+        return output.fail(str(error))
+    except Exception as error:
+        if problem := _mendable(error):
+            return output.fail(problem)
+        raise
+
+
+def _mendable(error: Exception) -> str:
+    """One line for an error that is not ours: a command that cannot be read, a database or disk that fails."""
+    if hasattr(error, "format_message"):  # Typer's usage errors; their class is not public
+        context = getattr(error, "ctx", None)
+        problem = error.format_message().rstrip(".")
+        return f"{problem}. See: {context.command_path if context else 'lumos'} --help"
+    if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
+        problem = str(getattr(error, "orig", None) or error).strip()
+        return f"The database failed: {problem.splitlines()[-1]}. Look at it with: lumos doctor"
+    return str(error) if isinstance(error, OSError) else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""What the options of several commands are called and mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lumos_queue.cli import output
+
+MOST = 2**31 - 1  #: both databases keep numbers up to this one
+
+
+def _json(value: bool) -> bool:
+    output.as_json = value
+    return value
+
+
+Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
+Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, svamp, asdiv or mawps.")]
+Data = Annotated[Path | None, typer.Option(help="The benchmark's original file.")]
+Split = Annotated[str, typer.Option(help="What the rows are: train, dev or test.")]
+Limit = Annotated[int, typer.Option(min=0, max=MOST, help="Only the first rows; 0: all.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be read, and say so.")]
+Again = Annotated[bool, typer.Option("--again", help="Run even if the same request was made before.")]
+Follow = Annotated[bool, typer.Option("--follow/--detach", help="With a broker: watch until the job ends.")]
+Priority = Annotated[int, typer.Option(min=-MOST, max=MOST, help="Higher goes first.")]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or a beginning of it that is its alone.")]
+Formulation = Annotated[str, typer.Option(help="iterative (LUMOS-I) or one-pass (LUMOS-O).")]
+AgentName = Annotated[str, typer.Option("--agent", help="A ready agent: starter.")]
+Planner = Annotated[str, typer.Option(help="tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR, scripted:FILE.")]
+Grounder = Annotated[str, typer.Option(help="As --planner.")]
+Samples = Annotated[int, typer.Option(min=1, max=1000, help="Tries at each task.")]
+Seed = Annotated[int, typer.Option(min=0, max=MOST, help="Of all sampling.")]
+Temperature = Annotated[float, typer.Option(min=0.0, help="0: greedy.")]
+TopP = Annotated[float, typer.Option(min=0.0, max=1.0)]
+MaxTokens = Annotated[int, typer.Option(min=1, max=MOST, help="Tokens of one reply.")]
+MaxSubgoals = Annotated[int, typer.Option(min=1, max=1000, help="After which iterative ends with 'limit'.")]
+Framing = Annotated[str, typer.Option(help="How turns are written: train, or eval as in the original's evaluation.")]

@@ -1,0 +1,183 @@
+"""Reports, lists and trajectories for people. Nothing is computed here but percentages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from rich import box, markup
+from rich.table import Table
+
+from lumos_queue.cli import output
+
+
+def escape(text: str) -> str:
+    """Text from outside, made harmless: no markup, and no control character that a terminal would obey."""
+    return markup.escape(
+        "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def print_reports(reports: list[dict[str, Any]]) -> None:
+    """Reports of several jobs; those of the same kind on the same rows stand side by side."""
+    console, groups = output.console(), {}
+    for report in reports:
+        groups.setdefault((report["kind"], report["benchmark"], report["split"], report["n"]), []).append(report)
+    for (kind, *_), group in groups.items():
+        for report in group if kind == "train" else ():
+            _print_training(console, report)
+        if kind != "train":
+            _print_group(console, group)
+
+
+def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
+    first = reports[0]
+    title = f"{first['kind']} {first['benchmark']} ({first['split']})"
+    table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("", no_wrap=True)
+    for report in reports:
+        table.add_column(f"{report['formulation']}\n{report['job']}", justify="right")
+    for name, show in _ROWS:
+        cells = [show(report) for report in reports]
+        if any(cells):
+            table.add_row(name, *cells)
+    for name in sorted({name for report in reports for name in report["phases"]}):
+        table.add_row(f"time in {name}", *(_share(report["phases"], name) for report in reports))
+    for ending in sorted({ending for report in reports for ending in report["endings"]}):
+        table.add_row(f"ended {ending}", *(f"{report['endings'].get(ending, 0):,}" for report in reports))
+    for name in first.get("baselines", {}):
+        scores = [report["baselines"][name] for report in reports]
+        table.add_row(f"baseline: {name}", *(_percent(score["accuracy"]) for score in scores), style="dim")
+    console.print(table)
+    for report in reports:
+        if report["waiting"]:
+            console.print(f"{report['job']} waits: {escape(report['waiting'])}")
+        for problem in report["problems"][:5]:
+            message = escape(problem["message"][:160])
+            console.print(f"  {report['job']}: {problem['episodes']} × {problem['ending']}: {message}", soft_wrap=True)
+
+
+def _accuracy(report: dict[str, Any]) -> str:
+    if "accuracy" not in report:
+        return ""
+    if not report["complete"]:
+        low, high = report["bounds"]
+        return f"incomplete: {100 * low:.1f} to {_percent(high)}"
+    low, high = report["ci95"]
+    return f"{_percent(report['accuracy'])}  [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _calls(report: dict[str, Any]) -> str:
+    if not (check := report.get("calls_as_expected")):
+        return ""
+    return f"{check['as_expected']:,} of {check['episodes']:,}"
+
+
+def _share(phases: dict[str, float], name: str) -> str:
+    """Of the seconds that episodes spent waiting for models and actions; they ran side by side."""
+    total = sum(phases.values())
+    return _percent(phases.get(name, 0.0) / total) if total else ""
+
+
+_ROWS = (
+    ("state", lambda r: r["state"] if r["state"] != "done" else ""),
+    ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
+    ("correct", lambda r: f"{r['correct']:,}" if "correct" in r else ""),
+    ("accuracy [95 %]", _accuracy),
+    ("strict (equal text)", lambda r: _percent(r["other_metrics"]["strict"]) if r.get("other_metrics") else ""),
+    ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),
+    ("calls as expected", _calls),
+    ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),
+    ("seconds", lambda r: f"{r['seconds']:.1f}" if r["seconds"] is not None else ""),
+)
+
+
+def _print_training(console: Any, report: dict[str, Any]) -> None:
+    table = Table(
+        title=f"train {report['job']}: {report['finished']} of {report['n']} items",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    for name in ("item", "steps done", "loss", "tokens", "tokens/s", "seconds", "result"):
+        table.add_column(name, justify="left" if name == "result" else "right")
+    for window in report["windows"]:
+        if "step" in window:
+            table.add_row(
+                str(window["item"]), str(window["step"]), f"{window['loss']:.4f}", f"{window['tokens']:,}",
+                f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}", window["checkpoint"],
+            )  # fmt: skip
+        else:
+            rest = ", ".join(f"{name}: {value}" for name, value in window.items() if name != "item")
+            table.add_row(str(window["item"]), "", "", "", "", "", rest)
+    console.print(table)
+
+
+def print_jobs(jobs: list[dict[str, Any]]) -> None:
+    """The list of jobs."""
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for name in ("job", "kind", "benchmark", "formulation", "state", "done", "since (UTC)"):
+        table.add_column(name, justify="right" if name == "done" else "left", no_wrap=name in ("job", "done"))
+    for job in jobs:
+        when = datetime.fromtimestamp(job["created_at"], UTC).strftime("%m-%d %H:%M")
+        done = f"{job['done']:,}/{job['items']:,}"
+        cells = (
+            job["job"],
+            job["kind"],
+            job["benchmark"],
+            job["formulation"],
+            job["state"],
+            done,
+            when,
+        )
+        table.add_row(*map(escape, cells))
+    console = output.console()
+    console.print(table)
+    for job in jobs:
+        if job["waiting"]:
+            console.print(f"{job['job']} waits: {escape(job['waiting'])}", soft_wrap=True)
+
+
+def print_job(job: dict[str, Any]) -> None:
+    """One job: what was asked, where it stands, who its endpoints are."""
+    console = output.console()
+    grid = Table.grid(padding=(0, 2))
+    for name in ("job", "kind", "benchmark", "split", "formulation", "state", "waiting", "submitted_by", "project",
+                 "digest", "dataset", "agent", "code_version"):  # fmt: skip
+        if job[name]:
+            grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
+    grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))
+    for endpoint in job["endpoints"]:
+        told = ", ".join(f"{key} {value}" for key, value in endpoint["identity"].items())
+        grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {told}"))
+    for problem in job["problems"]:
+        grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
+    console.print(grid)
+
+
+def print_episodes(job: str, episodes: list[dict[str, Any]]) -> None:
+    """A list of episodes."""
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for name in ("episode", "score", "ending", "answer", "gold", "calls", "question"):
+        table.add_column(name, no_wrap=name == "episode", max_width=48 if name == "question" else None)
+    for one in episodes:
+        score = "" if one["score"] is None else f"{one['score']:g}"
+        cells = (
+            one["episode"],
+            score,
+            one["ending"],
+            one["answer"] or "",
+            one["gold"],
+            str(one["calls"]),
+            one["question"],
+        )
+        table.add_row(*(escape(cell) for cell in cells))
+    output.console().print(table)
+
+
+def gold_text(gold: Any) -> str:
+    """The gold answer of a task as text."""
+    return str(gold.get("answer", gold)) if isinstance(gold, dict) else str(gold)

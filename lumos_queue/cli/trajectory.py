@@ -1,0 +1,108 @@
+"""One episode, for a person in three lanes, or for a program step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from lumos_queue.cli import output
+from lumos_queue.cli.tables import escape, gold_text
+from lumos_queue.records import Action, Completion, Subgoal
+
+
+def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
+    """What `trajectory_as_json` gives: subgoals, actions and results beside one another."""
+    console = output.console()
+    console.print(
+        f"[bold]{shown['episode']}[/]  {shown['benchmark']} row {escape(shown['row'])}  {shown['formulation']}"
+    )
+    console.print(escape(shown["question"]))
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for lane, ratio in (("planner: subgoals", 5), ("grounder: actions", 5), ("results", 3)):
+        table.add_column(lane, overflow="fold", ratio=ratio)
+    for row in lanes(shown["steps"]):
+        table.add_row(*row)
+    console.print(table)
+    calls = [step for step in shown["steps"] if step["prompt"]]
+    for step in calls if prompts else ():
+        console.rule(f"{step['who']}, step {step['at']}: {step['result']}, {step['seconds']:.2f} s", align="left")
+        console.print(f"[dim]{escape(step['prompt'])}[/]{escape(step['what'])}", soft_wrap=True)
+    scores = "".join(f"  {score['metric']} {score['value']:g}" for score in shown["scores"])
+    answer = "none" if shown["answer"] is None else escape(shown["answer"])
+    console.print(
+        f"[bold]{shown['ending'] or 'not finished'}[/]  answer {answer}  gold {escape(shown['gold'])}{scores}"
+    )
+    if shown["message"]:
+        console.print(escape(shown["message"]))
+    spent = sum(step["seconds"] for step in shown["steps"])
+    console.print(f"{len(calls)} model calls, {shown['tokens']['prompt']:,} tokens in, "
+                  f"{shown['tokens']['completion']:,} out, {spent:.2f} s", style="dim")  # fmt: skip
+
+
+def lanes(steps: list[dict[str, Any]]) -> list[list[str]]:
+    """Rows of subgoal, action and result. Actions stand beside the subgoals noted just before them.
+
+    A reply from which nothing was read, such as the planner's last, has a row of its own.
+    """
+    rows: list[list[str]] = []
+    free = 0  # the row for the next action
+    before = ""
+    for step, after in zip(steps, [*steps[1:], {"who": ""}], strict=True):
+        match step["who"]:
+            case "subgoal":
+                if before != "subgoal":
+                    free = len(rows)
+                rows.append([escape(step["what"]), "", ""])
+            case "tool":
+                if free == len(rows):
+                    rows.append(["", "", ""])
+                rows[free][1:] = [escape(step["what"]), escape(step["result"])]
+                free += 1
+            case role if after["who"] not in ("subgoal", "tool"):
+                reply = f"[dim]{escape(step['what'])}[/]"
+                rows.append([reply, "", ""] if role == "planner" else ["", reply, ""])
+                free = len(rows)
+        before = step["who"]
+    return rows
+
+
+def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
+    """A db.reading.Trajectory as `lumos show --json` prints it."""
+    episode, task = trajectory.episode, trajectory.task
+    calls = [step for step in trajectory.steps if isinstance(step.result, Completion)]
+    return {
+        "episode": f"{trajectory.job.id}-{trajectory.item.ordinal}",
+        "benchmark": task.benchmark,
+        "row": task.row,
+        "sample": episode.sample,
+        "formulation": episode.formulation,
+        "question": task.question,
+        "gold": gold_text(task.gold),
+        "attempt": episode.attempt,
+        "ending": episode.ending,
+        "answer": episode.answer,
+        "message": episode.message,
+        "calls": episode.calls,
+        "tokens": {"prompt": sum(step.result.prompt_tokens for step in calls),
+                   "completion": sum(step.result.completion_tokens for step in calls)},
+        "scores": [{"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
+                   for score in trajectory.scores],
+        "steps": [_step(step) for step in trajectory.steps],
+    }  # fmt: skip
+
+
+def _step(step: Any) -> dict[str, Any]:
+    shown = {"at": str(step.position) if not step.branch else f"{step.position}.{step.branch}", "prompt": step.prompt,
+             "seconds": 0.0, "result": ""}  # fmt: skip
+    match step.result, step.detail:
+        case Completion() as done, _:
+            tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
+            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds}
+        case done, Action() as action:
+            text = done.result if done.ok else f"{done.status}: {done.message}"
+            return shown | {"who": "tool", "what": action.raw, "result": text, "seconds": done.seconds}
+        case _, Subgoal() as subgoal:
+            return shown | {"who": "subgoal", "what": subgoal.text}
+    raise TypeError("a step is a completion, an action or a subgoal")

@@ -1,0 +1,131 @@
+"""A job's report, computed from rows at the moment of asking: nothing in it is stored, everything can be traced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.jobs import count_endings, progress
+from db.reading import (
+    calls_by_ending,
+    clock,
+    messages,
+    outputs,
+    seconds_by_phase,
+    tasks_of,
+    totals,
+    values_by_metric,
+)
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.reports.statistics import mean_interval, wilson
+
+Report = dict[str, Any]
+
+
+def make_report(connection: Connection, job: Any) -> Report:
+    """The report of a job's row, as JSON. Rates have all items of the job as their denominator."""
+    items = progress(connection, job.id)
+    report: Report = {
+        "job": job.id, "kind": job.kind, "state": job.state, "waiting": job.waiting, "benchmark": job.benchmark,
+        "split": job.split, "formulation": job.formulation, "n": job.items, "finished": items.get("done", 0),
+        "items": items, "seconds": _seconds(connection, job), "code_version": job.code_version, "seed": job.seed,
+    }  # fmt: skip
+    if job.kind == "train":
+        return report | {"windows": [{"item": ordinal, **output} for ordinal, output in outputs(connection, job.id)]}
+    sums, endings = totals(connection, job.id), count_endings(connection, job.id)
+    report |= {
+        "endings": endings,
+        "calls": sums.calls,
+        "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
+        "phases": {name: round(seconds, 3) for name, seconds in seconds_by_phase(connection, job.id).items()},
+        "calls_by_ending": [
+            dict(zip(("ending", "subgoals", "calls", "episodes"), row, strict=True))
+            for row in calls_by_ending(connection, job.id)
+        ],
+        "problems": [
+            dict(zip(("ending", "message", "episodes"), row, strict=True)) for row in messages(connection, job.id)
+        ],
+    }
+    if check := _calls_check(job, report["calls_by_ending"]):
+        report["calls_as_expected"] = check
+    if job.kind == "convert":
+        report |= _scores(job, values_by_metric(connection, job.id), ["executed"])
+    elif job.kind == "evaluate":
+        benchmark, tasks = open_benchmark(job.benchmark), tasks_of(connection, job.id)
+        metrics = [score.metric for score in benchmark.score(tasks[0], None)]
+        report |= _scores(job, values_by_metric(connection, job.id), metrics)
+        report["baselines"] = {
+            name: {"correct": sum(verdicts), "accuracy": round(sum(verdicts) / len(tasks), 6)}
+            for name, verdicts in benchmark.baselines(tasks).items()
+        }
+    return report
+
+
+def expected_calls(formulation: str, subgoals: int, most_subgoals: int) -> int | None:
+    """Model calls of an episode with so many subgoals; None for a formulation that has no such rule.
+
+    One-pass: a plan and its grounding. Iterative: two for each subgoal, and one to be told that the planner stops,
+    unless the limit of subgoals is reached.
+    """
+    if formulation == "one-pass":
+        return 2
+    return 2 * subgoals + (subgoals < most_subgoals) if formulation == "iterative" else None
+
+
+def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
+    most = job.spec.get("infer", job.spec).get("agent", {}).get("max_subgoals", 0)
+    judged = [shape for shape in shapes if shape["ending"] != "infra_error"]
+    expected = [expected_calls(job.formulation, shape["subgoals"], most) for shape in judged]
+    if not judged or None in expected:
+        return None
+    right = [shape["episodes"] for shape, calls in zip(judged, expected, strict=True) if shape["calls"] == calls]
+    return {"episodes": sum(shape["episodes"] for shape in judged), "as_expected": sum(right)}
+
+
+def _scores(job: Any, values: dict[str, list[tuple[int, float]]], metrics: list[str]) -> Report:
+    """The main metric, the first, with its interval; the others as shares.
+
+    Items without a judgement, for reasons that are not the agent's, make the report incomplete: `bounds` counts them as
+    all wrong and as all right, and the interval spans both.
+    """
+    main, *others = metrics
+    judged = values.get(main, [])
+    correct, missing = int(sum(value for _, value in judged)), job.items - len(judged)
+    scores: Report = {
+        "metric": main,
+        "correct": correct,
+        "accuracy": round(correct / job.items, 6),
+        "ci95": [round(bound, 6) for bound in _interval(job, judged)],
+        "complete": missing == 0,
+    }
+    if missing:
+        scores["bounds"] = [round(correct / job.items, 6), round((correct + missing) / job.items, 6)]
+    scores["other_metrics"] = {
+        name: round(sum(value for _, value in values.get(name, [])) / job.items, 6) for name in others
+    }
+    return scores
+
+
+def _interval(job: Any, judged: list[tuple[int, float]]) -> tuple[float, float]:
+    """The 95 % interval: Wilson's, or over the means of tasks tried more than once, as their samples depend on it."""
+    samples = job.spec.get("infer", job.spec).get("samples", 1)
+    if samples == 1:
+        correct, missing = int(sum(value for _, value in judged)), job.items - len(judged)
+        return wilson(correct, job.items)[0], wilson(correct + missing, job.items)[1]
+    by_task: dict[int, list[float]] = defaultdict(list)
+    for task, value in judged:
+        by_task[task].append(value)
+    unseen = job.items // samples - len(by_task)
+    worst = [sum(seen) / samples for seen in by_task.values()] + [0.0] * unseen
+    best = [(sum(seen) + samples - len(seen)) / samples for seen in by_task.values()] + [1.0] * unseen
+    (low, below), (high, above) = mean_interval(worst), mean_interval(best)
+    return max(0.0, low - below), min(1.0, high + above)
+
+
+def _seconds(connection: Connection, job: Any) -> float | None:
+    """From the first slice's start to the end of the job, or to now."""
+    if job.started_at is None:
+        return None
+    return round((job.finished_at or clock(connection)) - job.started_at, 3)

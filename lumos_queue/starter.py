@@ -1,0 +1,25 @@
+"""The starter agent: small models trained from scratch, one for each formulation, that come with the project.
+
+Two models, because both formulations begin with the same planner prompt and expect different replies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lumos_queue.errors import SpecError
+
+_HERE = Path(__file__).resolve().parent
+#: In a wheel, then in a checkout.
+_PLACES = (_HERE / "starter", _HERE.parent / "models" / "starter")
+
+
+def starter_url(formulation: str) -> str:
+    """The endpoint of the model that plays planner and grounder. Raises SpecError when this copy has no such model."""
+    for place in _PLACES:
+        if (place / formulation / "config.json").is_file():
+            return f"local:{place / formulation}"
+    raise SpecError(
+        f"This copy has no starter model for the formulation '{formulation}'. "
+        "Rebuild it with: lumos train starter --help"
+    )

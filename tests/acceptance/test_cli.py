@@ -1,0 +1,100 @@
+"""The console script in processes of its own: start-up, standard output, signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.services import wait_until
+
+COMMAND = [sys.executable, "-m", "lumos_queue.cli.main"]
+HEAVY = ("torch", "transformers", "sqlalchemy", "sqlmodel", "pydantic", "celery", "sympy", "aiohttp", "rich")
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return {**os.environ, "LUMOS_HOME": str(tmp_path / "home"), "LUMOS_CONCURRENCY": "4"}
+
+
+@pytest.fixture
+def slow_agent(tmp_path):
+    """Options for an agent that takes a tenth of a second for each of its three replies."""
+    replies = {"Should we stop planning?": "Yes, I will stop planning.", "to be grounded:": "R1 = Calculator(2 + 3)",
+               "": "Subgoal 1: Add."}  # fmt: skip
+    rules = [{"contains": part, "reply": reply, "delay": 0.1} for part, reply in replies.items()]
+    (tmp_path / "rules.json").write_text(json.dumps(rules))
+    return ["--planner", f"scripted:{tmp_path / 'rules.json'}", "--grounder", f"scripted:{tmp_path / 'rules.json'}"]
+
+
+def lumos(environment, *arguments):
+    return subprocess.run([*COMMAND, *arguments], env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_help_imports_nothing_heavy(environment):
+    code = (
+        f"import sys; from lumos_queue.cli.main import main; main(['--help']); print(set(sys.modules) & set({HEAVY}))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "evaluate" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == "set()"
+
+
+def test_an_error_is_one_line_and_exit_code_2(environment, tmp_path):
+    ran = lumos(environment, "evaluate", "wordmath", "--agent", "nope", "--json")
+    assert ran.returncode == 2
+    assert ran.stderr == "lumos: No agent called 'nope'. Choose one of: starter.\n"
+    assert list(json.loads(ran.stdout)) == ["error"]
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_reader_that_goes_away_is_no_fault(environment):
+    process = subprocess.Popen([*COMMAND, "--help"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=30) in (0, 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_evaluation_is_resumed_without_repeating_an_episode(environment, slow_agent, number):
+    arguments = ["evaluate", "wordmath", "--limit", "60", "--json", *slow_agent]
+    process = subprocess.Popen([*COMMAND, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def finished() -> int:
+        jobs = json.loads(lumos(environment, "jobs", "--json").stdout).get("jobs")
+        return jobs[0]["done"] if jobs else 0
+
+    wait_until(lambda: finished() > 4, "some episodes are done", 30)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    report = json.loads(out)
+    assert process.returncode == 130
+    assert f"lumos resume {report['job']}" in err.decode()
+    assert 4 < report["finished"] < 60
+    assert (report["complete"], report["items"].get("claimed")) == (False, None)
+    low, high = report["bounds"]
+    assert high - low == pytest.approx((60 - report["finished"]) / 60, abs=1e-5)
+
+    resumed = lumos(environment, "resume", report["job"], "--json")
+    done = json.loads(resumed.stdout)
+    assert resumed.returncode == 0
+    assert (done["state"], done["complete"], done["endings"]) == ("done", True, {"answered": 60})
+    assert done["calls"] == 180
+
+
+def test_a_worker_does_what_is_owed_and_ends_by_term(environment, slow_agent):
+    deployed = environment | {"LUMOS_BROKER_URL": "redis://127.0.0.1:9/0", "LUMOS_POLL_SECONDS": "0.2"}
+    job = lumos(deployed, "evaluate", "wordmath", "--limit", "8", *slow_agent).stdout.strip()
+    worker = subprocess.Popen(
+        [*COMMAND, "worker", "--json"], env=deployed, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    followed = lumos(deployed, "evaluate", "wordmath", "--limit", "8", *slow_agent, "--follow", "--json")
+    report = json.loads(followed.stdout)
+    worker.send_signal(signal.SIGTERM)
+    out, _ = worker.communicate(timeout=30)
+    assert (report["job"], report["state"], report["finished"]) == (job, "done", 8)
+    assert worker.returncode == 0
+    assert json.loads(out) == {"stopped": True}

@@ -1,0 +1,280 @@
+"""The command line, called in this process: what it refuses, what it reports, what it shows."""
+
+import json
+import sqlite3
+from types import SimpleNamespace
+
+import pytest
+
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.cli.main import main
+from lumos_queue.cli.tables import escape
+from lumos_queue.cli.trajectory import lanes
+from lumos_queue.reports.report import _interval, expected_calls
+from lumos_queue.reports.statistics import wilson
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder of its own for the embedded database."""
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def lumos(home, capsys):
+    """Run a command; returns its exit code, standard output and standard error."""
+
+    def run(*arguments: str) -> SimpleNamespace:
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        return SimpleNamespace(code=code, out=out, err=err, lines=out.splitlines())
+
+    return run
+
+
+@pytest.fixture
+def agent(tmp_path):
+    """Options for a scripted agent that solves the first `right` test tasks of wordmath in one pass."""
+
+    def write(right: int, otherwise: str | None = "R1 = Calculator(0 - 1)") -> list[str]:
+        benchmark = open_benchmark("wordmath")
+        rules = []
+        for _, task in zip(range(right), benchmark.read(None, "test"), strict=False):
+            actions = [action for step in benchmark.gold(task).steps for action in step.actions]
+            reply = "; ".join(f"{', '.join(one.variables)} = {one.name}({one.arguments})" for one in actions)
+            rules.append({"contains": task.question, "reply": reply})
+        if otherwise is not None:
+            rules.append({"contains": "", "reply": otherwise})
+        (tmp_path / "planner.json").write_text('[{"contains": "", "reply": "Subgoal 1: Solve it."}]')
+        (tmp_path / "grounder.json").write_text(json.dumps(rules))
+        urls = {role: f"scripted:{tmp_path / role}.json" for role in ("planner", "grounder")}
+        return ["--planner", urls["planner"], "--grounder", urls["grounder"], "--formulation", "one-pass"]
+
+    return write
+
+
+def result(ran) -> dict:
+    """The last line of standard output, which must be its only one."""
+    assert len(ran.lines) == 1
+    return json.loads(ran.lines[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["evaluate", "nope", "--agent", "starter"], "No benchmark called 'nope'. Choose one of: asdiv"),
+        (["evaluate", "wordmath", "--agent", "nope"], "No agent called 'nope'. Choose one of: starter."),
+        (["evaluate", "wordmath", "--agent", "starter", "--formulation", "nope"], "Choose one of: iterative, one-pass"),
+        (["evaluate", "wordmath", "--agent", "starter", "--framing", "nope"], "Choose one of: eval, train."),
+        (["evaluate", "wordmath", "--agent", "starter", "--split", "nope"], "Choose one of: dev, test, train."),
+        (["evaluate", "wordmath", "--planner", "nope://h", "--grounder", "tgi://h"], "No endpoint scheme called"),
+        (["evaluate", "wordmath", "--planner", "tgi://h:1"], "Give --planner URL and --grounder URL"),
+        (["evaluate", "wordmath", "--planner", "tgi://127.0.0.1:9", "--grounder", "tgi://h"], "nothing answers"),
+        (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "give its original file with"),
+        (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),
+        (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
+        (["evaluate"], "Missing argument 'benchmark'"),
+        (["nope"], "No such command 'nope'"),
+        (["convert", "wordmath"], "--deterministic"),
+        (["worker", "--pools", "nope"], "No pool called 'nope'. Choose one of: cpu, gpu, llm."),
+        (["show", "nope"], "expected JOB-NUMBER"),
+        (["jobs"], "There is no database at"),
+        (["rm", ""], "names no job"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behind(lumos, home, arguments, told):
+    ran = lumos(*arguments)
+    assert ran.code == 2
+    assert told in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert ran.out == ""
+    assert not home.exists()
+
+
+def test_a_secret_in_a_url_is_refused_and_not_repeated(lumos):
+    ran = lumos("evaluate", "wordmath", "--planner", "tgi://me:hunter2@host:80", "--grounder", "tgi://host:80")
+    assert ran.code == 2
+    assert "LUMOS_API_KEY" in ran.err
+    assert "hunter2" not in ran.err
+
+
+def test_with_json_an_error_is_an_object_on_the_last_line(lumos):
+    ran = lumos("report", "nope", "--json")
+    assert ran.code == 2
+    assert "There is no database" in result(ran)["error"]
+    assert "There is no database" in ran.err
+
+
+def test_an_evaluation_reports_what_it_must(lumos, agent):
+    report = result(lumos("evaluate", "wordmath", "--limit", "10", "--json", *agent(7)))
+    assert {"job", "seconds", "tokens", "endings"} <= report.keys()
+    assert (report["n"], report["correct"], report["accuracy"], report["complete"]) == (10, 7, 0.7, True)
+    assert report["ci95"] == pytest.approx(wilson(7, 10), abs=1e-6)
+    assert report["endings"] == {"answered": 10}
+    assert report["calls"] == 20
+    assert report["calls_as_expected"] == {"episodes": 10, "as_expected": 10}
+    assert set(report["baselines"]["best constant"]) == {"correct", "accuracy"}
+
+
+def test_the_same_request_again_shows_the_job_that_was_made_before(lumos, agent):
+    options = ["evaluate", "wordmath", "--limit", "3", "--json", *agent(3)]
+    first, second, third = result(lumos(*options)), lumos(*options), result(lumos(*options, "--again"))
+    assert result(second) == first
+    assert "the same request" in second.err
+    assert third["job"] != first["job"]
+    assert len(result(lumos("jobs", "--json"))["jobs"]) == 2
+
+
+def test_infrastructure_failures_leave_a_report_incomplete_between_both_bounds(lumos, agent):
+    """No rule fits the last three prompts: the endpoint is at fault, not the agent."""
+    report = result(lumos("evaluate", "wordmath", "--limit", "10", "--json", *agent(7, otherwise=None)))
+    assert report["endings"] == {"answered": 7, "infra_error": 3}
+    assert (report["complete"], report["bounds"]) == (False, [0.7, 1.0])
+    assert report["ci95"] == pytest.approx([wilson(7, 10)[0], 1.0], abs=1e-6)
+    assert "incomplete: 70.0 to 100.0 %" in lumos("report", report["job"]).out
+
+
+def test_samples_of_one_task_do_not_narrow_the_interval(lumos, agent):
+    report = result(lumos("evaluate", "wordmath", "--limit", "10", "--samples", "4", "--json", *agent(7)))
+    assert (report["n"], report["correct"]) == (40, 28)
+    low, high = wilson(28, 40)
+    assert report["ci95"][0] < low - 0.1
+    assert report["ci95"][1] > high + 0.1
+
+
+def test_the_interval_counts_what_is_missing_as_wrong_and_as_right():
+    job = SimpleNamespace(items=4, spec={"samples": 2})
+    assert _interval(job, []) == (0.0, 1.0)
+    assert _interval(SimpleNamespace(items=4, spec={}), [(1, 1.0)]) == (wilson(1, 4)[0], wilson(4, 4)[1])
+
+
+@pytest.mark.parametrize(
+    ("formulation", "subgoals", "calls"),
+    [("one-pass", 0, 2), ("one-pass", 5, 2), ("iterative", 0, 1), ("iterative", 3, 7), ("iterative", 8, 16)],
+)
+def test_expected_calls(formulation, subgoals, calls):
+    assert expected_calls(formulation, subgoals, most_subgoals=8) == calls
+
+
+def test_reports_of_two_formulations_stand_side_by_side_and_others_apart(lumos, agent):
+    options = agent(2)
+    one_pass = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *options))["job"]
+    iterative = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *options, "--formulation", "iterative"))
+    converted = result(lumos("convert", "wordmath", "--deterministic", "--limit", "5", "--json"))
+    assert iterative["endings"] == {"limit": 2}
+    assert iterative["calls_as_expected"] == {"episodes": 2, "as_expected": 2}
+    assert (converted["metric"], converted["accuracy"]) == ("executed", 1.0)
+    shown = lumos("report", one_pass, iterative["job"], converted["job"]).out
+    assert "evaluate wordmath (test)" in shown
+    assert "convert wordmath (train)" in shown
+    assert shown.count("baseline: best constant") == 1
+
+
+def test_inference_keeps_answers_without_judging_them(lumos, agent):
+    report = result(lumos("infer", "wordmath", "--limit", "2", "--json", *agent(2)))
+    assert report["endings"] == {"answered": 2}
+    assert "accuracy" not in report
+
+
+def test_wrong_episodes_can_be_found_and_shown(lumos, agent):
+    job = result(lumos("evaluate", "wordmath", "--limit", "4", "--json", *agent(3)))["job"]
+    wrong = result(lumos("episodes", job, "--wrong", "--json"))["episodes"]
+    assert [one["episode"] for one in wrong] == [f"{job}-3"]
+    shown = lumos("show", f"{job}-3")
+    assert "Subgoal 1: Solve it." in shown.out
+    assert "R1 = Calculator(0 - 1)" in shown.out
+    assert "Please ground" not in shown.out
+    assert "Please ground" in lumos("show", f"{job[:6]}-3", "--prompts").out
+
+
+def test_one_pass_puts_each_action_beside_a_subgoal_and_iterative_beside_its_own():
+    def steps(*parts: str) -> list[dict]:
+        return [dict(zip(("who", "what", "result"), part.split("|"), strict=True)) for part in parts]
+
+    one_pass = steps("planner|P|", "subgoal|S1|", "subgoal|S2|", "grounder|G|", "tool|A1|1", "tool|A2|2", "tool|A3|3")
+    assert lanes(one_pass) == [["S1", "A1", "1"], ["S2", "A2", "2"], ["", "A3", "3"]]
+    iterative = steps("planner|P|", "subgoal|S1|", "grounder|G|", "tool|A1|1", "planner|P|", "subgoal|S2|",
+                      "grounder|unread|", "planner|stop|")  # fmt: skip
+    assert lanes(iterative) == [["S1", "A1", "1"], ["S2", "", ""], ["", "[dim]unread[/]", ""], ["[dim]stop[/]", "", ""]]
+
+
+def test_text_of_a_model_cannot_command_the_terminal():
+    assert escape("a\x1b[31mb\x9b\n[bold]c") == "a\ufffd[31mb\ufffd\n\\[bold]c"
+
+
+def test_bad_rows_stop_a_job_or_are_left_out_and_counted(lumos, home, agent, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    good = '{"question": "How many are 2 and 3?", "answer": "It is <<2+3=5>>5\\n#### 5"}\n'
+    file.write_text(good + '{"question": 7, "answer": "#### 1"}\n' * 7 + "no json\n")
+    options = ["evaluate", "gsm8k", "--data", str(file), *agent(0)]
+    refused = lumos(*options)
+    assert refused.code == 2
+    assert "8 rows (row 2, field 'question'" in refused.err
+    assert "and 3 more" in refused.err
+    assert not home.exists()
+    ran = lumos(*options, "--skip-bad-rows", "--json")
+    assert result(ran)["n"] == 1
+    assert "skipped 8 bad rows of 9" in ran.err
+
+
+def test_a_file_of_bad_rows_only_names_the_first(lumos, agent, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": 7, "answer": "#### 1"}\n')
+    ran = lumos("evaluate", "gsm8k", "--data", str(file), "--skip-bad-rows", *agent(0))
+    assert ran.code == 2
+    assert "no row can be read: 1 row (row 1, field 'question'" in ran.err
+
+
+def test_a_database_of_another_revision_is_refused_until_it_is_upgraded(lumos, home, agent):
+    home.mkdir()
+    with sqlite3.connect(home / "lumos.db") as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        connection.execute("INSERT INTO alembic_version VALUES ('0000')")
+    connection.close()
+    ran = lumos("evaluate", "wordmath", "--limit", "1", *agent(0))
+    assert ran.code == 2
+    assert "Run: lumos db upgrade" in ran.err
+
+
+def test_a_file_that_is_no_database_is_one_line(lumos, home):
+    home.mkdir()
+    (home / "lumos.db").write_text("not a database at all")
+    assert lumos("jobs").err == "lumos: The database failed: file is not a database. Look at it with: lumos doctor\n"
+    assert "file is not a database" in lumos("doctor").out
+
+
+def test_db_upgrade_makes_the_tables_and_doctor_finds_them(lumos):
+    assert result(lumos("db", "upgrade", "--json"))["before"] is None
+    assert result(lumos("jobs", "--json")) == {"jobs": []}
+    findings = {one["what"]: one for one in result(lumos("doctor", "--json"))["findings"]}
+    assert findings["database"]["fine"] is True
+    assert findings["broker"]["fine"] is None
+
+
+def test_doctor_fails_for_an_endpoint_that_does_not_answer(lumos):
+    ran = lumos("doctor", "--planner", "tgi://127.0.0.1:9", "--json")
+    assert ran.code == 1
+    assert "nothing answers" in result(ran)["findings"][-1]["found"]
+
+
+def test_a_finished_job_can_be_removed_with_all_it_stored(lumos, agent):
+    job = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *agent(1)))["job"]
+    assert result(lumos("resume", job, "--json"))["state"] == "done"
+    assert result(lumos("rm", job, "--json")) == {"job": job, "removed": True}
+    assert f"No job has an id that starts with '{job}'" in lumos("report", job).err
+
+
+def test_a_deployment_stores_the_job_and_leaves_it_to_others(lumos, agent, monkeypatch):
+    monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
+    ran = lumos("evaluate", "wordmath", "--limit", "2", *agent(1))
+    job = ran.out.strip()
+    assert ran.code == 0
+    assert f"lumos report {job}" in ran.err
+    assert result(lumos("job", job, "--json"))["items"] == {"owed": 2}
+    report = result(lumos("report", job, "--json"))
+    assert (report["complete"], report["bounds"]) == (False, [0.0, 1.0])
+    assert result(lumos("cancel", job, "--json"))["state"] == "cancelled"
+    monkeypatch.delenv("LUMOS_BROKER_URL")
+    assert result(lumos("resume", job, "--json"))["correct"] == 1
