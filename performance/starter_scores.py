@@ -19,6 +19,7 @@ from pathlib import Path
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.wordmath import generate
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import Result, Step, run_episode
@@ -29,6 +30,7 @@ from lumos_queue.records import Outcome, Task
 
 #: name: (benchmark, file below the data folder, split, how many)
 SETS = {
+    "wordmath-new": ("wordmath", None, "train", 300),  # the families trained on, problems that are not
     "wordmath-dev": ("wordmath", None, "dev", 300),
     "wordmath-test": ("wordmath", None, "test", 300),
     "mawps-dev": ("mawps", "mawps/cv_mawps/fold0/train.csv", "train", None),
@@ -37,6 +39,7 @@ SETS = {
     "gsm8k": ("gsm8k", "gsm8k/test.jsonl", "test", 300),
 }
 IN_FLIGHT = 64  #: episodes
+NEW_SEED = 1  #: training problems are drawn with seed 0
 
 
 class NoJournal:
@@ -52,6 +55,8 @@ def tasks_of(name: str, data: Path, limit: int | None) -> tuple[list[Task], obje
     """The tasks of a set in a fixed order, the benchmark too. A limit takes a random sample, always the same."""
     benchmark_name, file, split, count = SETS[name]
     benchmark = open_benchmark(benchmark_name)
+    if name == "wordmath-new":
+        return list(generate("train", min(limit or count, count), NEW_SEED)), benchmark
     found = benchmark.read(data / file if file else None, split)
     tasks = [task for task in found if not isinstance(task, BadRow)]
     if name == "mawps-dev":

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.formulations.registry import formulation
 from lumos_queue.dialogue import render
+from lumos_queue.formulations.registry import formulation
 from lumos_queue.records import Task
 from lumos_queue.training.conversations import gold_conversations
 

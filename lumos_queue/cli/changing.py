@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submitting import finish
 
 
-def _change(job: str, change: str) -> tuple[object, object]:
+def _change(job: str, change: str) -> tuple[Any, Any]:
     """Apply one of db.jobs' changes of state; returns settings and the job's row after it."""
     import db.jobs
     from lumos_queue.cli.run import database

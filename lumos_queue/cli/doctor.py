@@ -82,7 +82,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 def _broker(settings: Settings) -> Finding:
     if not settings.broker_url:
         return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
-    from kombu import Connection
+    from kombu.connection import Connection
     from kombu.utils.url import maybe_sanitize_url
 
     shown = maybe_sanitize_url(settings.broker_url)

@@ -125,9 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _mendable(error: Exception) -> str:
     """One line for an error that is not ours: a command that cannot be read, a database or disk that fails."""
-    if hasattr(error, "format_message"):  # Typer's usage errors; their class is not public
-        context = getattr(error, "ctx", None)
-        problem = error.format_message().rstrip(".")
+    if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
+        context, problem = getattr(error, "ctx", None), message().rstrip(".")
         return f"{problem}. See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
         problem = str(getattr(error, "orig", None) or error).strip()

@@ -143,6 +143,7 @@ class Batcher:
         torch.set_num_threads(1)  # several threads are slower on small matrices, and workers share the machine
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+            self._tokenizer.model_max_length = 10**9  # the context is checked below; no warning on the terminal
             model = AutoModelForCausalLM.from_pretrained(
                 self._folder,
                 dtype=torch.float32,
@@ -172,7 +173,7 @@ class Batcher:
                 ready.append(row)
             else:
                 problem = f"a prompt of {row.prompt_tokens} tokens and a context of {self._context} leave no reply"
-                row.reply.set_exception(EpisodeError("infra_error", problem))
+                row.reply.set_exception(EpisodeError("limit", problem))
         ready.sort(key=lambda row: len(row.tokens))
         while ready:
             width = len(ready[-1].tokens)

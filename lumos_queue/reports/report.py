@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from statistics import fmean, variance
 from typing import Any
 
 from sqlalchemy import Connection
@@ -19,7 +20,7 @@ from db.reading import (
     values_by_metric,
 )
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.reports.statistics import mean_interval, wilson
+from lumos_queue.reports.statistics import wilson
 
 Report = dict[str, Any]
 
@@ -33,7 +34,9 @@ def make_report(connection: Connection, job: Any) -> Report:
         "items": items, "seconds": _seconds(connection, job), "code_version": job.code_version, "seed": job.seed,
     }  # fmt: skip
     if job.kind == "train":
-        return report | {"windows": [{"item": ordinal, **output} for ordinal, output in outputs(connection, job.id)]}
+        return report | {
+            "windows": [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
+        }
     sums, endings = totals(connection, job.id), count_endings(connection, job.id)
     report |= {
         "endings": endings,
@@ -76,7 +79,12 @@ def expected_calls(formulation: str, subgoals: int, most_subgoals: int) -> int |
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     most = job.spec.get("infer", job.spec).get("agent", {}).get("max_subgoals", 0)
-    judged = [shape for shape in shapes if shape["ending"] != "infra_error"]
+    # Neither has a rule of calls: an endpoint that failed, and a context that was full before the last subgoal.
+    judged = [
+        shape for shape in shapes
+        if shape["ending"] not in ("infra_error", "limit")
+        or (shape["ending"] == "limit" and job.formulation == "iterative" and shape["subgoals"] == most)
+    ]  # fmt: skip
     expected = [expected_calls(job.formulation, shape["subgoals"], most) for shape in judged]
     if not judged or None in expected:
         return None
@@ -109,19 +117,27 @@ def _scores(job: Any, values: dict[str, list[tuple[int, float]]], metrics: list[
 
 
 def _interval(job: Any, judged: list[tuple[int, float]]) -> tuple[float, float]:
-    """The 95 % interval: Wilson's, or over the means of tasks tried more than once, as their samples depend on it."""
+    """The 95 % interval, by Wilson; from the worst to the best that what is missing can make of it."""
     samples = job.spec.get("infer", job.spec).get("samples", 1)
-    if samples == 1:
-        correct, missing = int(sum(value for _, value in judged)), job.items - len(judged)
-        return wilson(correct, job.items)[0], wilson(correct + missing, job.items)[1]
     by_task: dict[int, list[float]] = defaultdict(list)
     for task, value in judged:
         by_task[task].append(value)
     unseen = job.items // samples - len(by_task)
     worst = [sum(seen) / samples for seen in by_task.values()] + [0.0] * unseen
     best = [(sum(seen) + samples - len(seen)) / samples for seen in by_task.values()] + [1.0] * unseen
-    (low, below), (high, above) = mean_interval(worst), mean_interval(best)
-    return max(0.0, low - below), min(1.0, high + above)
+    return _clustered(worst, samples)[0], _clustered(best, samples)[1]
+
+
+def _clustered(shares: list[float], samples: int) -> tuple[float, float]:
+    """Wilson's interval with the effective number of samples: those of one task are not independent.
+
+    That number is p(1 - p) over the variance of the tasks' mean (L. Kish, Survey Sampling, 1965, on design effects),
+    at least the number of tasks, at most that of samples.
+    """
+    share, effective = fmean(shares), len(shares)
+    if samples > 1 and len(shares) > 1 and (spread := variance(shares, share)):
+        effective = round(min(samples * len(shares), max(effective, share * (1 - share) * len(shares) / spread)))
+    return wilson(round(share * effective), effective)
 
 
 def _seconds(connection: Connection, job: Any) -> float | None:

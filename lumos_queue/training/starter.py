@@ -28,15 +28,15 @@ from lumos_queue.training.sources import Sources
 from lumos_queue.training.tokenizer import train_tokenizer
 
 FORMULATIONS = ("iterative", "one-pass")
-VOCABULARY = 2900
+VOCABULARY = 3200
 #: Part of the tokens. Planning is what is hard: three quarters of them.
 SHARES = {
-    "wordmath/{}/planner": 0.32,
+    "wordmath/{}/planner": 0.36,
     "wordmath/{}/grounder": 0.12,
-    "mawps/{}/planner": 0.21,
-    "mawps/{}/grounder": 0.05,
-    "gsm8k/{}/planner": 0.23,
-    "gsm8k/{}/grounder": 0.07,
+    "mawps/{}/planner": 0.24,
+    "mawps/{}/grounder": 0.06,
+    "gsm8k/{}/planner": 0.17,
+    "gsm8k/{}/grounder": 0.05,
 }
 #: What stands in every conversation, each one token.
 PHRASES = (
@@ -76,7 +76,9 @@ def prepare(sources: Sources, folder: Path) -> dict[str, int]:
 
 def specs(folder: Path, steps: int, one_pass_steps: int) -> dict[str, FitSpec]:
     """The two fits, in order."""
-    common = FitSpec(data=(), tokenizer=str(folder / "tokenizer"), steps=0, window=250, seed=7, prompt_weight=0.1)
+    common = FitSpec(
+        data=(), tokenizer=str(folder / "tokenizer"), steps=0, window=250, seed=7, prompt_weight=0.1, dropout=0.08
+    )
     return {
         "iterative": replace(
             common,
@@ -127,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with gsm8k, mawps, asdiv and svamp")
     parser.add_argument("--work", type=Path, required=True, help="folder for conversations and checkpoints")
     parser.add_argument("--out", type=Path, help="where the model folders go; default: WORK/export")
-    parser.add_argument("--steps", type=int, default=6500)
-    parser.add_argument("--one-pass-steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--one-pass-steps", type=int, default=900)
     parser.add_argument("--generated", type=int, default=40_000)
     options = parser.parse_args(arguments)
     out = options.out or options.work / "export"

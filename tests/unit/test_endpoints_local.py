@@ -177,7 +177,7 @@ def test_a_prompt_that_fills_the_context_ends_its_episode_only(folder):
 
     long, short = asyncio.run(both())
     assert isinstance(long, EpisodeError)
-    assert long.ending == "infra_error"
+    assert long.ending == "limit"
     assert "context of 256" in str(long)
     assert short.completion_tokens > 0
 

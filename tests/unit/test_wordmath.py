@@ -14,7 +14,7 @@ import pytest
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.wordmath import SIZES, benchmark, generate
-from lumos_queue.benchmarks.wordmath.grammar import DEV, SPLITS, TEST, templates
+from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, templates
 from lumos_queue.benchmarks.wordmath.words import plural
 from lumos_queue.errors import SpecError
 
@@ -69,7 +69,7 @@ def test_reading_a_split_gives_its_size_and_rows():
 
 
 def test_an_unknown_split_lists_the_choices():
-    with pytest.raises(SpecError, match="dev, test, train"):
+    with pytest.raises(SpecError, match="dev, familiar, test, train"):
         list(benchmark.read(None, "validation"))
 
 
@@ -79,12 +79,12 @@ def test_a_data_path_is_refused(tmp_path):
 
 
 def test_there_are_at_least_a_hundred_templates_with_names_of_their_own():
-    names = [template.name for split in SPLITS for template in templates(split)]
+    names = [template.name for split in ("train", "dev", "test") for template in templates(split)]
     assert len(names) == len(set(names)) >= 100
 
 
 def test_a_family_lies_wholly_in_one_split():
-    families = {split: {template.family for template in templates(split)} for split in SPLITS}
+    families = {split: {template.family for template in templates(split)} for split in ("train", "dev", "test")}
     assert families["dev"] == DEV and families["test"] == TEST
     assert not families["train"] & (DEV | TEST) and not DEV & TEST
     assert sum(map(len, families.values())) >= 40
@@ -226,3 +226,10 @@ def test_plurals_of_irregular_and_compound_nouns():
     assert [plural(noun) for noun in ("loaf of bread", "paper crane", "strawberry", "box", "child", "toy")] == [
         "loaves of bread", "paper cranes", "strawberries", "boxes", "children", "toys",
     ]  # fmt: skip
+
+
+def test_familiar_problems_are_new_problems_of_the_training_families():
+    familiar = list(generate("familiar", 300))
+    assert {task.inputs["family"] for task in familiar} <= {template.family for template in templates("train")}
+    trained = {task.question for task in generate("train", 5_000)}
+    assert not trained & {task.question for task in familiar}

@@ -11,11 +11,14 @@ from lumos_queue.benchmarks.wordmath.grammar import SPLITS, generate
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Score, Subgoal, Task
 
-SIZES = {"train": 20_000, "dev": 500, "test": 1_000}
+SIZES = {"train": 20_000, "familiar": 1_000, "dev": 500, "test": 1_000}
 
 
 class WordMath:
-    """Problems of one to six operations; a family of problem structures lies wholly in train, dev or test."""
+    """Problems of one to six operations; a family of problem structures lies wholly in train, dev or test.
+
+    `test` asks for structures never seen in training, `familiar` for new problems of the trained ones.
+    """
 
     name = "wordmath"
     domain = "maths"
