@@ -1,19 +1,20 @@
 #!/bin/sh
-# The starter agent on problems it has never seen, with both formulations of LUMOS, side by side.
-# Run it again and the stored results are shown: the same request is never worked on twice.
+# The starter agent with both formulations of LUMOS, side by side: on new problems of the families it was trained on,
+# and on problems whose structure it has never seen. Run it again and the stored results are shown.
 set -eu
-LIMIT="${LIMIT:-300}"
+LIMIT="${LIMIT:-150}"
 
-job() { # evaluate with one formulation; prints the job's id
-  lumos evaluate wordmath --agent starter --formulation "$1" --limit "$LIMIT" --json |
+evaluate() { # split, formulation; prints the job's id
+  lumos evaluate wordmath --split "$1" --agent starter --formulation "$2" --limit "$LIMIT" --json |
     tail -n 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["job"])'
 }
 
 lumos db upgrade
-echo "wordmath test: $LIMIT generated problems of families that are not in the training data"
-iterative=$(job iterative)
-one_pass=$(job one-pass)
-lumos report "$iterative" "$one_pass"
-echo "One episode, step by step:   lumos show $iterative-0"
-echo "All that went wrong:         lumos episodes $iterative --wrong"
+for split in familiar test; do
+  iterative=$(evaluate $split iterative)
+  one_pass=$(evaluate $split one-pass)
+  lumos report "$iterative" "$one_pass"
+done
+echo "One of these episodes, step by step (lumos show $iterative-0):"
 lumos show "$iterative-0"
+echo "Look further:   lumos episodes $iterative --wrong   lumos jobs   lumos --help"

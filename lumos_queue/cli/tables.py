@@ -102,18 +102,21 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    for name in ("item", "steps done", "loss", "tokens", "tokens/s", "seconds", "result"):
-        table.add_column(name, justify="left" if name == "result" else "right")
+    for name in ("item", "steps done", "loss", "tokens", "tokens/s", "seconds"):
+        table.add_column(name, justify="right")
+    remarks = []
     for window in report["windows"]:
         if "step" in window:
             table.add_row(
                 str(window["item"]), str(window["step"]), f"{window['loss']:.4f}", f"{window['tokens']:,}",
-                f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}", window["checkpoint"],
+                f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}",
             )  # fmt: skip
         else:
-            rest = ", ".join(f"{name}: {value}" for name, value in window.items() if name != "item")
-            table.add_row(str(window["item"]), "", "", "", "", "", rest)
+            remarks.append({name: value for name, value in window.items() if name != "item"})
     console.print(table)
+    for remark in remarks:
+        for name, value in (remark.get("counts") or remark).items():
+            console.print(f"  {name}: {value}", markup=False)
 
 
 def print_jobs(jobs: list[dict[str, Any]]) -> None:

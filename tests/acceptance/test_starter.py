@@ -1,0 +1,58 @@
+"""The starter agent as people use it: one command, one report; and the same steps through a whole deployment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from db.connection import open_database
+from lumos_queue.settings import Settings
+from tests.services import CeleryWorker
+from tests.stored import stored_rows
+
+LIMIT = "24"
+
+
+def evaluate(data: Path, formulation: str, *more: str, **settings: str) -> dict:
+    """`lumos evaluate svamp … --json`; returns its last line."""
+    environment = {**os.environ, **{f"LUMOS_{name.upper()}": value for name, value in settings.items()}}
+    done = subprocess.run(
+        [sys.executable, "-m", "lumos_queue.cli.main", "evaluate", "svamp", "--data", str(data), "--agent", "starter",
+         "--formulation", formulation, "--limit", LIMIT, "--json", *more],
+        env=environment, capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("formulation", ["iterative", "one-pass"])
+def test_the_starter_evaluates_svamp_and_a_deployment_stores_the_same_steps(
+    formulation, shared_data, tmp_path, redis_url, postgres_url
+):
+    data = shared_data / "svamp" / "SVAMP.json"
+    alone = evaluate(data, formulation, home=str(tmp_path))
+    assert alone["n"] == int(LIMIT)
+    assert 0 <= alone["ci95"][0] <= alone["accuracy"] <= alone["ci95"][1] <= 1
+    assert sum(alone["endings"].values()) == alone["finished"] == alone["n"]
+    assert set(alone["baselines"]) and alone["tokens"]["completion"] > 0 and alone["seconds"] > 0
+    assert alone["calls_as_expected"]["as_expected"] == alone["calls_as_expected"]["episodes"]
+    assert alone["correct"] == round(alone["accuracy"] * alone["n"])
+
+    servers = {"database_url": postgres_url, "broker_url": redis_url}
+    with CeleryWorker(tmp_path, "llm", **servers):
+        deployed = evaluate(data, formulation, "--follow", home=str(tmp_path), **servers)
+    # What one batch computes must not depend on who shares it: fp32, greedy, ties decided alone.
+    mine = open_database(Settings(home=tmp_path).database)
+    theirs = open_database(Settings(database_url=postgres_url).database)
+    try:
+        assert stored_rows(mine, alone["job"]) == stored_rows(theirs, deployed["job"])
+    finally:
+        mine.close()
+        theirs.close()
+    again = evaluate(data, formulation, home=str(tmp_path))
+    assert again["job"] == alone["job"], "the same request ran a second time"
