@@ -10,7 +10,7 @@ demo: .venv/local
 
 ## Run every test, with real Redis and PostgreSQL servers that the tests start themselves.
 test: .venv/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 ## Lint, formatting and types.
 check: .venv/dev

@@ -121,6 +121,7 @@ def worked_out(tree):
 
 
 @settings(max_examples=300, deadline=None)
+@example(("+", ("*", Fraction(2), ("name", "e")), Fraction(1)), False)
 @given(SYMBOLIC, st.booleans())
 def test_what_is_shown_reads_back_with_the_same_value(tree, decimal):
     point = {name: Fraction(value) for name, value in POINT.items()}

@@ -83,7 +83,8 @@ def _is_quotient(node: Node) -> bool:
 def _joined(left: str, right: str) -> str:
     """Two factors side by side where that reads back as their product, else with a sign between."""
     word = _BEGINS_WITH_WORD.match(right)
-    if _ENDS_IN_NUMBER.fullmatch(left) and word and word[1] not in RESERVED:
+    # `2e+1` would read as a power of ten.
+    if _ENDS_IN_NUMBER.fullmatch(left) and word and word[1] not in RESERVED and word[1] not in ("e", "E"):
         return left + right
     letter = _BEGINS_WITH_LETTER.match(right)
     if _ENDS_IN_LETTER.fullmatch(left) and letter and left[-1] + letter[1] not in RESERVED:
