@@ -274,4 +274,4 @@ def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str
         .order_by(counted.desc())
         .limit(limit)
     )
-    return [tuple(row) for row in rows]
+    return [(problem, items) for problem, items in rows]

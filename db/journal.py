@@ -77,12 +77,14 @@ class EpisodeJournal:
                 self._latest[step.role] = (step.position, step.prompt)
 
     def record(self, step: Step) -> None:
-        command = step.command
+        command, done = step.command, step.result
         place = (self.episode, self.attempt, step.position, step.branch, command.digest)
         if isinstance(command, Ask):
-            self._record_completion(place, command, step)
+            assert isinstance(done, Completion)
+            self._record_completion(place, command, done, step)
         elif isinstance(command, Do):
-            action, done = command.action, step.result
+            assert isinstance(done, Execution)
+            action = command.action
             self._buffer.add(ExecutionRow, (
                 *place, list(action.variables), action.name, action.arguments, action.raw, done.status, done.result,
                 list(done.values), done.message, done.seconds,
@@ -90,8 +92,8 @@ class EpisodeJournal:
         else:
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
 
-    def _record_completion(self, place: tuple, ask: Ask, step: Step) -> None:
-        done, prompt = step.result, ask.prompt
+    def _record_completion(self, place: tuple, ask: Ask, done: Completion, step: Step) -> None:
+        prompt = ask.prompt
         base, prefix, delta = None, None, prompt
         if ask.role in self._latest and prompt.startswith(self._latest[ask.role][1]):
             base, known = self._latest[ask.role]

@@ -5,7 +5,7 @@ All times are seconds since 1970 UTC by the database's clock (columns `…_at`);
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Text, UniqueConstraint, text
 from sqlalchemy.types import JSON
@@ -24,10 +24,25 @@ NAMES = {
 }
 
 
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+    from sqlalchemy.orm import Mapped
+else:
+
+    class Mapped:
+        """`Mapped[int]` is a column to a type checker, as it is when queries are built; SQLModel wants plain `int`."""
+
+        def __class_getitem__(cls, kind):
+            return kind
+
+
 class Base(SQLModel):
     """Its metadata is this project's alone: Alembic compares against it."""
 
     metadata = MetaData(naming_convention=NAMES)
+    if TYPE_CHECKING:  # SQLModel makes these and does not declare them
+        __tablename__: ClassVar[Any]
+        __table__: ClassVar[Table]
 
 
 def key() -> Any:
@@ -57,12 +72,12 @@ class Dataset(Base, table=True):
     """The rows of one benchmark file, by content. Any worker on any machine finds them here."""
 
     __tablename__ = "dataset"
-    digest: str = Field(primary_key=True)  # sha256 of the rows in order
-    benchmark: str
-    split: str
-    licence: str
-    rows: int
-    created_at: float = instant(nullable=False)
+    digest: Mapped[str] = Field(primary_key=True)  # sha256 of the rows in order
+    benchmark: Mapped[str]
+    split: Mapped[str]
+    licence: Mapped[str]
+    rows: Mapped[int]
+    created_at: Mapped[float] = instant(nullable=False)
 
 
 class TaskRow(Base, table=True):
@@ -70,13 +85,15 @@ class TaskRow(Base, table=True):
 
     __tablename__ = "task"
     __table_args__ = (UniqueConstraint("dataset", "ordinal"),)
-    id: int = key()
-    dataset: str = Field(sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), nullable=False))
-    ordinal: int  # place in the file, from 0
-    row: str  # the row's own id
-    question: str = long_text()
-    inputs: Any = json()
-    gold: Any = json(nullable=True)
+    id: Mapped[int] = key()
+    dataset: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), nullable=False)
+    )
+    ordinal: Mapped[int]  # place in the file, from 0
+    row: Mapped[str]  # the row's own id
+    question: Mapped[str] = long_text()
+    inputs: Mapped[Any] = json()
+    gold: Mapped[Any] = json(nullable=True)
 
 
 class Job(Base, table=True):
@@ -84,64 +101,68 @@ class Job(Base, table=True):
 
     __tablename__ = "job"
     __table_args__ = (Index("job_digest_index", "digest"),)
-    id: str = Field(primary_key=True)  # eight letters and digits
-    kind: str  # convert, train, infer, evaluate
-    pool: str  # cpu, llm, gpu
-    digest: str
-    spec: Any = json()
-    dataset: str | None = Field(default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True))
-    benchmark: str
-    formulation: str = ""
-    agent: str = ""  # digest of the agent
-    items: int
-    ordered: bool = False  # each item waits for the one before it
-    state: str = "queued"  # queued, running, paused, cancelling, cancelled, done
-    waiting: str = long_text()  # what the job waits for, in words; empty when nothing
-    not_before_at: float = instant(nullable=False)
-    project: str
-    submitted_by: str
-    priority: int = 0
-    origin: str = "run"  # run, imported, corrected
-    licence: str = ""
-    split: str = ""
-    seed: int = 0
-    code_version: str
-    created_at: float = instant(nullable=False)
-    started_at: float | None = instant()
-    finished_at: float | None = instant()
+    id: Mapped[str] = Field(primary_key=True)  # eight letters and digits
+    kind: Mapped[str]  # convert, train, infer, evaluate
+    pool: Mapped[str]  # cpu, llm, gpu
+    digest: Mapped[str]
+    spec: Mapped[Any] = json()
+    dataset: Mapped[str | None] = Field(
+        default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True)
+    )
+    benchmark: Mapped[str]
+    formulation: Mapped[str] = Field(default="")
+    agent: Mapped[str] = Field(default="")  # digest of the agent
+    items: Mapped[int]
+    ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
+    state: Mapped[str] = Field(default="queued")  # queued, running, paused, cancelling, cancelled, done
+    waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
+    not_before_at: Mapped[float] = instant(nullable=False)
+    project: Mapped[str]
+    submitted_by: Mapped[str]
+    priority: Mapped[int] = Field(default=0)
+    origin: Mapped[str] = Field(default="run")  # run, imported, corrected
+    licence: Mapped[str] = Field(default="")
+    split: Mapped[str] = Field(default="")
+    seed: Mapped[int] = Field(default=0)
+    code_version: Mapped[str]
+    created_at: Mapped[float] = instant(nullable=False)
+    started_at: Mapped[float | None] = instant()
+    finished_at: Mapped[float | None] = instant()
 
 
 class JobEndpoint(Base, table=True):
     """What an endpoint of a job said it was, each time that changed."""
 
     __tablename__ = "job_endpoint"
-    id: int = key()
-    job: str = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False, index=True))
-    role: str
-    url: str
-    identity: Any = json()
-    seen_at: float = instant(nullable=False)
+    id: Mapped[int] = key()
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False, index=True)
+    )
+    role: Mapped[str]
+    url: Mapped[str]
+    identity: Mapped[Any] = json()
+    seen_at: Mapped[float] = instant(nullable=False)
 
 
 class WorkerSession(Base, table=True):
     """A worker process's presence. Its row is the fence: every write of the process locks it first."""
 
     __tablename__ = "worker_session"
-    id: int = key()
-    host: str
-    pid: int
-    code_version: str
-    started_at: float = instant(nullable=False)
-    ended_at: float | None = instant()
-    ended_by: str = ""  # itself, or the session that found it silent
+    id: Mapped[int] = key()
+    host: Mapped[str]
+    pid: Mapped[int]
+    code_version: Mapped[str]
+    started_at: Mapped[float] = instant(nullable=False)
+    ended_at: Mapped[float | None] = instant()
+    ended_by: Mapped[str] = Field(default="")  # itself, or the session that found it silent
 
 
 class Heartbeat(Base, table=True):
     """Apart from the session's row, so that a heartbeat never waits for a write that holds the fence."""
 
     __tablename__ = "heartbeat"
-    session: int = refers("worker_session.id", primary_key=True, autoincrement=False)
-    at: float = instant(nullable=False)
+    session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
+    at: Mapped[float] = instant(nullable=False)
 
 
 class Item(Base, table=True):
@@ -156,19 +177,19 @@ class Item(Base, table=True):
         Index("item_claimed_index", "session", sqlite_where=text("state = 'claimed'"),
               postgresql_where=text("state = 'claimed'")),
     )  # fmt: skip
-    id: int = key()
-    job: str = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))
-    ordinal: int
-    task: int | None = Field(default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True))
-    sample: int = 0
-    state: str = "owed"  # owed, claimed, done, cancelled
-    claim: int = 0  # goes up with every claim; a write with an older number is refused
-    session: int | None = Field(default=None, sa_column=Column(Key, nullable=True))
-    not_before_at: float = instant(nullable=False)
-    failures: int = 0  # infrastructure failures so far
-    deaths: int = 0  # processes that died holding it
-    problem: str = long_text()  # the latest failure, in words
-    output: Any = json(nullable=True)  # of kinds that have no episode: a training window's figures
+    id: Mapped[int] = key()
+    job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))
+    ordinal: Mapped[int]
+    task: Mapped[int | None] = Field(default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True))
+    sample: Mapped[int] = Field(default=0)
+    state: Mapped[str] = Field(default="owed")  # owed, claimed, done, cancelled
+    claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused
+    session: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))
+    not_before_at: Mapped[float] = instant(nullable=False)
+    failures: Mapped[int] = Field(default=0)  # infrastructure failures so far
+    deaths: Mapped[int] = Field(default=0)  # processes that died holding it
+    problem: Mapped[str] = long_text()  # the latest failure, in words
+    output: Mapped[Any] = json(nullable=True)  # of kinds that have no episode: a training window's figures
 
 
 class EpisodeRow(Base, table=True):
@@ -176,105 +197,105 @@ class EpisodeRow(Base, table=True):
 
     __tablename__ = "episode"
     __table_args__ = (Index("episode_job_index", "job"), Index("episode_task_index", "task"))
-    id: int = refers("item.id", primary_key=True, autoincrement=False)
-    job: str
-    task: int = Field(sa_column=Column(Key, nullable=False))
-    sample: int = 0
-    formulation: str = ""
-    agent: str = ""
-    origin: str = "run"  # run, converted, imported, corrected
-    split: str = ""
-    licence: str = ""
-    attempt: int = 1  # the accepted one
-    ending: str = ""
-    answer: str | None = long_text(nullable=True)
-    message: str = long_text()
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = Field(default=0.0)  # in the process that finished it
-    started_at: float | None = instant()
-    finished_at: float | None = instant()
+    id: Mapped[int] = refers("item.id", primary_key=True, autoincrement=False)
+    job: Mapped[str]
+    task: Mapped[int] = Field(sa_column=Column(Key, nullable=False))
+    sample: Mapped[int] = Field(default=0)
+    formulation: Mapped[str] = Field(default="")
+    agent: Mapped[str] = Field(default="")
+    origin: Mapped[str] = Field(default="run")  # run, converted, imported, corrected
+    split: Mapped[str] = Field(default="")
+    licence: Mapped[str] = Field(default="")
+    attempt: Mapped[int] = Field(default=1)  # the accepted one
+    ending: Mapped[str] = Field(default="")
+    answer: Mapped[str | None] = long_text(nullable=True)
+    message: Mapped[str] = long_text()
+    calls: Mapped[int] = Field(default=0)
+    prompt_tokens: Mapped[int] = Field(default=0)
+    completion_tokens: Mapped[int] = Field(default=0)
+    seconds: Mapped[float] = Field(default=0.0)  # in the process that finished it
+    started_at: Mapped[float | None] = instant()
+    finished_at: Mapped[float | None] = instant()
 
 
 class Attempt(Base, table=True):
     """One journal of an episode; the next begins only when replay does not match the code."""
 
     __tablename__ = "attempt"
-    episode: int = refers("episode.id", primary_key=True, autoincrement=False)
-    number: int = Field(primary_key=True)
-    code_version: str
-    started_at: float = instant(nullable=False)
+    episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
+    number: Mapped[int] = Field(primary_key=True)
+    code_version: Mapped[str]
+    started_at: Mapped[float] = instant(nullable=False)
 
 
 class StepKey(Base):
     """Where a step stands: no two steps of an attempt share a place."""
 
-    episode: int = Field(sa_type=Key, primary_key=True, foreign_key="episode.id", ondelete="CASCADE")
-    attempt: int = Field(primary_key=True)
-    position: int = Field(primary_key=True)
-    branch: int = Field(primary_key=True)
-    command: str  # digest of the command
+    episode: Mapped[int] = Field(sa_type=Key, primary_key=True, foreign_key="episode.id", ondelete="CASCADE")
+    attempt: Mapped[int] = Field(primary_key=True)
+    position: Mapped[int] = Field(primary_key=True)
+    branch: Mapped[int] = Field(primary_key=True)
+    command: Mapped[str]  # digest of the command
 
 
 class SubgoalRow(StepKey, table=True):
     """What the planner wanted."""
 
     __tablename__ = "subgoal"
-    number: int
-    text: str = long_text()
+    number: Mapped[int]
+    text: Mapped[str] = long_text()
 
 
 class CompletionRow(StepKey, table=True):
     """One model call. The prompt is `prefix` (by digest), or the prompt of the completion at `base`, plus `delta`."""
 
     __tablename__ = "completion"
-    role: str
-    prompt_digest: str  # sha256 of the whole prompt
-    base: int | None = None  # position of the earlier completion whose prompt this one continues
-    prefix: str | None = None  # digest in `text_block`
-    delta: str = long_text()
-    reply: str = long_text()
-    finish_reason: str
-    prompt_tokens: int
-    completion_tokens: int
-    retries: int
-    replaced: int  # characters of the reply that could not be stored
-    seconds: float
+    role: Mapped[str]
+    prompt_digest: Mapped[str]  # sha256 of the whole prompt
+    base: Mapped[int | None] = Field(default=None)  # position of the earlier completion whose prompt this one continues
+    prefix: Mapped[str | None] = Field(default=None)  # digest in `text_block`
+    delta: Mapped[str] = long_text()
+    reply: Mapped[str] = long_text()
+    finish_reason: Mapped[str]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    retries: Mapped[int]
+    replaced: Mapped[int]  # characters of the reply that could not be stored
+    seconds: Mapped[float]
 
 
 class ExecutionRow(StepKey, table=True):
     """One action and what happened when it ran."""
 
     __tablename__ = "execution"
-    variables: Any = json()
-    name: str
-    arguments: str = long_text()
-    raw: str = long_text()
-    status: str
-    result: str = long_text()
-    outputs: Any = json()  # one value for each variable
-    message: str = long_text()
-    seconds: float
+    variables: Mapped[Any] = json()
+    name: Mapped[str]
+    arguments: Mapped[str] = long_text()
+    raw: Mapped[str] = long_text()
+    status: Mapped[str]
+    result: Mapped[str] = long_text()
+    outputs: Mapped[Any] = json()  # one value for each variable
+    message: Mapped[str] = long_text()
+    seconds: Mapped[float]
 
 
 class TextBlock(Base, table=True):
     """A text that many prompts begin with, stored once."""
 
     __tablename__ = "text_block"
-    digest: str = Field(primary_key=True)
-    text: str = long_text()
+    digest: Mapped[str] = Field(primary_key=True)
+    text: Mapped[str] = long_text()
 
 
 class ScoreRow(Base, table=True):
     """A judgement about an episode by one version of a scorer."""
 
     __tablename__ = "score"
-    episode: int = refers("episode.id", primary_key=True, autoincrement=False)
-    metric: str = Field(primary_key=True)
-    version: str = Field(primary_key=True)
-    value: float
-    detail: str = long_text()
+    episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
+    metric: Mapped[str] = Field(primary_key=True)
+    version: Mapped[str] = Field(primary_key=True)
+    value: Mapped[float]
+    detail: Mapped[str] = long_text()
 
 
 #: The tables of steps, by the kind of command they keep.

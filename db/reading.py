@@ -102,7 +102,7 @@ def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, in
     )
     columns = (per_episode.c.ending, per_episode.c.subgoals, per_episode.c.calls)
     rows = connection.execute(select(*columns, func.count()).group_by(*columns).order_by(*columns))
-    return [tuple(row) for row in rows]
+    return [(ending, subgoals, calls, episodes) for ending, subgoals, calls, episodes in rows]
 
 
 def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[str, str, int]]:
@@ -115,7 +115,7 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
         .order_by(counted.desc(), EpisodeRow.message)
         .limit(limit)
     )
-    return [tuple(row) for row in rows]
+    return [(ending, message, episodes) for ending, message, episodes in rows]
 
 
 def tasks_of(connection: Connection, job: str) -> list[Task]:
@@ -152,7 +152,7 @@ def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
     rows = connection.execute(
         select(Item.ordinal, Item.output).where(Item.job == job, Item.state == "done").order_by(Item.ordinal)
     )
-    return [tuple(row) for row in rows]
+    return [(ordinal, output) for ordinal, output in rows]
 
 
 def list_episodes(connection: Connection, job: str, ending: str, wrong: bool, after: int, limit: int) -> list[Any]:

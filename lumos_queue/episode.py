@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from lumos_queue.commands import Command, Do, Result, Step
 from lumos_queue.errors import EpisodeError
-from lumos_queue.records import Outcome, Task
+from lumos_queue.records import Execution, Outcome, Task
 
 Variables = Mapping[str, Mapping[str, Any]]
 
@@ -47,13 +47,14 @@ class Diverged(Exception):
     """Raised when a replayed command differs from the recorded one (the code changed): a new attempt must begin."""
 
 
+#: Gets a task and an agent. Yields commands, is sent their results, returns the outcome.
+Formulation = Callable[..., Generator[Command | list[Command], Any, Outcome]]
+
 #: Carries out one command. Gets the command, its position and branch, and the variables set so far.
 Perform = Callable[[Command, int, int, Variables], Awaitable[Result]]
 
 
-async def run_episode(
-    formulation: Callable[..., Generator], task: Task, agent, journal: Journal, perform: Perform
-) -> Outcome:
+async def run_episode(formulation: Formulation, task: Task, agent, journal: Journal, perform: Perform) -> Outcome:
     """Run `formulation` on `task` to its end.
 
     Raises InfrastructureError when the episode is owed again, Diverged when the journal belongs to other code.
@@ -78,10 +79,12 @@ async def run_episode(
             wanted = generator.send(reply)
             if isinstance(wanted, list):
                 reply = await asyncio.gather(*(step(each, position, branch) for branch, each in enumerate(wanted)))
+                done = zip(wanted, reply, strict=True)
             else:
                 reply = await step(wanted, position, 0)
-            for command, result in zip(wanted, reply) if isinstance(wanted, list) else [(wanted, reply)]:
-                if isinstance(command, Do) and result.ok:
+                done = [(wanted, reply)]
+            for command, result in done:
+                if isinstance(command, Do) and isinstance(result, Execution) and result.ok:
                     variables.update(zip(command.action.variables, result.values, strict=False))
             position += 1
     except StopIteration as stop:

@@ -7,7 +7,7 @@ import sys
 
 from celery import Celery
 from celery.signals import worker_init, worker_shutting_down
-from kombu import Queue
+from kombu.entity import Queue
 
 from lumos_queue.settings import read_settings
 

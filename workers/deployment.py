@@ -198,7 +198,7 @@ def _bundled_redis() -> str | None:
 
 def _wait_for_broker(url: str, ours: list[Child]) -> None:
     """Raises SpecError when the broker does not answer."""
-    from kombu import Connection
+    from kombu.connection import Connection
     from kombu.utils.url import maybe_sanitize_url
 
     problem, until = "", time.monotonic() + (10.0 if ours else 3.0)

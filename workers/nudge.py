@@ -6,6 +6,7 @@ import logging
 import threading
 from functools import cache
 from math import ceil
+from typing import Any
 
 from lumos_queue.settings import Settings
 
@@ -45,7 +46,7 @@ def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> Non
     app = _app(settings.broker_url)
     with app.connection_for_write(connect_timeout=1) as connection, app.amqp.Producer(connection) as producer:
         for _ in range(count):
-            options = {"queue": pool} if pool else {}
+            options: dict[str, Any] = {"queue": pool} if pool else {}
             app.send_task(name, args=[job], producer=producer, retry=False, ignore_result=True, **options)
 
 

@@ -20,14 +20,14 @@ class Benchmark(Protocol):
     needs_data: bool  #: whether `read` needs a path
 
     def read(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        """The tasks in file order, or the reason why a row is none. Tasks come with `dataset=''`: the job fills in the digest.
+        """The tasks in file order, or the reason why a row is none. Tasks come with `dataset=''`: the job fills it in.
 
         Raises SpecError when the file as a whole cannot be read (missing, not this format: the first difference named).
         """
         ...
 
     def gold(self, task: Task) -> Annotation:
-        """The gold solution in LUMOS form. Raises SpecError with a short named reason as its text when the row states none."""
+        """The gold solution in LUMOS form. Raises SpecError with a short named reason when the row states none."""
         ...
 
     def score(self, task: Task, answer: str | None) -> Sequence[Score]:

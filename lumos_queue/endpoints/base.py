@@ -34,7 +34,7 @@ class Endpoint(Protocol):
     async def identity(self) -> dict[str, Any]:
         """What the server says it is (model, revision, dtype, server version), as far as it says.
 
-        Raises SpecError when nothing answers there, or what answers is not what the scheme says; one line with the way out.
+        Raises SpecError when nothing answers there, or not what the scheme says; one line with the way out.
         """
         ...
 

@@ -16,14 +16,12 @@ def last_value(seen: Sequence[tuple[Action, Execution]], ending: str = "answered
     if not seen:
         return Outcome(None, "no_answer", "the planner stopped before anything was executed")
     setters = {
-        variable: (index, action, execution)
-        for action, execution in seen
-        for index, variable in enumerate(action.variables)
+        variable: (index, execution) for action, execution in seen for index, variable in enumerate(action.variables)
     }
     if not setters:
         return Outcome(None, "unreadable", "no action could be read")
     final = "Output" if "Output" in setters else max(setters, key=lambda name: int(name[1:]))
-    index, action, execution = setters[final]
+    index, execution = setters[final]
     if not execution.ok:
         return Outcome(None, "action_error", f"{final}: {execution.message or execution.status}")
     return Outcome(str(execution.values[index]["text"]), ending)

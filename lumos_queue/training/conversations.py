@@ -7,12 +7,13 @@ One row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.commands import Ask, Do
 from lumos_queue.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
+from lumos_queue.episode import Formulation
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
 from lumos_queue.records import Annotation, Completion, Execution, Task
@@ -49,7 +50,7 @@ class Conversation:
 
 
 def gold_conversations(
-    task: Task, annotation: Annotation, formulation: Callable[..., Generator], agent, name: str
+    task: Task, annotation: Annotation, formulation: Formulation, agent, name: str
 ) -> list[Conversation]:
     """What planner and grounder say when everything goes as in `annotation`; `name` is the formulation's.
 

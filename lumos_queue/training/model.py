@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -23,6 +24,13 @@ class ModelSpec:
 
 def make_model(spec: ModelSpec, tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
     """A model with random float32 weights; the same seed gives the same weights."""
+    options: dict[str, Any] = {  # a dict, because LlamaConfig's signature is narrower than what it takes
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+        # On a CPU the backward pass of bfloat16 `sdpa` is slower than plain matrix products.
+        "attn_implementation": "eager",
+    }
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=spec.hidden,
@@ -32,11 +40,7 @@ def make_model(spec: ModelSpec, tokenizer: PreTrainedTokenizerFast, seed: int) -
         intermediate_size=spec.feed_forward,
         max_position_embeddings=spec.positions,
         tie_word_embeddings=True,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        # On a CPU the backward pass of bfloat16 `sdpa` is slower than plain matrix products.
-        attn_implementation="eager",
+        **options,
     )
     torch.manual_seed(seed)
     return LlamaForCausalLM(config)
@@ -55,8 +59,8 @@ def add_dropout(model: LlamaForCausalLM, rate: float) -> None:
 
     if rate:
         for layer in model.model.layers:
-            layer.self_attn.register_forward_hook(drop)
-            layer.mlp.register_forward_hook(drop)
+            layer.get_submodule("self_attn").register_forward_hook(drop)
+            layer.get_submodule("mlp").register_forward_hook(drop)
 
 
 def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> Path:
@@ -65,7 +69,7 @@ def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: 
     Weights are bfloat16 on disk: half the size, the range of float32. The model given is left as it is.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    half = LlamaForCausalLM(model.config).to(torch.bfloat16)
+    half = LlamaForCausalLM(model.config).bfloat16()
     half.load_state_dict({name: value.to(torch.bfloat16) for name, value in model.state_dict().items()})
     half.generation_config = GenerationConfig(
         bos_token_id=model.config.bos_token_id,
