@@ -58,12 +58,14 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """An item that is owed again: after an infrastructure failure, or because the slice stops or is cancelled."""
+    """An item that is owed again: after an infrastructure failure, or because the slice stops.
+
+    If its job is being cancelled, settling the job cancels the item.
+    """
 
     item: int
     problem: str = ""  #: empty: nothing failed
     wait_seconds: float = 0.0
-    state: str = "owed"
 
 
 @dataclass(slots=True)
@@ -151,7 +153,7 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
 
 
 def _give_back(connection: Connection, back: GivenBack) -> None:
-    changes: dict[str, Any] = {"state": back.state, "session": None}
+    changes: dict[str, Any] = {"state": "owed", "session": None}
     if back.problem:
         changes |= {"problem": back.problem, "failures": Item.failures + 1, "not_before_at": now() + back.wait_seconds}
     connection.execute(update(Item).where(Item.id == back.item, Item.state == "claimed").values(**changes))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, and_, case, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
 
 from db.connection import Database, now
 from db.models import Dataset, EpisodeRow, Item, Job, JobEndpoint, TaskRow
@@ -150,11 +153,13 @@ def settle(database: Database, job: str) -> str:
     """
     unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
     with database.writer.begin() as connection:
-        for before, after in (("queued", "done"), ("running", "done"), ("cancelling", "cancelled")):
+        state = _lock(connection, job).state
+        if state == "cancelling":  # what its workers gave back will not run either
+            _cancel_owed(connection, job)
+        after = {"queued": "done", "running": "done", "cancelling": "cancelled"}.get(state)
+        if after:
             connection.execute(
-                update(Job)
-                .where(Job.id == job, Job.state == before, ~unfinished)
-                .values(state=after, finished_at=now(), waiting="")
+                update(Job).where(Job.id == job, ~unfinished).values(state=after, finished_at=now(), waiting="")
             )
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
@@ -162,25 +167,25 @@ def settle(database: Database, job: str) -> str:
 def cancel(database: Database, job: str) -> str:
     """Stop a job: what is owed will not run, what is running is told by heartbeat. Returns the state after."""
     with database.writer.begin() as connection:
-        stopped = connection.execute(
-            update(Job).where(Job.id == job, Job.state.in_((*OPEN, "paused"))).values(state="cancelling")
-        ).rowcount
-        if stopped:
-            connection.execute(update(Item).where(Item.job == job, Item.state == "owed").values(state="cancelled"))
+        if _lock(connection, job).state in (*OPEN, "paused"):
+            connection.execute(update(Job).where(Job.id == job).values(state="cancelling"))
+            _cancel_owed(connection, job)
     return settle(database, job)
 
 
 def resume(database: Database, job: str) -> str:
-    """Make a cancelled or paused job's unfinished items owed again and due at once. Returns the state after."""
+    """Make a job's unfinished items owed again and due at once. Returns the state after."""
     with database.writer.begin() as connection:
+        _lock(connection, job)
         connection.execute(
-            update(Item).where(Item.job == job, Item.state == "cancelled").values(state="owed", not_before_at=0.0)
+            update(Item)
+            .where(Item.job == job, Item.state.in_(("cancelled", "owed")))
+            .values(state="owed", not_before_at=0.0)
         )
-        connection.execute(update(Item).where(Item.job == job, Item.state == "owed").values(not_before_at=0.0))
-        owed = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
+        unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
         connection.execute(
             update(Job)
-            .where(Job.id == job, Job.state.in_(("cancelled", "cancelling", "paused", *OPEN)), owed)
+            .where(Job.id == job, unfinished)
             .values(state="queued", not_before_at=0.0, waiting="", finished_at=None)
         )
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
@@ -189,35 +194,59 @@ def resume(database: Database, job: str) -> str:
 def remove(database: Database, job: str) -> None:
     """Delete a job with everything it stored. Raises SpecError while it is being worked on."""
     with database.writer.begin() as connection:
-        state = connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
-        if state in (*OPEN, "cancelling"):
-            raise SpecError(f"Job {job} is {state}: cancel it first with: lumos cancel {job}")
+        row = _lock(connection, job)
+        if row.state in (*OPEN, "cancelling"):
+            raise SpecError(f"Job {job} is {row.state}: cancel it first with: lumos cancel {job}")
         connection.execute(delete(Job).where(Job.id == job))
-        used = exists().where(Job.dataset == Dataset.digest)
-        connection.execute(delete(Dataset).where(~used))
+        # A dataset that another job has begun to use meanwhile stays: only that deletion is taken back.
+        with suppress(IntegrityError), connection.begin_nested():
+            used = exists().where(Job.dataset == Dataset.digest)
+            connection.execute(delete(Dataset).where(Dataset.digest == row.dataset, ~used))
 
 
-def runnable(database: Database, pools: Iterable[str], older_than: float = 0.0) -> list[str]:
-    """Jobs with an item that is due now, most urgent first; among equals the one that has waited longest.
+def _lock(connection: Connection, job: str) -> Any:
+    """The job's row, locked before any of its items: everybody takes the two in this order."""
+    return connection.execute(select(Job.state, Job.dataset).where(Job.id == job).with_for_update()).one()
 
-    Jobs submitted less than `older_than` seconds ago are left out.
+
+def _cancel_owed(connection: Connection, job: str) -> None:
+    connection.execute(update(Item).where(Item.job == job, Item.state == "owed").values(state="cancelled"))
+
+
+def runnable(
+    database: Database, pools: Iterable[str], older_than: float = 0.0, after: str = "", beside: str = ""
+) -> list[str]:
+    """Jobs with an item that can be claimed now, the most urgent first, then in the order of their submission.
+
+    Jobs submitted less than `older_than` seconds ago are left out. Among equally urgent ones those submitted later than
+    `after` come first, so that each has its turn. With `beside`, only other jobs at least as urgent as that one.
     """
-    due = exists().where(Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now())
+    before, served = aliased(Item), aliased(Job)
+    its_turn = ~exists().where(before.job == Job.id, before.ordinal == Item.ordinal - 1, before.state != "done")
+    due = exists().where(
+        Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now(), or_(~Job.ordered, its_turn)
+    )
     wanted = [Job.state.in_(OPEN), Job.pool.in_(list(pools)), Job.not_before_at <= now(), due]
     if older_than:
         wanted.append(Job.created_at <= now() - older_than)
+    if beside:
+        urgency = select(served.priority).where(served.id == beside).scalar_subquery()
+        wanted += [Job.id != beside, Job.priority >= urgency]
+    order = [Job.priority.desc(), Job.created_at]
+    if after:
+        submitted = select(served.created_at).where(served.id == after).scalar_subquery()
+        order.insert(1, case((Job.created_at > submitted, 0), else_=1))
     with database.engine.connect() as connection:
-        return list(
-            connection.execute(select(Job.id).where(*wanted).order_by(Job.priority.desc(), Job.created_at)).scalars()
-        )
+        return list(connection.execute(select(Job.id).where(*wanted).order_by(*order)).scalars())
 
 
 def unsettled(database: Database) -> list[str]:
     """Open jobs that have nothing left to do: a process died between its last item and `settle`."""
-    unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
+    claimed = exists().where(Item.job == Job.id, Item.state == "claimed")
+    owed = exists().where(Item.job == Job.id, Item.state == "owed")
+    over = or_(and_(Job.state.in_(OPEN), ~owed, ~claimed), and_(Job.state == "cancelling", ~claimed))
     with database.engine.connect() as connection:
-        open_jobs = Job.state.in_((*OPEN, "cancelling"))
-        return list(connection.execute(select(Job.id).where(open_jobs, ~unfinished)).scalars())
+        return list(connection.execute(select(Job.id).where(over)).scalars())
 
 
 def put_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
@@ -235,7 +264,8 @@ def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str
             .values(state="running", started_at=func.coalesce(Job.started_at, now()))
         )
         connection.execute(update(Job).where(Job.id == job, Job.waiting != "").values(waiting=""))
-        for role, url, identity in identities:
+        for role, url, told in identities:
+            identity = storable_json(told)
             latest = connection.execute(
                 select(JobEndpoint.identity)
                 .where(JobEndpoint.job == job, JobEndpoint.role == role, JobEndpoint.url == url)

@@ -143,7 +143,9 @@ def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int,
             if row.attempt != attempts[row.episode]:
                 continue
             if table is CompletionRow:
-                prompts[row.episode, row.position] = prompt = _prompt(connection, row, prompts, blocks)
+                prompt = _prompt(connection, row, prompts, blocks)
+                if row.branch == 0:  # the one that later prompts may continue
+                    prompts[row.episode, row.position] = prompt
                 step = RecordedStep(row.position, row.branch, row.command, _completion(row), None, row.role, prompt)
             elif table is ExecutionRow:
                 action = Action(tuple(row.variables), row.name, row.arguments, row.raw)

@@ -180,7 +180,9 @@ class Item(Base, table=True):
     id: Mapped[int] = key()
     job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))
     ordinal: Mapped[int]
-    task: Mapped[int | None] = Field(default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True))
+    task: Mapped[int | None] = Field(
+        default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True, index=True)
+    )
     sample: Mapped[int] = Field(default=0)
     state: Mapped[str] = Field(default="owed")  # owed, claimed, done, cancelled
     claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused

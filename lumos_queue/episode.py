@@ -7,7 +7,7 @@ recorded model call is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from lumos_queue.commands import Command, Do, Result, Step
@@ -78,7 +78,7 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
         while True:
             wanted = generator.send(reply)
             if isinstance(wanted, list):
-                reply = await asyncio.gather(*(step(each, position, branch) for branch, each in enumerate(wanted)))
+                reply = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
                 done = zip(wanted, reply, strict=True)
             else:
                 reply = await step(wanted, position, 0)
@@ -93,3 +93,14 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
         return Outcome(None, error.ending, str(error))
     finally:
         generator.close()
+
+
+async def _together(steps: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """The results in order. When one fails the others are stopped first: nothing records into an episode given back."""
+    running = [asyncio.ensure_future(step) for step in steps]
+    try:
+        return await asyncio.gather(*running)
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.exc import DBAPIError
 
+from db.fence import reap
 from db.jobs import get_job, runnable, settle, unsettled
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
@@ -46,6 +47,7 @@ class Dispatcher:
     def __init__(self, process: Process, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
         """`patience`: seconds a new job is left to others."""
         self.process, self.pools, self.only, self.patience = process, pools, only, patience
+        self._served = ""  # the last job it worked on: others have their turn first
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Until `stop` says so; with `only`, until that job has ended. A database that is away is waited for."""
@@ -65,10 +67,13 @@ class Dispatcher:
     def _look_and_work(self, stop: Callable[[], bool]) -> bool:
         """Settle what is left to settle and run a slice, if there is something to run; returns whether there was."""
         database = self.process.database
+        # Before looking: when all that is left is held by the dead, nothing is due until they are declared so.
+        reap(database, self.process.presence.session, self.process.settings.lease_seconds)
         for job in unsettled(database):
             settle(database, job)
-        due = runnable(database, self.pools, self.patience)
+        due = runnable(database, self.pools, self.patience, after=self._served)
         if not self.only:
+            self._served = due[0] if due else self._served
             return bool(due) and attempt(self.process, due[0], Ender(self.process, due[0], self.pools, stop))
         if self.only not in due:
             return False

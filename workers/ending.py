@@ -59,6 +59,6 @@ class Ender:
 
     def _look(self) -> None:
         try:
-            self._others_wait = any(other != self.job for other in runnable(self.process.database, self.pools))
+            self._others_wait = bool(runnable(self.process.database, self.pools, beside=self.job))
         except DBAPIError as error:
             log.warning("could not look for other jobs: %s", str(error).splitlines()[0])

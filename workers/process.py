@@ -22,8 +22,13 @@ class Process:
     @property
     def database(self) -> Database:
         if self._database is None:
-            self._database = open_database(self.settings.database, self.settings.lease_seconds)
-            require_current(self._database)
+            opened = open_database(self.settings.database, self.settings.lease_seconds)
+            try:
+                require_current(opened)
+            except BaseException:
+                opened.close()  # refused now, it must be refused next time too
+                raise
+            self._database = opened
         return self._database
 
     @property

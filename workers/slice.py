@@ -24,6 +24,7 @@ from lumos_queue.errors import InfrastructureError
 from lumos_queue.jobs.base import Job, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
+from lumos_queue.storable import storable
 from workers.ending import Ending
 from workers.presence import Presence
 
@@ -57,7 +58,7 @@ class Slice:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         try:
             await self._keep_going()
-            await self._give_back_the_rest("owed")
+            await self._give_back_the_rest()
         except Fenced:
             self.presence.declare_lost()
             raise
@@ -69,12 +70,11 @@ class Slice:
         capacity = self.job.concurrency or self.settings.concurrency
         look_at = 0.0  # when to claim again after a claim that brought less than was wanted
         while not self.presence.lost:
-            state = self.presence.states.get(self.row.id)
-            if state in ("cancelling", "cancelled", "paused"):
-                return await self._give_back_the_rest("owed" if state == "paused" else "cancelled")
+            if self.presence.states.get(self.row.id) in ("cancelling", "cancelled", "paused"):
+                return await self._give_back_the_rest()
             ending = self.should_end()
             if ending >= Ending.NOW:
-                return await self._give_back_the_rest("owed")
+                return await self._give_back_the_rest()
             free = capacity - len(self._running)
             due = time.monotonic() >= look_at and (free >= capacity / 4 or not self._running)
             wanted = free if due and not ending else 0
@@ -91,11 +91,11 @@ class Slice:
             await asyncio.sleep(self.settings.flush_seconds)
         raise Fenced("this process could not report to the database in time")
 
-    async def _give_back_the_rest(self, state: str) -> None:
+    async def _give_back_the_rest(self) -> None:
         """Stop what is running and write everything, so that others can go on from the last step."""
         await self._cancel_running()
         ended = {done.item for done in (*self._done, *self._given_back)}
-        self._given_back += [GivenBack(item, state=state) for item in self._claims if item not in ended]
+        self._given_back += [GivenBack(item) for item in self._claims if item not in ended]
         if self._given_back or self._done or self._buffer.size:
             await self._commit(0)
 
@@ -122,14 +122,14 @@ class Slice:
                 result = await self.job.run(work, journal, self._context)
             outcome, scores, output = result.outcome, result.scores, result.output
         except InfrastructureError as error:
-            self._given_back.append(GivenBack(item.id, str(error), error.retry_after or min(60.0, 2.0**item.claim)))
+            self._give_back(item, str(error), error.retry_after)
             return
         except Exception as error:
             # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
             log.exception("item %s failed", item.id)
-            problem = f"{type(error).__name__}: {error}"
+            problem = storable(f"{type(error).__name__}: {error}")[0]
             if item.task is None:  # no episode could say so, and later items may need this one
-                self._given_back.append(GivenBack(item.id, problem, min(60.0, 2.0**item.claim)))
+                self._give_back(item, problem)
                 return
             outcome, scores, output = Outcome(None, "infra_error", problem), (), None
         finally:
@@ -140,6 +140,11 @@ class Slice:
             journal.completion_tokens, time.monotonic() - started, output,
         ))  # fmt: skip
 
+    def _give_back(self, item: Claimed, problem: str, retry_after: float | None = None) -> None:
+        """Owed again after a failure, in a while: longer each time the item was claimed, up to a minute."""
+        wait = retry_after or min(60.0, 2.0 ** min(item.claim, 6))
+        self._given_back.append(GivenBack(item.id, storable(problem)[0], wait))
+
     async def _commit(self, wanted: int) -> list[Claimed]:
         """One group commit. Sent again, unchanged, when interrupted: whether it arrived is for the rows to say."""
         batch = Batch(dict(self._claims), self._buffer.take(), self._done, self._given_back)
@@ -148,10 +153,7 @@ class Slice:
         while True:
             try:
                 if wait > 0.1:
-                    known = set(self._running) | set(batch.claims)
-                    await loop.run_in_executor(
-                        self._thread, release_strays, self.presence.database, self._holder, known
-                    )
+                    await self._release_strays(set(self._running) | set(batch.claims))
                 claimed = await loop.run_in_executor(
                     self._thread, commit, self.presence.database, self._holder, batch, wanted
                 )
@@ -166,4 +168,10 @@ class Slice:
                 wait = min(2 * wait, 2.0)
         for ended in (*batch.finished, *batch.given_back):
             self._claims.pop(ended.item, None)
+        if wait > 0.1:  # an earlier try may have claimed again what the batch gave back
+            await self._release_strays(set(self._claims) | {item.id for item in claimed})
         return claimed
+
+    async def _release_strays(self, known: set[int]) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, release_strays, self.presence.database, self._holder, known)

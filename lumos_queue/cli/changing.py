@@ -44,7 +44,7 @@ def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -
         output.say(f"job {row.id} is done: nothing of it is owed")
         finish(settings, row.id, 0, True)
     follow = follow or not settings.broker_url
-    finish(settings, row.id, carry_on(settings, row.id, row.kind, row.items, follow), follow)
+    finish(settings, row.id, carry_on(settings, row, follow), follow)
 
 
 def rm(job: opt.JobId, json: opt.Json = False) -> None:

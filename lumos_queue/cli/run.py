@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from db.connection import Database, open_database
 from db.jobs import get_job
@@ -65,16 +66,17 @@ def submit_and_run(
         output.say(f"job {identifier} is the same request and is {row.state}: shown instead (--again runs it anew)")
     if row.state in ENDED:
         return identifier, 0
-    return identifier, carry_on(settings, identifier, row.kind, row.items, follow)
+    return identifier, carry_on(settings, row, follow)
 
 
-def carry_on(settings: Settings, job: str, kind: str, items: int, follow: bool) -> int:
-    """Work on a stored job here, or nudge those who will; returns the exit code."""
+def carry_on(settings: Settings, row: Any, follow: bool) -> int:
+    """Work on a stored job (its row) here, or nudge those who will; returns the exit code."""
+    job = row.id
     if not settings.broker_url:
         return _run_here(settings, job)
     from workers.nudge import nudge
 
-    if not nudge(settings, kind, job, items):
+    if not nudge(settings, row.kind, job, row.items, row.pool):
         output.say("the broker does not answer: a dispatcher will find the job")
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos job {job}   Read it with: lumos report {job}")

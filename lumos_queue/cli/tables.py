@@ -102,19 +102,21 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    for name in ("item", "steps done", "loss", "tokens", "tokens/s", "seconds"):
+    for name in ("fit", "steps done", "loss", "tokens", "tokens/s", "seconds"):
         table.add_column(name, justify="right")
     remarks = []
     for window in report["windows"]:
         if "step" in window:
             table.add_row(
-                str(window["item"]), str(window["step"]), f"{window['loss']:.4f}", f"{window['tokens']:,}",
+                window["fit"], str(window["step"]), f"{window['loss']:.4f}", f"{window['tokens']:,}",
                 f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}",
             )  # fmt: skip
         else:
             remarks.append({name: value for name, value in window.items() if name != "item"})
     console.print(table)
     for remark in remarks:
+        if "set" in remark:
+            console.print(f"data set {remark['set']}:", markup=False)
         for name, value in (remark.get("counts") or remark).items():
             console.print(f"  {name}: {value}", markup=False)
 

@@ -131,6 +131,7 @@ def upgrade() -> None:
             sqlite_where=sa.text("state = 'owed'"),
             postgresql_where=sa.text("state = 'owed'"),
         )
+        batch_op.create_index(batch_op.f("item_task_index"), ["task"], unique=False)
 
     op.create_table(
         "job_endpoint",
@@ -265,6 +266,7 @@ def downgrade() -> None:
 
     op.drop_table("job_endpoint")
     with op.batch_alter_table("item", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("item_task_index"))
         batch_op.drop_index(
             "item_owed_index", sqlite_where=sa.text("state = 'owed'"), postgresql_where=sa.text("state = 'owed'")
         )

@@ -11,15 +11,29 @@ from sqlalchemy import select, text, update
 from db.claims import Batch, Finished, GivenBack, Holder, commit, release_strays
 from db.connection import now, open_database
 from db.fence import Fenced, beat, end_session, reap, start_session
-from db.jobs import NewDataset, NewJob, cancel, create_job, get_job, progress, remove, resume, settle
+from db.jobs import (
+    NewDataset,
+    NewJob,
+    cancel,
+    create_job,
+    get_job,
+    progress,
+    remove,
+    resume,
+    runnable,
+    settle,
+    unsettled,
+)
 from db.journal import Buffer, EpisodeJournal, prompt_digest
 from db.migrate import upgrade
-from db.models import CompletionRow, EpisodeRow, Heartbeat, Item
+from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, Job
 from db.rows import RowsDiffer
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Outcome, Score, Subgoal, Task
 from lumos_queue.settings import Settings
+from workers.dispatcher import Dispatcher
+from workers.process import Process
 
 HEADS = {"planner": "<|user|>\nPlan.\n"}
 
@@ -240,7 +254,7 @@ def test_cancelling_stops_what_is_owed_and_resuming_goes_on(database):
     item, *_ = claim(database, who, 1)
     assert cancel(database, job) == "cancelling"
     assert claim(database, who) == []
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, state="cancelled")]), 0)
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
     assert settle(database, job) == "cancelled"
     assert resume(database, job) == "queued"
     assert len(claim(database, who)) == 3
@@ -278,3 +292,75 @@ def test_beating_tells_the_states_of_the_jobs_worked_on(database):
     assert beat(database, who.session, [job]) == {job: "queued"}
     cancel(database, job)
     assert beat(database, who.session, [job, "missing"]) == {job: "cancelling"}
+
+
+def test_a_cancelled_job_ends_though_its_holder_died_before_it_heard_of_it(database):
+    job = new_job(database, tasks=3)
+    dead, alive = holder(database, job), holder(database, job)
+    claim(database, dead, 2)
+    assert cancel(database, job) == "cancelling"
+    with database.writer.begin() as connection:
+        connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
+    reap(database, alive.session, lease_seconds=15)
+    assert unsettled(database) == [job]
+    assert settle(database, job) == "cancelled"
+    with database.engine.connect() as connection:
+        assert progress(connection, job) == {"cancelled": 3}
+
+
+def test_resuming_while_a_holder_still_cancels_loses_nothing(database):
+    job = new_job(database, tasks=3)
+    who = holder(database, job)
+    items = claim(database, who, 2)
+    cancel(database, job)
+    assert resume(database, job) == "queued"
+    claims = {item.id: item.claim for item in items}
+    commit(database, who, Batch(claims, given_back=[GivenBack(item.id) for item in items]), 0)
+    assert settle(database, job) == "queued"
+    assert len(claim(database, who)) == 3
+
+
+def test_an_ordered_job_is_not_runnable_while_its_next_item_must_wait(database):
+    job = new_job(database, tasks=0, kind="train", windows=3, ordered=True)
+    assert runnable(database, ["llm"]) == [job]
+    who = holder(database, job)
+    (first,) = claim(database, who)
+    assert runnable(database, ["llm"]) == []
+    commit(database, who, Batch({first.id: first.claim}, finished=[Finished(first.id, output={})]), 0)
+    assert runnable(database, ["llm"]) == [job]
+
+
+def test_equally_urgent_jobs_take_turns(database):
+    jobs = [new_job(database, digest=f"{number:064x}") for number in range(3)]
+    turns, served = [], ""
+    for _ in range(6):
+        served = runnable(database, ["llm"], after=served)[0]
+        turns.append(jobs.index(served))
+    assert turns == [0, 1, 2, 0, 1, 2]
+    assert runnable(database, ["llm"], beside=jobs[0]) == jobs[1:]
+    assert runnable(database, ["cpu"]) == []
+
+
+def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to_do(database):
+    job = new_job(database, tasks=0, kind="train", windows=1)
+    dead = holder(database, job)
+    claim(database, dead)
+    with database.writer.begin() as connection:
+        connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
+        connection.execute(update(Job).where(Job.id == job).values(state="cancelling"))
+    process = Process(Settings(database_url=database.url, poll_seconds=0.1))
+    try:
+        Dispatcher(process, ["llm"], only=job).run(lambda: False)
+    finally:
+        process.close()
+    with database.engine.connect() as connection:
+        assert get_job(connection, job).state == "cancelled"
+
+
+def test_a_database_of_another_revision_is_refused_every_time(database):
+    with database.writer.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    process = Process(Settings(database_url=database.url))
+    for _ in range(2):
+        with pytest.raises(SpecError, match="a newer lumos-queue made it"):
+            process.database  # noqa: B018

@@ -119,3 +119,23 @@ def test_random_values_depend_on_the_place_alone():
     places = {draw(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)}
     assert len(places) == 8
     assert all(0 <= value < 2**31 for value in places)
+
+
+def test_when_one_of_several_commands_fails_the_others_record_nothing_afterwards():
+    async def perform(command, position, branch, variables):
+        if branch == 0:
+            raise InfrastructureError("gone")
+        await asyncio.sleep(0.05)
+        return Completion("late", "stop")
+
+    def formulation(task, agent):
+        yield [Ask("planner", "a"), Ask("planner", "b")]
+
+    async def run_and_wait(journal):
+        with pytest.raises(InfrastructureError):
+            await run_episode(formulation, TASK, AGENT, journal, perform)
+        await asyncio.sleep(0.1)
+
+    journal = MemoryJournal()
+    asyncio.run(run_and_wait(journal))
+    assert journal.steps == []
