@@ -80,8 +80,7 @@ def train(
     data: Annotated[Path, typer.Option(help="Folder with the original files of gsm8k, mawps, asdiv and svamp.")],
     folder: Annotated[Path, typer.Option(help="For checkpoints and the model; every worker must see it.")],
     steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the iterative fit.")] = 6500,
-    refining_steps: Annotated[int, typer.Option(min=0, help="Further steps on varied problems; 0: none.")] = 1000,
-    one_pass_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the one-pass fit.")] = 750,
+    one_pass_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the one-pass fit.")] = 1500,
     window: Annotated[int, typer.Option(min=1, help="Optimizer steps between checkpoints.")] = 250,
     generated: Annotated[int, typer.Option(min=1, help="wordmath problems to generate.")] = 40_000,
     again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
@@ -98,9 +97,7 @@ def train(
         if not (data / name).is_dir():
             raise SpecError(f"--data '{data}' has no folder '{name}': the recipe reads gsm8k, mawps, asdiv and svamp.")
     settings = read_settings()
-    job = Train(
-        recipe, str(data.resolve()), str(folder.resolve()), steps, refining_steps, one_pass_steps, window, generated
-    )
+    job = Train(recipe, str(data.resolve()), str(folder.resolve()), steps, one_pass_steps, window, generated)
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(
         settings, job, None, windows=len(job.windows()), priority=priority, again=again, follow=follow

@@ -115,8 +115,6 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
             remarks.append({name: value for name, value in window.items() if name != "item"})
     console.print(table)
     for remark in remarks:
-        if "set" in remark:
-            console.print(f"data set {remark['set']}:", markup=False)
         for name, value in (remark.get("counts") or remark).items():
             console.print(f"  {name}: {value}", markup=False)
 

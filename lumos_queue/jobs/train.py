@@ -23,19 +23,18 @@ _KEPT_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Train:
-    """The starter's recipe: fit the iterative model, refine it on varied problems, go on from it to the one-pass model.
+    """The starter's recipe: prepare the conversations, fit the iterative model, go on from it to the one-pass model.
 
-    Items in order: the preparation of each data set, the windows of the three fits, the export.
+    Items in order: the preparation, the windows of both fits, the export.
     """
 
     recipe: str  #: 'starter'
     data: str  #: folder with the original files of gsm8k, mawps, asdiv and svamp
     folder: str  #: for conversations, checkpoints and the model; every worker must see it
     steps: int = 6500  #: optimizer steps of the iterative fit
-    refining_steps: int = 1000  #: optimizer steps on the varied problems; 0: none
-    one_pass_steps: int = 750  #: optimizer steps of the one-pass fit
+    one_pass_steps: int = 1500  #: optimizer steps of the one-pass fit
     window: int = 250  #: optimizer steps of one item
-    generated: int = 40_000  #: wordmath problems to generate, for each data set
+    generated: int = 40_000  #: wordmath problems to generate
 
     kind = "train"
     pool = "cpu"
@@ -54,10 +53,8 @@ class Train:
 
     def windows(self) -> list[dict[str, Any]]:
         """What each item does."""
-        sets = ("base", "varied") if self.refining_steps else ("base",)
-        plan: list[dict[str, Any]] = [{"do": "prepare", "set": name} for name in sets]
-        fits = (("iterative", self.steps), ("refined", self.refining_steps), ("one-pass", self.one_pass_steps))
-        for fit, steps in fits:
+        plan: list[dict[str, Any]] = [{"do": "prepare"}]
+        for fit, steps in (("iterative", self.steps), ("one-pass", self.one_pass_steps)):
             for start in range(0, steps, self.window):
                 plan.append({"do": "fit", "fit": fit, "start": start, "stop": min(start + self.window, steps)})
         return [*plan, {"do": "export"}]

@@ -38,7 +38,7 @@ def fit_one(spec: FitSpec, folder: Path, start: int, stop: int) -> dict[str, Any
     previous = folder / f"step-{start:06d}" if start else None
     done = fit_window(spec, start, stop, previous, folder)
     return {
-        "checkpoint": str(done.path), "step": done.step, "loss": done.loss, "tokens": done.tokens,
+        "fit": folder.name, "checkpoint": str(done.path), "step": done.step, "loss": done.loss, "tokens": done.tokens,
         "tokens_per_second": round(done.tokens_per_second, 1), "seconds": round(done.seconds, 2),
     }  # fmt: skip
 
