@@ -10,11 +10,17 @@ evaluate() { # split, formulation; prints the job's id
 }
 
 lumos db upgrade
-for split in familiar test; do
-  iterative=$(evaluate $split iterative)
-  one_pass=$(evaluate $split one-pass)
-  lumos report "$iterative" "$one_pass"
-done
-echo "One of these episodes, step by step (lumos show $iterative-0):"
-lumos show "$iterative-0"
+
+echo "New problems of the families it was trained on:"
+iterative=$(evaluate familiar iterative)
+one_pass=$(evaluate familiar one-pass)
+lumos report "$iterative" "$one_pass"
+
+echo "One of these episodes, step by step (lumos show $iterative-2):"
+lumos show "$iterative-2"
+
+echo "Problems whose structure it has never seen:"
+iterative=$(evaluate test iterative)
+one_pass=$(evaluate test one-pass)
+lumos report "$iterative" "$one_pass"
 echo "Look further:   lumos episodes $iterative --wrong   lumos jobs   lumos --help"

@@ -56,7 +56,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for report in reports:
         if report["waiting"]:
             console.print(f"{report['job']} waits: {escape(report['waiting'])}")
-        for problem in report["problems"][:5]:
+        for problem in report["problems"][:3]:
             message = escape(problem["message"][:160])
             console.print(f"  {report['job']}: {problem['episodes']} × {problem['ending']}: {message}", soft_wrap=True)
 

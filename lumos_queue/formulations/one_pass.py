@@ -19,7 +19,8 @@ def one_pass(task, agent):
     for action in read_actions(grounding.text):
         execution = yield Do(action)
         if not execution.ok:
-            return Outcome(None, "action_error", f"{action.raw}: {execution.message or execution.status}")
+            ending = "action_error" if action.variables else "unreadable"
+            return Outcome(None, ending, f"{action.raw}: {execution.message or execution.status}")
         seen.append((action, execution))
     if not seen:
         return Outcome(None, "unreadable", "the grounder's reply holds no action")

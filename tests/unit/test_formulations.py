@@ -165,6 +165,11 @@ def test_one_pass_stops_at_the_first_action_that_fails():
     assert outcome.ending == "action_error"
 
 
+def test_one_pass_ends_as_unreadable_where_no_action_can_be_read():
+    _, outcome = drive(one_pass(TASK, AGENT), [says(FIRST), says("I think it is 36"), fails("unreadable", 0)])
+    assert outcome.ending == "unreadable"
+
+
 def test_one_pass_asks_the_grounder_even_when_the_plan_is_empty():
     commands, outcome = drive(one_pass(TASK, AGENT), [says(""), says("")])
     assert [command.role for command in commands] == ["planner", "grounder"]
