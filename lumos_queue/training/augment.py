@@ -47,7 +47,7 @@ def other_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] |
     if before is None:
         return None
     for _ in range(_TRIES):
-        new = [_near(number, random) for number in old]
+        new = [near(number, random) for number in old]
         steps = _evaluate(record["Equation"], new)
         if steps is None or new == old:
             continue
@@ -64,7 +64,7 @@ def other_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] |
     return None
 
 
-def _near(number: Decimal, random: Random) -> Decimal:
+def near(number: Decimal, random: Random) -> Decimal:
     """A number of about the size of this one, with as many decimals. One, nought and fractions of one stay."""
     if number <= 1:
         return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,11 @@ def do(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def fit_one(spec: FitSpec, folder: Path, start: int, stop: int) -> dict[str, Any]:
-    """One window; the result is the figures of its checkpoint."""
+    """One window; the result is the figures of its checkpoint. The two newest checkpoints of a fit are kept."""
     previous = folder / f"step-{start:06d}" if start else None
     done = fit_window(spec, start, stop, previous, folder)
+    for old in sorted(folder.glob("step-*"))[:-2]:
+        shutil.rmtree(old)
     return {
         "fit": folder.name, "checkpoint": str(done.path), "step": done.step, "loss": done.loss, "tokens": done.tokens,
         "tokens_per_second": round(done.tokens_per_second, 1), "seconds": round(done.seconds, 2),

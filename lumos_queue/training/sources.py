@@ -33,8 +33,8 @@ class Sources:
     data: Path  #: folder with `gsm8k`, `mawps`, `asdiv` and `svamp`, as their authors publish them
     generated: int = 40_000  #: problems of wordmath's training split
     variants: int = 16  #: of each MAWPS row, with other numbers and names, besides the row itself
-    longest_question: int = 300  #: characters, of GSM8K
-    most_subgoals: int = 3  #: of GSM8K: longer solutions are beyond a model of this size
+    longest_question: int = 420  #: characters, of GSM8K
+    most_subgoals: int = 5  #: of GSM8K: longer solutions are beyond a model of this size
     seed: int = 0
     counts: Counter[str] = field(default_factory=Counter)  #: what was used and what was left out, and why
 

@@ -7,18 +7,14 @@ A long instruction head then costs a small model one position instead of a hundr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, product, repeat
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 
-#: Three digits at a time, without the space before them: a number reads the same wherever it stands.
-_PIECES = r"\p{N}{1,3}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
-#: Each becomes one token. A small model learns to copy one token long before it learns to copy digits in order.
-NUMBERS = tuple("".join(digits) for width in (2, 3) for digits in product("0123456789", repeat=width))
-_OFTEN = 60  #: how often each number is shown to the trainer, so that it is learnt before rare words
+#: Every digit alone, without its space: a number then reads the same wherever it stands.
+_PIECES = r"\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 #: The `train` framing of a conversation, for servers that are sent messages instead of text.
 CHAT_TEMPLATE = (
@@ -31,7 +27,7 @@ CHAT_TEMPLATE = (
 
 
 def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Learn `size` tokens from the texts, besides NUMBERS; each of `phrases` becomes one further token.
+    """Learn `size` tokens from the texts; each of `phrases` becomes one further token.
 
     `<s>` is put in front once by the tokenizer; `</s>` in a text is the end-of-sequence token; padding is on the right.
     """
@@ -45,12 +41,12 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=size + len(NUMBERS),
+        vocab_size=size,
         special_tokens=[PAD, BOS, EOS],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(chain(_without(texts, phrases), repeat(" ".join(NUMBERS), _OFTEN)), trainer)
+    tokenizer.train_from_iterator(_without(texts, phrases), trainer)
     tokenizer.add_tokens([AddedToken(phrase, normalized=False, special=False) for phrase in phrases])
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]

@@ -16,10 +16,11 @@ from lumos_queue.benchmarks.mawps import masked_task
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.training.augment import other_names, other_numbers
+from lumos_queue.training.child import fit_one
 from lumos_queue.training.heldout import HeldOut, asdiv_texts, masked, svamp_texts
 from lumos_queue.training.model import ModelSpec
 from lumos_queue.training.sources import Sources, is_dev
-from lumos_queue.training.starter import export_checkpoint, fit, prepare, specs
+from lumos_queue.training.starter import export_checkpoint, prepare, specs
 
 ROW = {
     "Question": "Joan had number0 kites . She gave number1 of them to Tom . How many kites does Joan have now ?",
@@ -163,40 +164,25 @@ def prepared(data, tmp_path):
     return tmp_path / "work"
 
 
-def small(folder):
+def small(work):
     tiny = ModelSpec(hidden=32, layers=1, heads=2, feed_forward=48, positions=512)
-    return {name: replace(spec, model=tiny, window=2, tokens=600) for name, spec in specs(folder, 4, 2).items()}
+    return {name: replace(spec, model=tiny, window=2, tokens=600) for name, spec in specs(work, 4, 2).items()}
 
 
-def test_the_starter_is_fitted_in_windows_and_goes_on_where_it_stopped(prepared):
-    spec = small(prepared)["iterative"]
-    done = []
-
-    def stop_after_one(checkpoint):
-        done.append(checkpoint.step)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(spec, prepared / "iterative", stop_after_one)
-    last = fit(spec, prepared / "iterative", lambda checkpoint: done.append(checkpoint.step))
-    assert done == [2, 4]
-    assert fit(spec, prepared / "iterative", done.append) == last
-    assert done == [2, 4]
-
-
-def test_the_one_pass_fit_starts_from_the_iterative_one_and_both_are_exported(prepared):
-    both = small(prepared)
-    for name, spec in both.items():
-        last = fit(spec, prepared / name, lambda checkpoint: None)
-        export_checkpoint(spec, last, prepared / "out" / name)
-    assert both["one-pass"].start == str(prepared / "iterative" / "step-000004")
-    first, second = (
-        {key: value.float() for key, value in load_file(prepared / "out" / name / "model.safetensors").items()}
-        for name in both
-    )
-    change = max((second[key] - first[key]).abs().max().item() for key in first)
-    assert 0 < change < 0.1
-    check_folder(prepared / "out" / "iterative")
+def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(prepared):
+    exported = {}
+    for name, spec in small(prepared).items():
+        for start, stop in spec.windows():
+            fit_one(spec, prepared / name, start, stop)
+        assert len(list((prepared / name).glob("step-*"))) == min(2, len(spec.windows()))
+        last = prepared / name / f"step-{spec.steps:06d}"
+        folder = export_checkpoint(spec, last, prepared / "out" / name)
+        check_folder(folder)
+        tensors = load_file(folder / "model.safetensors")
+        exported[name] = {key: value.float() for key, value in tensors.items()}
+    before, after = exported["iterative"], exported["one-pass"]
+    changes = [(after[key] - before[key]).abs().max().item() for key in before]
+    assert 0 < max(changes) < 0.1
 
 
 def test_counts_are_kept_beside_the_data(prepared):
