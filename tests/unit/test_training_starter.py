@@ -1,0 +1,61 @@
+"""The model folders that ship: small, loadable, and able to answer problems of the families they were trained on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.agent import Agent
+from lumos_queue.benchmarks.wordmath import benchmark, generate
+from lumos_queue.endpoints.local import Local
+from lumos_queue.episode import run_episode
+from lumos_queue.formulations.registry import formulation
+from lumos_queue.perform import Performer
+from lumos_queue.training.starter import FORMULATIONS, PHRASES
+
+STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"
+
+
+class NoJournal:
+    def recorded(self, position, branch):
+        return None
+
+    def record(self, step): ...
+
+
+def test_the_folders_are_under_twelve_megabytes_together():
+    assert sum(path.stat().st_size for path in STARTER.rglob("*") if path.is_file()) < 12_000_000
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_the_instruction_heads_cost_one_token(name):
+    tokenizer = AutoTokenizer.from_pretrained(STARTER / name, local_files_only=True)
+    assert [len(tokenizer(phrase, add_special_tokens=False)["input_ids"]) for phrase in PHRASES] == [1] * len(PHRASES)
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
+    agent = Agent(roles={}, domain="maths")
+
+    async def right() -> int:
+        endpoint, actions = Local(f"local:{STARTER / name}", STARTER / name), open_interface("maths")
+        performer = Performer({"planner": endpoint, "grounder": endpoint}, actions, agent.sampling, seed=0)
+        tasks = list(generate("train", 24, seed=1))
+        try:
+            outcomes = await asyncio.gather(
+                *(
+                    run_episode(formulation(name), task, agent, NoJournal(), performer.of_episode(task, 0))
+                    for task in tasks
+                )
+            )
+        finally:
+            await endpoint.close()
+            await actions.close()
+        pairs = zip(tasks, outcomes, strict=True)
+        return sum(bool(benchmark.score(task, outcome.answer)[0].value) for task, outcome in pairs)
+
+    assert asyncio.run(right()) >= 16
