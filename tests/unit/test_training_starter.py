@@ -12,19 +12,12 @@ from lumos_queue.actions.registry import open_interface
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.wordmath import benchmark, generate
 from lumos_queue.endpoints.local import Local
-from lumos_queue.episode import run_episode
+from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.perform import Performer
 from lumos_queue.training.starter import FORMULATIONS, PHRASES
 
 STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"
-
-
-class NoJournal:
-    def recorded(self, position, branch):
-        return None
-
-    def record(self, step): ...
 
 
 def test_the_folders_are_under_twelve_megabytes_together():
@@ -48,7 +41,7 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
         try:
             outcomes = await asyncio.gather(
                 *(
-                    run_episode(formulation(name), task, agent, NoJournal(), performer.of_episode(task, 0))
+                    run_episode(formulation(name), task, agent, MemoryJournal(), performer.of_episode(task, 0))
                     for task in tasks
                 )
             )
