@@ -68,7 +68,7 @@ def _accuracy(report: dict[str, Any]) -> str:
         low, high = report["bounds"]
         return f"incomplete: {100 * low:.1f} to {_percent(high)}"
     low, high = report["ci95"]
-    return f"{_percent(report['accuracy'])}  [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{_percent(report['accuracy'])} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _calls(report: dict[str, Any]) -> str:

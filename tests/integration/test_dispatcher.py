@@ -23,6 +23,7 @@ from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.services import free_port, wait_until
 from tests.stored import state, wait_for
+from workers.app import POOLS, make_app
 from workers.dispatcher import Dispatcher
 from workers.nudge import nudge
 from workers.process import Process
@@ -94,6 +95,19 @@ def test_a_nudge_sends_at_most_four_messages_of_the_id_alone(redis_url):
     message = json.loads(broker.lpop("cpu"))
     assert message["content-type"] == "application/json" and message["headers"]["task"] == "train_shard"
     assert message["headers"]["argsrepr"] == "['abcdefgh']"
+
+
+def test_a_nudge_reaches_the_pool_it_is_for_and_no_other(redis_url):
+    import redis
+
+    broker, app = redis.Redis.from_url(redis_url), make_app(redis_url)
+    with app.connection_for_write() as connection:  # as the workers of all pools do when they start
+        for queue in app.amqp.queues.values():
+            queue(connection.default_channel).declare()
+    for pool, kind in (("llm", "evaluate"), ("cpu", "convert"), ("gpu", "train")):
+        assert nudge(Settings(broker_url=redis_url), kind, "abcdefgh", 1)
+        assert {name: broker.llen(name) for name in POOLS} == {name: int(name == pool) for name in POOLS}
+        broker.delete(pool)
 
 
 def test_the_dispatcher_leaves_a_new_job_to_those_who_were_nudged(tmp_path, rows):
