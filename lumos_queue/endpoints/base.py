@@ -18,6 +18,28 @@ class Sampling:
     stop: tuple[str, ...] = ("\n",)
 
 
+class EndpointSettings(Protocol):
+    """What endpoints read of the settings."""
+
+    @property
+    def request_seconds(self) -> float:
+        """Longest time one request may take, connecting included."""
+        ...
+
+    @property
+    def request_retries(self) -> int:
+        """Further tries after the first."""
+        ...
+
+    @property
+    def api_key(self) -> str | None: ...
+
+    @property
+    def concurrency(self) -> int:
+        """Requests in flight to one endpoint."""
+        ...
+
+
 class Endpoint(Protocol):
     """One model at one address. Safe to use from many coroutines of one event loop."""
 

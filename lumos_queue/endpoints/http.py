@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-from lumos_queue.endpoints.registry import EndpointSettings
+from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
 from lumos_queue.storable import storable
 

@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from lumos_queue.endpoints.base import Endpoint
+from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.errors import SpecError, unknown
 
 #: scheme → (what it is, the transport, or '' for none)
 TRANSPORTS = {"tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "local": "", "scripted": ""}
-
-
-class EndpointSettings(Protocol):
-    """What endpoints read of the settings."""
-
-    @property
-    def request_seconds(self) -> float:
-        """Longest time one request may take, connecting included."""
-        ...
-
-    @property
-    def request_retries(self) -> int:
-        """Further tries after the first."""
-        ...
-
-    @property
-    def api_key(self) -> str | None: ...
-
-    @property
-    def concurrency(self) -> int:
-        """Requests in flight to one endpoint."""
-        ...
 
 
 def check_url(url: str) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.base import EndpointSettings, Sampling
 from lumos_queue.endpoints.http import Http, Malformed
-from lumos_queue.endpoints.registry import EndpointSettings
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Completion
