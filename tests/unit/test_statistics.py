@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from lumos_queue.reports.statistics import mean_interval, wilson
+from lumos_queue.reports.statistics import wilson
 
 
 @pytest.mark.parametrize(
@@ -42,19 +40,3 @@ def test_nothing_measured_says_nothing():
 def test_what_is_no_share_is_refused(correct, n):
     with pytest.raises(ValueError, match="no share"):
         wilson(correct, n)
-
-
-def test_the_t_interval_of_three_runs():
-    mean, half = mean_interval([60.0, 62.0, 64.0])
-    assert mean == 62
-    assert half == pytest.approx(4.303 * 2 / math.sqrt(3))
-
-
-def test_one_run_says_nothing_about_spread():
-    assert mean_interval([60.0]) == (60, math.inf)
-    with pytest.raises(ValueError, match="no values"):
-        mean_interval([])
-
-
-def test_many_equal_runs_have_no_spread():
-    assert mean_interval([0.5] * 100) == (0.5, 0)
