@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
 
 from db.connection import Database, now
-from db.models import Heartbeat, Item, Job, WorkerSession
+from db.deaths import bury
+from db.models import Heartbeat, Job, WorkerSession
+from db.shares import lease_shares
 from lumos_queue.errors import InfrastructureError
 
 
 class Fenced(InfrastructureError):
     """Raised when this process has been declared dead: its items belong to others and it may write nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a heartbeat brings back."""
+
+    states: dict[str, str]  #: of the jobs being worked on: cancel and pause travel this way
+    shares: dict[str, int | None]  #: requests this process may have in flight, by endpoint; None: no cap
 
 
 def start_session(database: Database, code_version: str) -> int:
@@ -36,8 +48,8 @@ def end_session(database: Database, session: int) -> None:
         bury(connection, [session], "itself", died=False)
 
 
-def beat(database: Database, session: int, jobs: list[str]) -> dict[str, str]:
-    """Say that this process lives. Returns the states of the jobs it works on: cancel and pause travel this way.
+def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str, tuple[int, int]]) -> Orders:
+    """Say that this process lives, and what it has in flight: (requests in flight, requests wanted) by endpoint.
 
     Raises Fenced when it has been declared dead.
     """
@@ -45,9 +57,8 @@ def beat(database: Database, session: int, jobs: list[str]) -> dict[str, str]:
         connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now()))
         if connection.execute(select(WorkerSession.ended_at).where(WorkerSession.id == session)).scalar() is not None:
             raise Fenced(f"worker session {session} was declared dead")
-        if not jobs:
-            return {}
-        return dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all())
+        states = dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all()) if jobs else {}
+        return Orders(states, lease_shares(connection, session, traffic))
 
 
 def hold_fence(connection: Connection, session: int) -> None:
@@ -62,7 +73,7 @@ def hold_fence(connection: Connection, session: int) -> None:
 
 
 def reap(database: Database, session: int, lease_seconds: float) -> list[int]:
-    """Declare dead every session silent for longer than the lease; their items are owed again.
+    """Declare dead every session silent for longer than the lease; their items are owed again, as suspects.
 
     A session stopped inside a transaction keeps its row locked: it is skipped now and met again later.
     """
@@ -82,16 +93,4 @@ def _silent(lease_seconds: float):
         select(WorkerSession.id)
         .join(Heartbeat, Heartbeat.session == WorkerSession.id)
         .where(WorkerSession.ended_at.is_(None), Heartbeat.at < now() - lease_seconds)
-    )
-
-
-def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> None:
-    """End sessions and give their items back."""
-    if not sessions:
-        return
-    connection.execute(update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by))
-    connection.execute(
-        update(Item)
-        .where(Item.session.in_(sessions), Item.state == "claimed")
-        .values(state="owed", session=None, deaths=Item.deaths + int(died))
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, and_, case, delete, exists, func, insert, literal, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 
@@ -87,15 +86,16 @@ def create_job(
                 id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec,
                 dataset=dataset.digest if dataset else None, benchmark=new.benchmark, formulation=new.formulation,
                 agent=new.agent, items=tasks * samples + windows, ordered=new.ordered, state="queued", waiting="",
-                not_before_at=0.0, project=new.project, submitted_by=new.submitted_by, priority=new.priority,
+                not_before_at=0.0, waits=0, project=new.project, submitted_by=new.submitted_by, priority=new.priority,
                 origin="run", licence=new.licence, split=new.split, seed=new.seed, code_version=new.code_version,
                 created_at=now(),
             )
         )  # fmt: skip
         if dataset:
             _store_items(connection, job, dataset.digest, tasks, samples)
-        rows = [(job, number, 0, "owed", 0, 0.0, 0, 0, "") for number in range(windows)]
-        columns = ("job", "ordinal", "sample", "state", "claim", "not_before_at", "failures", "deaths", "problem")
+        rows = [(job, number, 0, "owed", 0, 0.0, 0, 0, 0, "") for number in range(windows)]
+        columns = ("job", "ordinal", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
+                   "problem")  # fmt: skip
         insert_rows(connection, Item.__table__, columns, rows)
     return job, True
 
@@ -110,9 +110,9 @@ def _same(connection: Connection, digest: str) -> str | None:
 
 
 def _store_dataset(connection: Connection, dataset: NewDataset) -> None:
-    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks), time.time())
-    columns = ("digest", "benchmark", "split", "licence", "rows", "created_at")
-    if not insert_rows(connection, Dataset.__table__, columns, [row]):
+    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks))
+    columns = ("digest", "benchmark", "split", "licence", "rows")
+    if not insert_rows(connection, Dataset.__table__, columns, [row], stamp="created_at"):
         return
     columns = ("dataset", "ordinal", "row", "question", "inputs", "gold")
     for start in range(0, len(dataset.tasks), 1000):
@@ -125,11 +125,12 @@ def _store_dataset(connection: Connection, dataset: NewDataset) -> None:
 
 
 def _store_items(connection: Connection, job: str, dataset: str, tasks: int, samples: int) -> None:
-    columns = ["job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "problem"]
+    columns = ["job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
+               "problem"]  # fmt: skip
     for sample in range(samples):
         wanted = (
             select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
-                   literal(0), literal(0.0), literal(0), literal(0), literal(""))
+                   literal(0), literal(0.0), literal(0), literal(0), literal(0), literal(""))
             .where(TaskRow.dataset == dataset, TaskRow.ordinal < tasks)
             .order_by(TaskRow.ordinal)
         )  # fmt: skip
@@ -151,17 +152,31 @@ def settle(database: Database, job: str) -> str:
 
     In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
     """
-    unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
     with database.writer.begin() as connection:
         state = _lock(connection, job).state
         if state == "cancelling":  # what its workers gave back will not run either
             _cancel_owed(connection, job)
-        after = {"queued": "done", "running": "done", "cancelling": "cancelled"}.get(state)
+        after = {"queued": "done", "running": "done", "paused": "done", "cancelling": "cancelled"}.get(state)
         if after:
             connection.execute(
-                update(Job).where(Job.id == job, ~unfinished).values(state=after, finished_at=now(), waiting="")
+                update(Job).where(Job.id == job, *_over()).values(state=after, finished_at=now(), waiting="")
             )
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
+
+
+def _over() -> tuple[Any, ...]:
+    """Nothing of the job is owed or claimed: two conditions, for each of which there is a small index."""
+    return tuple(~exists().where(Item.job == Job.id, Item.state == state) for state in ("owed", "claimed"))
+
+
+def pause(database: Database, job: str) -> str:
+    """Stop a job for a while: what is in flight is given back, its steps are kept. Returns the state after."""
+    with database.writer.begin() as connection:
+        _lock(connection, job)
+        connection.execute(
+            update(Job).where(Job.id == job, Job.state.in_(OPEN)).values(state="paused", waiting="resumed by a person")
+        )
+    return settle(database, job)
 
 
 def cancel(database: Database, job: str) -> str:
@@ -174,19 +189,18 @@ def cancel(database: Database, job: str) -> str:
 
 
 def resume(database: Database, job: str) -> str:
-    """Make a job's unfinished items owed again and due at once. Returns the state after."""
+    """Make a job's unfinished items owed again and due at once, quarantined ones too. Returns the state after."""
     with database.writer.begin() as connection:
         _lock(connection, job)
         connection.execute(
             update(Item)
-            .where(Item.job == job, Item.state.in_(("cancelled", "owed")))
-            .values(state="owed", not_before_at=0.0)
+            .where(Item.job == job, Item.state.in_(("cancelled", "owed", "quarantined")))
+            .values(state="owed", not_before_at=0.0, deaths=0)
         )
-        unfinished = exists().where(Item.job == Job.id, Item.state.in_(("owed", "claimed")))
         connection.execute(
             update(Job)
-            .where(Job.id == job, unfinished)
-            .values(state="queued", not_before_at=0.0, waiting="", finished_at=None)
+            .where(Job.id == job, not_(and_(*_over())))
+            .values(state="queued", not_before_at=0.0, waits=0, waiting="", finished_at=None)
         )
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
@@ -249,10 +263,20 @@ def unsettled(database: Database) -> list[str]:
         return list(connection.execute(select(Job.id).where(over)).scalars())
 
 
-def put_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
-    """Let nobody start on the job for a while, and say why."""
+def put_off(database: Database, job: str, reason: str, wait_seconds: float, longest: float = 60.0) -> None:
+    """Let nobody start on the job for a while, twice as long each time in a row, and say why."""
     with database.writer.begin() as connection:
-        connection.execute(update(Job).where(Job.id == job).values(waiting=reason, not_before_at=now() + wait_seconds))
+        waits = connection.execute(select(Job.waits).where(Job.id == job).with_for_update()).scalar_one()
+        wait = min(wait_seconds * 2.0 ** min(waits, 10), longest)
+        connection.execute(
+            update(Job).where(Job.id == job).values(waiting=reason, waits=waits + 1, not_before_at=now() + wait)
+        )
+
+
+def gets_on(database: Database, job: str) -> None:
+    """Something of the job was finished: the next time it is put off is again the first."""
+    with database.writer.begin() as connection:
+        connection.execute(update(Job).where(Job.id == job, Job.waits > 0).values(waits=0))
 
 
 def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:

@@ -6,53 +6,76 @@ stored: `delta`, after the prompt at `base` or the text block `prefix`; `prompt_
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow, TextBlock
-from lumos_queue.commands import Ask, Do, Result, Step, digest
+from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow
+from db.texts import LONG, load_texts, text_digest
+from lumos_queue.commands import Ask, Do, Result, Step
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 _PLACE = ("episode", "attempt", "position", "branch", "command")
 COLUMNS: dict[type, tuple[str, ...]] = {
     SubgoalRow: (*_PLACE, "number", "text"),
-    CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "reply", "finish_reason",
-                    "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds"),
-    ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "outputs", "message",
-                   "seconds"),
-    TextBlock: ("digest", "text"),
-    Attempt: ("episode", "number", "code_version", "started_at"),
+    CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "reply",
+                    "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
+                    "lost", "queued"),
+    ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
+                   "outputs_block", "message", "seconds"),
+    Attempt: ("episode", "number", "code_version"),
 }  # fmt: skip
 #: What must not change when a row arrives a second time.
 COMPARED: dict[type, tuple[str, ...]] = {
-    SubgoalRow: ("command",), CompletionRow: ("command", "reply"), ExecutionRow: ("command", "status", "result"),
+    SubgoalRow: ("command",), CompletionRow: ("command", "reply"),
+    ExecutionRow: ("command", "status", "result", "result_block"),
 }  # fmt: skip
 
 
-def prompt_digest(prompt: str) -> str:
-    """sha256 of the prompt's UTF-8 bytes."""
-    return hashlib.sha256(prompt.encode()).hexdigest()
-
-
-@dataclass(slots=True)
 class Buffer:
-    """Rows on their way to the database, by table. Emptied whole by each commit."""
+    """Rows and long texts on their way to the database. Emptied whole by each commit.
 
-    rows: dict[type, list[tuple]] = field(default_factory=lambda: defaultdict(list))
-    size: int = 0
+    Bounded: while more than `most` rows wait, `room` keeps the episodes from going on.
+    """
+
+    def __init__(self, most: int = 4096):
+        self.most = most
+        self.size = 0
+        self._rows: dict[type, list[tuple]] = defaultdict(list)
+        self._texts: dict[str, str] = {}
+        self._sent: set[str] = set()  # digests of texts that an earlier commit carried
+        self._emptied = asyncio.Event()
 
     def add(self, table: type, row: tuple) -> None:
-        self.rows[table].append(row)
+        self._rows[table].append(row)
         self.size += 1
 
-    def take(self) -> dict[type, list[tuple]]:
-        rows, self.rows, self.size = self.rows, defaultdict(list), 0
-        return rows
+    def add_text(self, text: str) -> str:
+        """Keep a long text; returns its digest."""
+        key = text_digest(text)
+        if key not in self._sent:
+            self._texts[key] = text
+        return key
+
+    def take(self) -> tuple[dict[type, list[tuple]], dict[str, str]]:
+        """All rows by table and all texts by digest. The caller sends them again until they have arrived."""
+        taken = self._rows, self._texts
+        self._rows, self._texts, self.size = defaultdict(list), {}, 0
+        if len(self._sent) < 10_000:  # no more than a few megabytes of digests; a text sent twice is stored once
+            self._sent |= taken[1].keys()
+        self._emptied.set()
+        return taken
+
+    async def room(self) -> None:
+        """Returns once a further step may be taken."""
+        while self.size >= self.most:
+            self._emptied.clear()
+            await self._emptied.wait()
 
 
 class EpisodeJournal:
@@ -76,6 +99,9 @@ class EpisodeJournal:
             if step.branch == 0:
                 self._latest[step.role] = (step.position, step.prompt)
 
+    async def room(self) -> None:
+        await self._buffer.room()
+
     def record(self, step: Step) -> None:
         command, done = step.command, step.result
         place = (self.episode, self.attempt, step.position, step.branch, command.digest)
@@ -85,9 +111,12 @@ class EpisodeJournal:
         elif isinstance(command, Do):
             assert isinstance(done, Execution)
             action = command.action
+            values = list(done.values)
+            result, result_block = self._packed(done.result)
+            _, outputs_block = self._packed(json.dumps(values)) if result_block else ("", None)
             self._buffer.add(ExecutionRow, (
-                *place, list(action.variables), action.name, action.arguments, action.raw, done.status, done.result,
-                list(done.values), done.message, done.seconds,
+                *place, list(action.variables), action.name, action.arguments, action.raw, done.status, result,
+                result_block, None if outputs_block else values, outputs_block, done.message, done.seconds,
             ))  # fmt: skip
         else:
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
@@ -99,15 +128,20 @@ class EpisodeJournal:
             base, known = self._latest[ask.role]
             delta = prompt[len(known) :]
         elif (head := self._heads.get(ask.role)) and prompt.startswith(head):
-            prefix, delta = digest("text", head), prompt[len(head) :]
-            self._buffer.add(TextBlock, (prefix, head))
+            prefix, delta = self._buffer.add_text(head), prompt[len(head) :]
+        delta, delta_block = self._packed(delta)
         self._buffer.add(CompletionRow, (
-            *place, ask.role, prompt_digest(prompt), base, prefix, delta, done.text, done.finish_reason,
-            done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds,
+            *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, done.finish_reason,
+            done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
+            done.lost, done.queued,
         ))  # fmt: skip
         self._count(done)
         if step.branch == 0:
             self._latest[ask.role] = (step.position, prompt)
+
+    def _packed(self, text: str) -> tuple[str, str | None]:
+        """The text as its row keeps it, and the digest under which it is kept elsewhere when it is long."""
+        return (text, None) if len(text) < LONG else ("", self._buffer.add_text(text))
 
     def _count(self, done: Completion) -> None:
         self.calls += 1
@@ -131,50 +165,54 @@ class RecordedStep:
 def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:
     """The recorded steps of the given attempt of each episode (episode to attempt number), in order."""
     found: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
-    blocks: dict[str, str] = {}
     for table in STEPS.values():
         wanted = (
             select(table.__table__)
             .where(table.episode.in_(attempts))
             .order_by(table.episode, table.position, table.branch)
         )
-        prompts: dict[tuple[int, int], str] = {}
-        for row in connection.execute(wanted):
-            if row.attempt != attempts[row.episode]:
-                continue
-            if table is CompletionRow:
-                prompt = _prompt(connection, row, prompts, blocks)
-                if row.branch == 0:  # the one that later prompts may continue
-                    prompts[row.episode, row.position] = prompt
-                step = RecordedStep(row.position, row.branch, row.command, _completion(row), None, row.role, prompt)
-            elif table is ExecutionRow:
-                action = Action(tuple(row.variables), row.name, row.arguments, row.raw)
-                step = RecordedStep(row.position, row.branch, row.command, _execution(row), action)
-            else:
-                step = RecordedStep(row.position, row.branch, row.command, None, Subgoal(row.number, row.text))
+        rows = [row for row in connection.execute(wanted) if row.attempt == attempts[row.episode]]
+        for row, step in zip(rows, _STEPS[table](connection, rows), strict=True):
             found[row.episode].append(step)
     for steps in found.values():
         steps.sort(key=lambda step: (step.position, step.branch))
     return found
 
 
-def _prompt(connection: Connection, row: Any, prompts: dict[tuple[int, int], str], blocks: dict[str, str]) -> str:
-    if row.base is not None:
-        return prompts[row.episode, row.base] + row.delta
-    if row.prefix is None:
-        return row.delta
-    if row.prefix not in blocks:
-        blocks[row.prefix] = connection.execute(
-            select(TextBlock.text).where(TextBlock.digest == row.prefix)
-        ).scalar_one()
-    return blocks[row.prefix] + row.delta
+def _subgoals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    return [RecordedStep(row.position, row.branch, row.command, None, Subgoal(row.number, row.text)) for row in rows]
 
 
-def _completion(row: Any) -> Completion:
-    return Completion(
-        row.reply, row.finish_reason, row.prompt_tokens, row.completion_tokens, row.seconds, row.retries, row.replaced
-    )
+def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    texts = load_texts(connection, (digest for row in rows for digest in (row.prefix, row.delta_block)))
+    prompts: dict[tuple[int, int], str] = {}
+    steps = []
+    for row in rows:
+        delta = texts[row.delta_block] if row.delta_block else row.delta
+        if row.base is not None:
+            prompt = prompts[row.episode, row.base] + delta
+        else:
+            prompt = (texts[row.prefix] if row.prefix else "") + delta
+        if row.branch == 0:  # the one that later prompts may continue
+            prompts[row.episode, row.position] = prompt
+        done = Completion(
+            row.reply, row.finish_reason, row.prompt_tokens, row.completion_tokens, row.seconds, row.retries,
+            row.replaced, row.waited, row.lost, row.queued,
+        )  # fmt: skip
+        steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt))
+    return steps
 
 
-def _execution(row: Any) -> Execution:
-    return Execution(row.status, row.result, tuple(row.outputs), row.message, row.seconds)
+def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
+    steps = []
+    for row in rows:
+        action = Action(tuple(row.variables), row.name, row.arguments, row.raw)
+        result = texts[row.result_block] if row.result_block else row.result
+        values = json.loads(texts[row.outputs_block]) if row.outputs_block else row.outputs
+        done = Execution(row.status, result, tuple(values), row.message, row.seconds)
+        steps.append(RecordedStep(row.position, row.branch, row.command, done, action))
+    return steps
+
+
+_STEPS = {SubgoalRow: _subgoals, CompletionRow: _completions, ExecutionRow: _executions}

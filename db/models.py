@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.types import JSON
 from sqlmodel import Field, SQLModel
 
@@ -117,6 +129,7 @@ class Job(Base, table=True):
     state: Mapped[str] = Field(default="queued")  # queued, running, paused, cancelling, cancelled, done
     waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
     not_before_at: Mapped[float] = instant(nullable=False)
+    waits: Mapped[int] = Field(default=0)  # times in a row that it was put off; 0 again when an item finishes
     project: Mapped[str]
     submitted_by: Mapped[str]
     priority: Mapped[int] = Field(default=0)
@@ -165,6 +178,25 @@ class Heartbeat(Base, table=True):
     at: Mapped[float] = instant(nullable=False)
 
 
+class EndpointCap(Base, table=True):
+    """How many requests an endpoint may have in flight, over all workers. Endpoints without a row have no cap."""
+
+    __tablename__ = "endpoint_cap"
+    url: Mapped[str] = Field(primary_key=True)
+    requests: Mapped[int]
+
+
+class EndpointShare(Base, table=True):
+    """The part of an endpoint's cap that a worker process holds, leased to it with each heartbeat."""
+
+    __tablename__ = "endpoint_share"
+    session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
+    url: Mapped[str] = Field(primary_key=True)
+    demand: Mapped[int]  # requests in flight and waiting, as of its last heartbeat
+    share: Mapped[int]  # what it may have in flight
+    held: Mapped[int]  # the larger of its share and what it has in flight: not to be given to others
+
+
 class Item(Base, table=True):
     """One piece of a job's work."""
 
@@ -172,7 +204,7 @@ class Item(Base, table=True):
     __table_args__ = (
         UniqueConstraint("job", "ordinal"),
         # What a claim looks for, however many items are done.
-        Index("item_owed_index", "job", "ordinal", sqlite_where=text("state = 'owed'"),
+        Index("item_owed_index", "job", "batch", "ordinal", sqlite_where=text("state = 'owed'"),
               postgresql_where=text("state = 'owed'")),
         Index("item_claimed_index", "session", sqlite_where=text("state = 'claimed'"),
               postgresql_where=text("state = 'claimed'")),
@@ -184,12 +216,13 @@ class Item(Base, table=True):
         default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True, index=True)
     )
     sample: Mapped[int] = Field(default=0)
-    state: Mapped[str] = Field(default="owed")  # owed, claimed, done, cancelled
+    state: Mapped[str] = Field(default="owed")  # owed, claimed, done, cancelled, quarantined
     claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused
     session: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))
     not_before_at: Mapped[float] = instant(nullable=False)
     failures: Mapped[int] = Field(default=0)  # infrastructure failures so far
-    deaths: Mapped[int] = Field(default=0)  # processes that died holding it
+    deaths: Mapped[int] = Field(default=0)  # processes that died while it was all they held
+    batch: Mapped[int] = Field(default=0)  # 0, or a suspect: how many items at most may run where it runs
     problem: Mapped[str] = long_text()  # the latest failure, in words
     output: Mapped[Any] = json(nullable=True)  # of kinds that have no episode: a training window's figures
 
@@ -257,13 +290,17 @@ class CompletionRow(StepKey, table=True):
     base: Mapped[int | None] = Field(default=None)  # position of the earlier completion whose prompt this one continues
     prefix: Mapped[str | None] = Field(default=None)  # digest in `text_block`
     delta: Mapped[str] = long_text()
+    delta_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long delta, which is then empty
     reply: Mapped[str] = long_text()
     finish_reason: Mapped[str]
     prompt_tokens: Mapped[int]
     completion_tokens: Mapped[int]
     retries: Mapped[int]
     replaced: Mapped[int]  # characters of the reply that could not be stored
-    seconds: Mapped[float]
+    seconds: Mapped[float]  # of the request that was answered
+    waited: Mapped[float]  # before it was first sent, for a place among the requests in flight
+    lost: Mapped[float]  # with tries that failed and the pauses after them
+    queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
 
 
 class ExecutionRow(StepKey, table=True):
@@ -276,17 +313,29 @@ class ExecutionRow(StepKey, table=True):
     raw: Mapped[str] = long_text()
     status: Mapped[str]
     result: Mapped[str] = long_text()
-    outputs: Mapped[Any] = json()  # one value for each variable
+    result_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long result
+    outputs: Mapped[Any] = json(nullable=True)  # one value for each variable
+    outputs_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of long outputs, as JSON
     message: Mapped[str] = long_text()
     seconds: Mapped[float]
 
 
 class TextBlock(Base, table=True):
-    """A text that many prompts begin with, stored once."""
+    """A long text, or one that many prompts begin with, stored once and compressed (db/texts.py)."""
 
     __tablename__ = "text_block"
     digest: Mapped[str] = Field(primary_key=True)
-    text: Mapped[str] = long_text()
+    data: Mapped[bytes] = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+class RefusedMessage(Base, table=True):
+    """Messages of the broker that were thrown away unread, counted by reason."""
+
+    __tablename__ = "refused_message"
+    reason: Mapped[str] = Field(primary_key=True)
+    messages: Mapped[int] = Field(sa_type=BigInteger)
+    latest: Mapped[str] = long_text()  # what is known of the latest one
+    latest_at: Mapped[float] = instant(nullable=False)
 
 
 class ScoreRow(Base, table=True):

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Connection, Table, text
 
+from db.connection import now
 from lumos_queue.errors import LumosError
 
 
@@ -24,16 +25,17 @@ def insert_rows(
     columns: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
     compare: tuple[str, ...] = (),
+    stamp: str = "",
 ) -> int:
     """Insert `rows`; one whose key is stored already is left alone. Returns how many were new.
 
     JSON columns take Python values. With `compare`, rows left alone must equal what is stored in these columns,
-    or RowsDiffer is raised.
+    or RowsDiffer is raised. `stamp` names one more column, which gets the time by the database's clock.
     """
     if not rows:
         return 0
     payload = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    new = connection.execute(_insert(connection.dialect.name, table, columns), {"rows": payload}).rowcount
+    new = connection.execute(_insert(connection.dialect.name, table, columns, stamp), {"rows": payload}).rowcount
     if compare and new < len(rows):
         differing = connection.execute(_differing(connection.dialect.name, table, columns, compare), {"rows": payload})
         if first := differing.first():
@@ -41,13 +43,33 @@ def insert_rows(
     return new
 
 
+def update_rows(
+    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str
+) -> None:
+    """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL)."""
+    if rows:
+        payload = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        connection.execute(_update(connection.dialect.name, table, columns, only), {"rows": payload})
+
+
 @cache
-def _insert(dialect: str, table: Table, columns: tuple[str, ...]):
-    names = ", ".join(f'"{name}"' for name in columns)
+def _insert(dialect: str, table: Table, columns: tuple[str, ...], stamp: str):
+    names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
+    values = _selected(dialect, table, columns) + (f", {_clock(dialect)}" if stamp else "")
     # "WHERE true" keeps SQLite from reading ON CONFLICT as a join constraint.
     return text(
-        f'INSERT INTO "{table.name}" ({names}) SELECT {_selected(dialect, table, columns)} '
+        f'INSERT INTO "{table.name}" ({names}) SELECT {values} '
         f"FROM {_unnested(dialect)} WHERE true ON CONFLICT DO NOTHING"
+    )
+
+
+@cache
+def _update(dialect: str, table: Table, columns: tuple[str, ...], only: str):
+    key, *others = columns
+    changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
+    arriving = f"SELECT {_selected(dialect, table, columns)} FROM {_unnested(dialect)}"
+    return text(
+        f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
     )
 
 
@@ -80,8 +102,19 @@ def _selected(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
     return ", ".join(parts)
 
 
+def _clock(dialect: str) -> str:
+    return str(now().compile(dialect=_postgresql() if dialect == "postgresql" else _sqlite()))
+
+
 @cache
 def _postgresql():
     from sqlalchemy.dialects import postgresql
 
     return postgresql.dialect()
+
+
+@cache
+def _sqlite():
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.dialect()

@@ -28,6 +28,10 @@ class Journal(Protocol):
         """Keep a step. It may become durable later, but not after the episode's result does."""
         ...
 
+    async def room(self) -> None:
+        """Returns once a further step can be kept: steps may come faster than a disk takes them."""
+        ...
+
 
 class MemoryJournal:
     """A journal without a database, for examples and tests."""
@@ -41,6 +45,9 @@ class MemoryJournal:
 
     def record(self, step: Step) -> None:
         self.steps.append(step)
+
+    async def room(self) -> None:
+        """There always is."""
 
 
 class Diverged(Exception):
@@ -64,6 +71,7 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
     async def step(command: Command, position: int, branch: int) -> Result:
         known = journal.recorded(position, branch)
         if known is None:
+            await journal.room()
             result = await perform(command, position, branch, variables)
             journal.record(Step(position, branch, command, result))
         else:

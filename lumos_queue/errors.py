@@ -6,6 +6,7 @@ LumosError
 ├── ActionError           the model: shown as the execution's error; the episode goes on
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
 └── InfrastructureError   the worker: the item is owed again
+    └── EndpointDown      the worker: the job waits, and no item is charged
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ class InfrastructureError(LumosError):
     def __init__(self, message: str, retry_after: float | None = None):
         self.retry_after = retry_after
         super().__init__(message)
+
+
+class EndpointDown(InfrastructureError):
+    """Raised instead of asking when an endpoint has failed so often that its circuit breaker is open."""
 
 
 def unknown(what: str, value: str, choices) -> SpecError:

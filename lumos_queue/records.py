@@ -74,6 +74,9 @@ class Completion:
     seconds: float = 0.0  #: from sending the request to having the whole reply
     retries: int = 0
     replaced: int = 0  #: characters that could not be stored (NUL, lone surrogates) and were replaced
+    waited: float = 0.0  #: seconds before the first try was sent: for a free place among the requests in flight
+    lost: float = 0.0  #: seconds spent on tries that failed and on the pauses after them
+    queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
 
 
 @dataclass(frozen=True, slots=True)

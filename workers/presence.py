@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError
 
@@ -12,11 +15,18 @@ from db.connection import Database
 from db.fence import Fenced, beat, end_session, reap, start_session
 from lumos_queue.settings import Settings
 
+if TYPE_CHECKING:
+    from lumos_queue.endpoints.traffic import Traffic
+
+HUNG_LEASES = 4  #: a loop that hangs for so long does not come back: the process ends, and its parent starts another
+HUNG = 70  #: exit status of such a process (EX_SOFTWARE of sysexits.h)
 log = logging.getLogger(__name__)
 
 
 class Presence:
     """Beats from its own thread and connection, so that no slow episode or long commit can silence it.
+
+    Cancel, pause and the shares of endpoints' caps travel with the heartbeat.
 
     But it beats only while the event loop moves: a process whose loop hangs should lose its items. And it stops its own
     process from writing (`lost`) when the last heartbeat that succeeded *started* longer ago than `fence_seconds`.
@@ -27,6 +37,8 @@ class Presence:
         self.session = start_session(database, code_version)
         self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
         self._jobs: set[str] = set()
+        self._traffic: Mapping[str, Traffic] = {}
+        self._beating = threading.Lock()
         self._alive_at = self._loop_at = time.monotonic()
         self._working = self._lost = False
         self._stop = threading.Event()
@@ -47,8 +59,15 @@ class Presence:
         self._jobs.add(job)
         self._working = True
 
+    def use(self, traffic: Mapping[str, Traffic]) -> None:
+        """Lease shares of these endpoints, by URL, at once and with every heartbeat until the job is left."""
+        self._traffic = traffic
+        if traffic:
+            self._beat()
+
     def leave(self, job: str) -> None:
         self._jobs.discard(job)
+        self._traffic = {}
         self.states.pop(job, None)
         self._working = bool(self._jobs)
 
@@ -68,14 +87,16 @@ class Presence:
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
-            hung = self._working and time.monotonic() - self._loop_at > self.settings.fence_seconds
-            if hung:
+            hung = time.monotonic() - self._loop_at if self._working else 0.0
+            if hung > HUNG_LEASES * self.settings.lease_seconds:
+                log.critical("the event loop hangs for %.0f s: this process ends", hung)
+                logging.shutdown()
+                os._exit(HUNG)
+            if hung > self.settings.fence_seconds:
                 log.error("the event loop hangs: heartbeat withheld")
                 continue
-            started = time.monotonic()
             try:
-                self.states = beat(self.database, self.session, sorted(self._jobs))
-                self._alive_at = started
+                self._beat()
                 if time.monotonic() >= next_reap:
                     next_reap = time.monotonic() + self.settings.lease_seconds / 3
                     for dead in reap(self.database, self.session, self.settings.lease_seconds):
@@ -84,4 +105,14 @@ class Presence:
                 self._lost = True
                 return
             except DBAPIError as error:
-                log.warning("heartbeat failed: %s", error)
+                log.warning("heartbeat failed: %s", str(error).splitlines()[0])
+
+    def _beat(self) -> None:
+        with self._beating:  # called by the heartbeat's thread, and once by a slice that begins
+            started = time.monotonic()
+            traffic = {url: (one.in_flight, one.in_flight + one.waiting) for url, one in self._traffic.items()}
+            orders = beat(self.database, self.session, sorted(self._jobs), traffic)
+            self.states, self._alive_at = orders.states, started
+            for url, share in orders.shares.items():
+                if one := self._traffic.get(url):
+                    one.lend(share)

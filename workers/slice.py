@@ -15,12 +15,13 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from db.claims import Batch, Claimed, Finished, GivenBack, Holder, commit, release_strays
+from db.claiming import Claimed, Holder
+from db.claims import Batch, Finished, GivenBack, commit, release_strays
 from db.fence import Fenced
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.errors import EndpointDown, InfrastructureError
 from lumos_queue.jobs.base import Job, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
@@ -42,12 +43,14 @@ class Slice:
     job: Job
     should_end: Callable[[], int]
     finished: int = 0  #: items this slice brought to an end
+    down: EndpointDown | None = None  #: why the slice stopped, if an endpoint did not work
 
     _buffer: Buffer = field(default_factory=Buffer)
     _done: list[Finished] = field(default_factory=list)
     _given_back: list[GivenBack] = field(default_factory=list)
     _running: dict[int, asyncio.Task] = field(default_factory=dict)
     _claims: dict[int, int] = field(default_factory=dict)  # of every item not yet written as ended
+    _suspects: dict[int, int] = field(default_factory=dict)  # running ones, with how many may run beside one another
 
     async def run(self, context: Any) -> None:
         """Work until nothing is due, the slice should end, the job is stopped or this process is declared dead."""
@@ -73,9 +76,9 @@ class Slice:
             if self.presence.states.get(self.row.id) in ("cancelling", "cancelled", "paused"):
                 return await self._give_back_the_rest()
             ending = self.should_end()
-            if ending >= Ending.NOW:
+            if ending >= Ending.NOW or self.down:
                 return await self._give_back_the_rest()
-            free = capacity - len(self._running)
+            free = min([capacity, *self._suspects.values()]) - len(self._running)
             due = time.monotonic() >= look_at and (free >= capacity / 4 or not self._running)
             wanted = free if due and not ending else 0
             claimed: list[Claimed] = []
@@ -83,6 +86,8 @@ class Slice:
                 claimed = await self._commit(wanted)
                 for item in claimed:
                     self._claims[item.id] = item.claim
+                    if item.batch:
+                        self._suspects[item.id] = item.batch
                     self._running[item.id] = asyncio.create_task(self._work(item))
             if len(claimed) < wanted:
                 look_at = time.monotonic() + IDLE_SECONDS
@@ -118,9 +123,13 @@ class Slice:
             except Diverged as difference:
                 log.warning("item %s begins a new attempt: %s", item.id, difference)
                 journal = EpisodeJournal(item.id, item.attempt + 1, self._buffer, self._heads)
-                self._buffer.add(Attempt, (item.id, journal.attempt, self.presence.code_version, time.time()))
+                self._buffer.add(Attempt, (item.id, journal.attempt, self.presence.code_version))
                 result = await self.job.run(work, journal, self._context)
             outcome, scores, output = result.outcome, result.scores, result.output
+        except EndpointDown as error:
+            self.down = error
+            self._given_back.append(GivenBack(item.id))
+            return
         except InfrastructureError as error:
             self._give_back(item, str(error), error.retry_after)
             return
@@ -134,6 +143,7 @@ class Slice:
             outcome, scores, output = Outcome(None, "infra_error", problem), (), None
         finally:
             self._running.pop(item.id, None)
+            self._suspects.pop(item.id, None)
         self.finished += 1
         self._done.append(Finished(
             item.id, outcome, scores, journal.attempt, journal.calls, journal.prompt_tokens,
@@ -147,7 +157,7 @@ class Slice:
 
     async def _commit(self, wanted: int) -> list[Claimed]:
         """One group commit. Sent again, unchanged, when interrupted: whether it arrived is for the rows to say."""
-        batch = Batch(dict(self._claims), self._buffer.take(), self._done, self._given_back)
+        batch = Batch(dict(self._claims), *self._buffer.take(), self._done, self._given_back)
         self._done, self._given_back = [], []
         wait, loop = 0.1, asyncio.get_running_loop()
         while True:
@@ -155,8 +165,9 @@ class Slice:
                 if wait > 0.1:
                     await self._release_strays(set(self._running) | set(batch.claims))
                 claimed = await loop.run_in_executor(
-                    self._thread, commit, self.presence.database, self._holder, batch, wanted
-                )
+                    self._thread, commit, self.presence.database, self._holder, batch, wanted, len(self._running),
+                    bool(self._suspects),
+                )  # fmt: skip
                 break
             except DBAPIError as error:
                 if not (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):

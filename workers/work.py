@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sqlalchemy.exc import DBAPIError
 
 from db.fence import Fenced
-from db.jobs import begin_work, get_job, put_off, settle
+from db.jobs import begin_work, get_job, gets_on, put_off, settle
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
@@ -76,9 +76,14 @@ async def _slice(job_id: str, presence: Presence, settings: Settings, should_end
     try:
         async with job.open(settings) as context:
             begin_work(database, row.id, getattr(context, "identities", ()))
+            await asyncio.to_thread(presence.use, getattr(context, "traffic", {}))
             part = Slice(presence, settings, row, job, should_end)
             await part.run(context)
-            return part.finished
+        if part.finished and row.waits:
+            gets_on(database, row.id)
+        if part.down:
+            raise part.down
+        return part.finished
     except Fenced as error:
         log.error("%s: stopped without writing", error)
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.agent import Agent
@@ -17,6 +17,9 @@ from lumos_queue.jobs.base import Result, Work
 from lumos_queue.perform import Performer
 from lumos_queue.records import Task
 
+if TYPE_CHECKING:
+    from lumos_queue.endpoints.traffic import Traffic
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -24,6 +27,7 @@ class Context:
 
     performer: Performer
     identities: tuple[tuple[str, str, dict[str, Any]], ...]  #: role, URL, what the server says it is
+    traffic: dict[str, Traffic]  #: of the endpoints that can have a cap, by URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ class Infer:
             actions = open_interface(self.agent.domain)
             stack.push_async_callback(actions.close)
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
-            yield Context(Performer(by_role, actions, self.agent.sampling, self.seed), tuple(identities))
+            traffic = {url: one.traffic for url, one in opened.items() if getattr(one, "traffic", None)}
+            yield Context(Performer(by_role, actions, self.agent.sampling, self.seed), tuple(identities), traffic)
 
     async def run(self, work: Work, journal: Journal, context: Context) -> Result:
         assert work.task is not None

@@ -8,14 +8,11 @@ import time
 import pytest
 from sqlalchemy import select, text, update
 
-from db.claims import Batch, Finished, GivenBack, Holder, commit, release_strays
-from db.connection import now, open_database
-from db.fence import Fenced, beat, end_session, reap, start_session
+from db.claims import Batch, Finished, GivenBack, commit, release_strays
+from db.connection import now
+from db.fence import Fenced, beat, end_session, reap
 from db.jobs import (
-    NewDataset,
-    NewJob,
     cancel,
-    create_job,
     get_job,
     progress,
     remove,
@@ -24,53 +21,19 @@ from db.jobs import (
     settle,
     unsettled,
 )
-from db.journal import Buffer, EpisodeJournal, prompt_digest
-from db.migrate import upgrade
+from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, Job
 from db.rows import RowsDiffer
+from db.texts import text_digest
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Action, Completion, Execution, Outcome, Score, Subgoal, Task
+from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
+from tests.claims import claim, finish, holder, new_job
 from workers.dispatcher import Dispatcher
 from workers.process import Process
 
 HEADS = {"planner": "<|user|>\nPlan.\n"}
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request, tmp_path):
-    if request.param == "sqlite":
-        opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-        upgrade(opened)
-    else:
-        opened = open_database(Settings(database_url=request.getfixturevalue("postgres_url")).database)
-    yield opened
-    opened.close()
-
-
-def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab" * 32, **options) -> str:
-    rows = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
-    new = NewJob(
-        kind=kind, pool="llm", digest=digest, spec={}, benchmark="wordmath", formulation="iterative", agent="",
-        split="test", licence="MIT", seed=0, project="default", submitted_by="me", priority=0, code_version="1",
-        ordered=options.pop("ordered", False),
-    )  # fmt: skip
-    dataset = NewDataset("data", "wordmath", "test", "MIT", rows) if tasks else None
-    return create_job(database, new, dataset, **options)[0]
-
-
-def holder(database, job: str) -> Holder:
-    with database.engine.connect() as connection:
-        return Holder(start_session(database, "1"), "1", get_job(connection, job))
-
-
-def claim(database, who: Holder, wanted: int = 10) -> list:
-    return commit(database, who, Batch({}), wanted)
-
-
-def finish(item, answer: str = "7", **changes) -> Finished:
-    return Finished(item.id, Outcome(answer, "answered"), (Score("accuracy", 1.0),), **changes)
 
 
 def completion(database, item: int) -> list[str]:
@@ -78,7 +41,7 @@ def completion(database, item: int) -> list[str]:
         return list(connection.execute(select(CompletionRow.reply).where(CompletionRow.episode == item)).scalars())
 
 
-def record(item, *steps: Step, attempt: int = 1) -> tuple[dict, EpisodeJournal]:
+def record(item, *steps: Step, attempt: int = 1) -> tuple[tuple[dict, dict], EpisodeJournal]:
     buffer = Buffer()
     journal = EpisodeJournal(item.id, attempt, buffer, HEADS)
     for step in steps:
@@ -125,12 +88,12 @@ def test_steps_that_arrive_twice_are_stored_once_and_must_be_equal(database):
     who = holder(database, job)
     item, *_ = claim(database, who)
     rows, _ = record(item, ASK)
-    commit(database, who, Batch({item.id: item.claim}, rows), 0)
-    commit(database, who, Batch({item.id: item.claim}, rows), 0)
+    commit(database, who, Batch({item.id: item.claim}, *rows), 0)
+    commit(database, who, Batch({item.id: item.claim}, *rows), 0)
     assert completion(database, item.id) == ["Subgoal 1: add."]
     other, _ = record(item, Step(0, 0, ASK.command, Completion("Subgoal 1: subtract.", "stop")))
     with pytest.raises(RowsDiffer, match="completion"):
-        commit(database, who, Batch({item.id: item.claim}, other), 0)
+        commit(database, who, Batch({item.id: item.claim}, *other), 0)
     assert completion(database, item.id) == ["Subgoal 1: add."]
 
 
@@ -143,20 +106,20 @@ def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(databa
     assert reap(database, alive.session, lease_seconds=15) == [dead.session]
     rows, _ = record(item, ASK)
     with pytest.raises(Fenced):
-        commit(database, dead, Batch({item.id: item.claim}, rows, finished=[finish(item)]), 0)
+        commit(database, dead, Batch({item.id: item.claim}, *rows, finished=[finish(item)]), 0)
     with pytest.raises(Fenced):
-        beat(database, dead.session, [])
+        beat(database, dead.session, [], {})
     assert completion(database, item.id) == []
     again = claim(database, alive)
     assert again[0].id == item.id
     assert again[0].claim == 2
     with database.engine.connect() as connection:
-        assert connection.execute(select(Item.deaths).where(Item.id == item.id)).scalar_one() == 1
+        assert connection.execute(select(Item.batch).where(Item.id == item.id)).scalar_one() == 2
 
 
 def test_a_live_worker_is_not_declared_dead(database):
     who = holder(database, new_job(database))
-    beat(database, who.session, [])
+    beat(database, who.session, [], {})
     assert reap(database, who.session, lease_seconds=15) == []
 
 
@@ -167,9 +130,9 @@ def test_rows_of_an_item_that_others_hold_by_now_are_dropped(database):
     commit(database, first, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
     taken = next(one for one in claim(database, second) if one.id == item.id)
     rows, _ = record(item, ASK)
-    commit(database, first, Batch({item.id: item.claim}, rows, finished=[finish(item)]), 0)  # an old claim number
+    commit(database, first, Batch({item.id: item.claim}, *rows, finished=[finish(item)]), 0)  # an old claim number
     assert completion(database, item.id) == []
-    commit(database, second, Batch({taken.id: taken.claim}, rows), 0)
+    commit(database, second, Batch({taken.id: taken.claim}, *rows), 0)
     assert completion(database, item.id) == ["Subgoal 1: add."]
 
 
@@ -188,7 +151,7 @@ def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
         Step(4, 0, follow_up, Completion("Yes, I will stop planning.", "stop")),
     ]
     rows, journal = record(item, *steps)
-    commit(database, first, Batch({item.id: item.claim}, rows), 0)
+    commit(database, first, Batch({item.id: item.claim}, *rows), 0)
     end_session(database, first.session)
     again = next(one for one in claim(database, second) if one.id == item.id)
     assert [(one.position, one.branch, one.command, one.result) for one in again.steps] == [
@@ -201,7 +164,7 @@ def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
     by_position = {row.position: row for row in stored}
     assert by_position[0].delta == "Task 1" and by_position[0].prefix
     assert by_position[4].base == 0 and by_position[4].delta == "Subgoal 1: add.</s>\nmore"
-    assert by_position[4].prompt_digest == prompt_digest(follow_up.prompt)
+    assert by_position[4].prompt_digest == text_digest(follow_up.prompt)
     recalled = EpisodeJournal(item.id, 1, Buffer(), HEADS)
     for one in again.steps:
         recalled.recall(one)
@@ -268,7 +231,7 @@ def test_a_running_job_is_not_removed_and_a_removed_one_leaves_nothing(database)
     items = claim(database, who)
     rows, _ = record(items[0], ASK)
     claims = {item.id: item.claim for item in items}
-    commit(database, who, Batch(claims, rows, finished=[finish(item) for item in items]), 0)
+    commit(database, who, Batch(claims, *rows, finished=[finish(item) for item in items]), 0)
     assert settle(database, job) == "done"
     remove(database, job)
     with database.engine.connect() as connection:
@@ -289,9 +252,9 @@ def test_beating_tells_the_states_of_the_jobs_worked_on(database):
     job = new_job(database)
     who = holder(database, job)
     claim(database, who)
-    assert beat(database, who.session, [job]) == {job: "queued"}
+    assert beat(database, who.session, [job], {}).states == {job: "queued"}
     cancel(database, job)
-    assert beat(database, who.session, [job, "missing"]) == {job: "cancelling"}
+    assert beat(database, who.session, [job, "missing"], {}).states == {job: "cancelling"}
 
 
 def test_a_cancelled_job_ends_though_its_holder_died_before_it_heard_of_it(database):

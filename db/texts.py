@@ -1,0 +1,38 @@
+"""Long texts: a prompt's beginning, a web page that was observed. Stored once, by digest, and compressed."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from db.models import TextBlock
+
+LONG = 2048  #: characters: a shorter text stays in its row, where people can search it
+
+
+def text_digest(text: str) -> str:
+    """sha256 of the text's UTF-8 bytes: its key in `text_block`."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def insert_texts(connection: Connection, texts: Mapping[str, str]) -> None:
+    """Store texts by digest; those stored already are left alone."""
+    if not texts:
+        return
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    # In order of their keys: two processes that store the same texts then wait for each other, but never in a circle.
+    rows = [{"digest": digest, "data": zlib.compress(texts[digest].encode(), 6)} for digest in sorted(texts)]
+    connection.execute(insert(TextBlock).on_conflict_do_nothing(), rows)
+
+
+def load_texts(connection: Connection, digests: Iterable[str | None]) -> dict[str, str]:
+    """The texts with these digests (None among them is passed over)."""
+    wanted = {digest for digest in digests if digest is not None}
+    if not wanted:
+        return {}
+    rows = connection.execute(select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(wanted)))
+    return {digest: zlib.decompress(data).decode() for digest, data in rows}

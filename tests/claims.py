@@ -1,0 +1,33 @@
+"""Jobs without work, and hands that claim their items: for tests of the queue itself."""
+
+from __future__ import annotations
+
+from db.claiming import Holder
+from db.claims import Batch, Finished, commit
+from db.fence import start_session
+from db.jobs import NewDataset, NewJob, create_job, get_job
+from lumos_queue.records import Outcome, Score, Task
+
+
+def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab" * 32, **options) -> str:
+    rows = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
+    new = NewJob(
+        kind=kind, pool="llm", digest=digest, spec={}, benchmark="wordmath", formulation="iterative", agent="",
+        split="test", licence="MIT", seed=0, project="default", submitted_by="me", priority=0, code_version="1",
+        ordered=options.pop("ordered", False),
+    )  # fmt: skip
+    dataset = NewDataset("data", "wordmath", "test", "MIT", rows) if tasks else None
+    return create_job(database, new, dataset, **options)[0]
+
+
+def holder(database, job: str) -> Holder:
+    with database.engine.connect() as connection:
+        return Holder(start_session(database, "1"), "1", get_job(connection, job))
+
+
+def claim(database, who: Holder, wanted: int = 10) -> list:
+    return commit(database, who, Batch({}), wanted)
+
+
+def finish(item, answer: str = "7", **changes) -> Finished:
+    return Finished(item.id, Outcome(answer, "answered"), (Score("accuracy", 1.0),), **changes)

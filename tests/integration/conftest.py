@@ -1,0 +1,20 @@
+"""Both databases for tests of what the queue stores."""
+
+from __future__ import annotations
+
+import pytest
+
+from db.connection import open_database
+from db.migrate import upgrade
+from lumos_queue.settings import Settings
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+        upgrade(opened)
+    else:
+        opened = open_database(Settings(database_url=request.getfixturevalue("postgres_url")).database)
+    yield opened
+    opened.close()

@@ -1,0 +1,246 @@
+"""Suspects, halving, quarantine; shares of a cap; a job that is paused or put off. On SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from sqlalchemy import select, update
+
+from db.claims import Batch, GivenBack, commit
+from db.connection import now
+from db.deaths import DEATHS
+from db.fence import beat, end_session, reap
+from db.jobs import cancel, get_job, gets_on, pause, progress, put_off, resume, runnable, settle
+from db.models import EndpointShare, Heartbeat, Item, Job
+from db.shares import fair_shares, list_caps, set_cap
+from tests.claims import claim, finish, holder, new_job
+
+
+def kill(database, who) -> None:
+    """Let a session fall silent and be found so by another."""
+    with database.writer.begin() as connection:
+        connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=now() - 100))
+    reap(database, who.session, 15)
+
+
+def items_of(database, job: str) -> dict[int, tuple[str, int, int]]:
+    """Ordinal to (state, batch, deaths)."""
+    with database.engine.connect() as connection:
+        rows = connection.execute(select(Item.ordinal, Item.state, Item.batch, Item.deaths).where(Item.job == job))
+        return {row.ordinal: (row.state, row.batch, row.deaths) for row in rows}
+
+
+def done(items) -> Batch:
+    return Batch({item.id: item.claim for item in items}, finished=[finish(item) for item in items])
+
+
+def test_what_a_dead_process_held_becomes_suspect_and_is_not_charged(database):
+    job = new_job(database, tasks=8)
+    who = holder(database, job)
+    assert len(claim(database, who, 5)) == 5
+    kill(database, who)
+    assert items_of(database, job) == {n: ("owed", 3 if n < 5 else 0, 0) for n in range(8)}
+
+
+def test_a_process_that_leaves_in_good_order_makes_no_suspects(database):
+    job = new_job(database, tasks=3)
+    who = holder(database, job)
+    claim(database, who, 3)
+    end_session(database, who.session)
+    assert set(items_of(database, job).values()) == {("owed", 0, 0)}
+
+
+def test_suspects_run_last_and_only_beside_as_many_as_their_batch_allows(database):
+    job = new_job(database, tasks=9)
+    dead = holder(database, job)
+    claim(database, dead, 6)
+    kill(database, dead)  # six suspects, in threes
+    who = holder(database, job)
+    normal = claim(database, who, 2)
+    assert [item.batch for item in normal] == [0, 0], "others come first"
+    last = commit(database, who, Batch({}), 5, busy=2)
+    assert [item.batch for item in last] == [0], "a suspect never runs beside others"
+    suspects = commit(database, who, done([*normal, *last]), 5, busy=0)
+    assert [(item.ordinal, item.batch) for item in suspects] == [(0, 3), (1, 3), (2, 3)]
+    assert commit(database, who, Batch({}), 5, busy=3, suspects=True) == []
+    more = commit(database, who, done(suspects[:1]), 5, busy=2, suspects=True)
+    assert [item.ordinal for item in more] == [3]
+
+
+def test_a_suspect_that_was_given_back_stays_one(database):
+    job = new_job(database, tasks=2)
+    dead = holder(database, job)
+    claim(database, dead, 2)
+    kill(database, dead)
+    who = holder(database, job)
+    (item,) = claim(database, who, 2)
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
+    assert items_of(database, job)[0] == ("owed", 1, 0)
+
+
+@pytest.mark.parametrize("poison", [0, 37, 199])
+def test_exactly_the_poisonous_item_is_quarantined(database, poison):
+    """Every process that holds the item dies; all others get their items done."""
+    job = new_job(database, tasks=200)
+    deaths = 0
+    while runnable(database, ["llm"]):
+        who = holder(database, job)
+        while items := claim(database, who, 64):
+            if poison in [item.ordinal for item in items]:
+                kill(database, who)
+                deaths += 1
+                break
+            commit(database, who, done(items), 0)
+        assert deaths < 30
+    states = items_of(database, job)
+    assert states.pop(poison) == ("quarantined", 1, DEATHS)
+    assert {state for state, _, _ in states.values()} == {"done"}
+    assert deaths <= 7 + DEATHS  # 64 is halved seven times until the item is alone
+    assert settle(database, job) == "done"
+
+
+def test_random_kills_quarantine_nobody(database):
+    """Fifty kills at random instants of a job of 400 items."""
+    pick, job = random.Random(5), new_job(database, tasks=400)
+    kills, running, who = 0, [], holder(database, job)
+    while True:
+        taken = commit(
+            database, who, done(running[:8]), 16 - len(running[8:]), busy=len(running[8:]),
+            suspects=any(item.batch for item in running[8:]),
+        )  # fmt: skip
+        running = running[8:] + taken
+        if not running and not runnable(database, ["llm"]):
+            break
+        if kills < 50 and pick.random() < 0.5:
+            kills += 1
+            kill(database, who)
+            running, who = [], holder(database, job)
+    assert kills == 50
+    with database.engine.connect() as connection:
+        assert progress(connection, job) == {"done": 400}
+
+
+def test_an_ordered_job_is_paused_when_its_next_item_is_quarantined(database):
+    job = new_job(database, tasks=0, kind="train", ordered=True, windows=3)
+    for _ in range(DEATHS):
+        who = holder(database, job)
+        assert len(claim(database, who)) == 1
+        kill(database, who)
+    with database.engine.connect() as connection:
+        row = get_job(connection, job)
+    assert row.state == "paused" and "lumos resume" in row.waiting
+    assert resume(database, job) == "queued"
+    assert items_of(database, job)[0] == ("owed", 1, 0)
+    assert len(claim(database, holder(database, job))) == 1
+
+
+def test_a_paused_job_is_left_alone_until_it_is_resumed(database):
+    job = new_job(database, tasks=2)
+    who = holder(database, job)
+    item, _ = claim(database, who, 2)
+    assert pause(database, job) == "paused"
+    assert runnable(database, ["llm"]) == []
+    assert beat(database, who.session, [job], {}).states == {job: "paused"}
+    commit(database, who, Batch({item.id: item.claim}, finished=[finish(item)]), 0)
+    end_session(database, who.session)
+    assert settle(database, job) == "paused"
+    assert resume(database, job) == "queued"
+    assert runnable(database, ["llm"]) == [job]
+
+
+def test_a_job_paused_after_its_last_item_is_done(database):
+    job = new_job(database, tasks=1)
+    who = holder(database, job)
+    commit(database, who, done(claim(database, who)), 0)
+    assert pause(database, job) == "done"
+
+
+def test_a_cancelled_job_is_not_paused(database):
+    job = new_job(database, tasks=1)
+    assert cancel(database, job) == "cancelled"
+    assert pause(database, job) == "cancelled"
+
+
+def test_a_job_is_put_off_for_longer_each_time_until_it_gets_on(database):
+    job = new_job(database)
+
+    def wait() -> float:
+        with database.engine.connect() as connection:
+            return connection.execute(select(Job.not_before_at - now()).where(Job.id == job)).scalar_one()
+
+    for expected in (5, 10, 20, 40, 60, 60):
+        put_off(database, job, "endpoint: down", 5.0)
+        assert expected - 2 < wait() <= expected
+    gets_on(database, job)
+    put_off(database, job, "endpoint: down", 5.0)
+    assert 3 < wait() <= 5
+
+
+URL = "tgi://a:1"
+
+
+def lease(database, who, in_flight: int, demand: int) -> int | None:
+    return beat(database, who.session, [], {URL: (in_flight, demand)}).shares[URL]
+
+
+def test_without_a_cap_there_is_no_share(database):
+    who = holder(database, new_job(database))
+    assert lease(database, who, 0, 64) is None
+
+
+def test_a_cap_is_shared_and_never_exceeded_while_shares_move(database):
+    job = new_job(database)
+    set_cap(database, URL, 10)
+    first, second = holder(database, job), holder(database, job)
+    assert lease(database, first, 0, 64) == 10
+    assert lease(database, second, 0, 64) == 0, "nothing is free yet"
+    assert lease(database, first, 10, 64) == 5
+    assert lease(database, second, 0, 64) == 0, "the first one's requests have not ended"
+    assert lease(database, first, 6, 64) == 5
+    assert lease(database, second, 0, 64) == 4
+    assert lease(database, first, 5, 64) == 5
+    assert lease(database, second, 4, 64) == 5
+    with database.engine.connect() as connection:
+        assert list_caps(connection) == [(URL, 10, 10, 2)]
+
+
+def test_who_asks_for_less_leaves_the_rest_to_others(database):
+    job = new_job(database)
+    set_cap(database, URL, 12)
+    first, second = holder(database, job), holder(database, job)
+    lease(database, first, 0, 2)
+    lease(database, second, 0, 64)
+    assert lease(database, first, 2, 2) == 2
+    assert lease(database, second, 0, 64) == 10
+
+
+def test_the_share_of_the_dead_and_of_those_who_left_is_free_again(database):
+    job = new_job(database)
+    set_cap(database, URL, 10)
+    dead, left, who = (holder(database, job) for _ in range(3))
+    lease(database, dead, 0, 64)
+    assert lease(database, who, 0, 64) == 0
+    kill(database, dead)
+    assert lease(database, left, 0, 64) == 5
+    assert lease(database, who, 0, 64) == 5
+    beat(database, left.session, [], {})
+    assert lease(database, who, 5, 64) == 10
+    end_session(database, who.session)
+    with database.engine.connect() as connection:
+        assert connection.execute(select(EndpointShare.session)).all() == []
+
+
+def test_shares_are_fair_and_add_up_to_the_cap():
+    assert fair_shares(10, {1: 64, 2: 64, 3: 64}) == {1: 3, 2: 3, 3: 4}
+    assert fair_shares(10, {1: 1, 2: 64}) == {1: 1, 2: 9}
+    assert fair_shares(10, {1: 1, 2: 1}) == {1: 5, 2: 5}
+    assert sorted(fair_shares(2, {1: 9, 2: 9, 3: 9}).values()) == [0, 1, 1]
+    pick = random.Random(1)
+    for _ in range(200):
+        demands = {n: pick.randint(0, 50) for n in range(pick.randint(1, 8))}
+        cap = pick.randint(1, 100)
+        shares = fair_shares(cap, demands)
+        assert sum(shares.values()) == cap and min(shares.values()) >= 0
+        if sum(demands.values()) <= cap:
+            assert all(shares[n] >= demands[n] for n in demands)
