@@ -17,6 +17,7 @@ from db.models import (
     Item,
     Job,
     JobEndpoint,
+    RefusedMessage,
     ScoreRow,
     SubgoalRow,
     TaskRow,
@@ -61,14 +62,22 @@ def running_score(connection: Connection, job: str) -> tuple[int, int]:
 def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
     """Seconds waiting for each role's model and running actions, added up over episodes that ran side by side."""
     episodes = select(EpisodeRow.id).where(EpisodeRow.job == job)
-    by_role = connection.execute(
-        select(CompletionRow.role, func.sum(CompletionRow.seconds))
-        .where(CompletionRow.episode.in_(episodes))
-        .group_by(CompletionRow.role)
-    )
-    phases = {role: float(seconds) for role, seconds in by_role}
+    phases = {role: calls * means["seconds"] for role, calls, means in latency_by_role(connection, job)}
     acting = connection.execute(select(func.sum(ExecutionRow.seconds)).where(ExecutionRow.episode.in_(episodes)))
     return phases | {"actions": float(acting.scalar() or 0.0)}
+
+
+def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
+    """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion."""
+    phases = ("waited", "lost", "seconds", "queued")
+    means = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
+    rows = connection.execute(
+        select(CompletionRow.role, func.count(), *means)
+        .where(CompletionRow.episode.in_(select(EpisodeRow.id).where(EpisodeRow.job == job)))
+        .group_by(CompletionRow.role)
+        .order_by(CompletionRow.role)
+    )
+    return [(row[0], row[1], dict(zip(phases, map(float, row[2:]), strict=True))) for row in rows]
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float]]]:
@@ -206,14 +215,20 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
 
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
-    """Worker processes that reported within the lease."""
+    """Worker processes that reported within the lease, each with the number of items it holds."""
+    held = select(func.count()).where(Item.session == WorkerSession.id, Item.state == "claimed").scalar_subquery()
     wanted = (
-        select(WorkerSession.__table__, (now() - Heartbeat.at).label("silent_seconds"))
+        select(WorkerSession.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
         .join(Heartbeat, Heartbeat.session == WorkerSession.id)
         .where(WorkerSession.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
         .order_by(WorkerSession.id)
     )
     return list(connection.execute(wanted))
+
+
+def refused_messages(connection: Connection) -> list[Any]:
+    """Messages of the broker that were thrown away unread, by reason."""
+    return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))
 
 
 def clock(connection: Connection) -> float:

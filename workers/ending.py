@@ -14,7 +14,6 @@ from db.jobs import runnable
 from workers.process import Process
 
 log = logging.getLogger(__name__)
-GRACE_SECONDS = 4.0  #: what is in flight may finish for so long once the process is told to stop
 LONGEST = 10  #: a bounded slice lasts at most so many times `slice_seconds`, even if no other job waits
 
 
@@ -45,7 +44,7 @@ class Ender:
         now, settings = time.monotonic(), self.process.settings
         if self.stop():
             self._stopped_at = self._stopped_at or now
-            return Ending.NOW if now - self._stopped_at > GRACE_SECONDS else Ending.NO_MORE
+            return Ending.NOW if now - self._stopped_at > settings.drain_seconds else Ending.NO_MORE
         spent = now - self._started
         if self.bounded and spent > LONGEST * settings.slice_seconds:
             return Ending.NO_MORE

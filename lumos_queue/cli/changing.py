@@ -1,4 +1,4 @@
-"""Commands that change a job's state: cancel, resume, rm."""
+"""Commands that change a job's state: pause, resume, cancel, rm."""
 
 from __future__ import annotations
 
@@ -35,8 +35,14 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     output.result({"job": row.id, "state": row.state}, lambda value: print(f"job {value['job']} is {value['state']}"))
 
 
+def pause(job: opt.JobId, json: opt.Json = False) -> None:
+    """Stop a job for a while: what is in flight is given back with its steps; go on with resume."""
+    _, row = _change(job, "pause")
+    output.result({"job": row.id, "state": row.state}, lambda value: print(f"job {value['job']} is {value['state']}"))
+
+
 def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
-    """Go on with a job that was cancelled or lost its workers."""
+    """Go on with a job that was paused or cancelled or lost its workers; quarantined items are tried again."""
     from lumos_queue.cli.run import carry_on
 
     settings, row = _change(job, "resume")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lumos_queue.cli import changing, looking, output, submitting
+from lumos_queue.cli import changing, looking, operating, output, submitting
 from lumos_queue.cli import options as opt
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ app.command("infer", help="Run an agent on a benchmark, unscored.")(submitting.i
 for command in (
     submitting.convert, submitting.train,
     looking.jobs, looking.job, looking.report, looking.episodes, looking.show,
-    changing.cancel, changing.resume, changing.rm,
+    changing.pause, changing.resume, changing.cancel, changing.rm, operating.workers, operating.endpoints,
 ):  # fmt: skip
     app.command()(command)
 

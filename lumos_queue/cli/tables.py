@@ -47,6 +47,8 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
             table.add_row(name, *cells)
     for name in sorted({name for report in reports for name in report["phases"]}):
         table.add_row(f"time in {name}", *(_share(report["phases"], name) for report in reports))
+    for role in sorted({role for report in reports for role in report["latency"]}):
+        table.add_row(f"mean call of {role}", *(_latency(report["latency"].get(role)) for report in reports))
     for ending in sorted({ending for report in reports for ending in report["endings"]}):
         table.add_row(f"ended {ending}", *(f"{report['endings'].get(ending, 0):,}" for report in reports))
     for name in first.get("baselines", {}):
@@ -83,9 +85,19 @@ def _share(phases: dict[str, float], name: str) -> str:
     return _percent(phases.get(name, 0.0) / total) if total else ""
 
 
+def _latency(means: dict[str, float] | None) -> str:
+    """Seconds of a call, and what else it cost: waiting for its turn here, the server's queue, tries that failed."""
+    if means is None:
+        return ""
+    others = (("here", "waited"), ("queue", "queued"), ("failed", "lost"))
+    parts = [f"{what} {means[name]:.3f}" for what, name in others if means[name] >= 0.0005]
+    return f"{means['seconds']:.3f} s" + (f" ({', '.join(parts)})" if parts else "")
+
+
 _ROWS = (
     ("state", lambda r: r["state"] if r["state"] != "done" else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
+    ("quarantined", lambda r: f"{r['items']['quarantined']:,}" if r["items"].get("quarantined") else ""),
     ("correct", lambda r: f"{r['correct']:,}" if "correct" in r else ""),
     ("accuracy [95 %]", _accuracy),
     ("strict (equal text)", lambda r: _percent(r["other_metrics"]["strict"]) if r.get("other_metrics") else ""),

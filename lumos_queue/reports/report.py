@@ -12,6 +12,7 @@ from db.jobs import count_endings, progress
 from db.reading import (
     calls_by_ending,
     clock,
+    latency_by_role,
     messages,
     outputs,
     seconds_by_phase,
@@ -43,6 +44,10 @@ def make_report(connection: Connection, job: Any) -> Report:
         "calls": sums.calls,
         "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
         "phases": {name: round(seconds, 3) for name, seconds in seconds_by_phase(connection, job.id).items()},
+        "latency": {
+            role: {name: round(seconds, 6) for name, seconds in means.items()}
+            for role, _, means in latency_by_role(connection, job.id)
+        },
         "calls_by_ending": [
             dict(zip(("ending", "subgoals", "calls", "episodes"), row, strict=True))
             for row in calls_by_ending(connection, job.id)

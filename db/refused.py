@@ -1,0 +1,34 @@
+"""Messages that were refused, counted by reason: all that is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Connection, Row, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from db.connection import Database, now
+from db.models import RefusedMessage
+
+
+def add_refused(database: Database, counted: Mapping[str, tuple[int, str]]) -> None:
+    """Add to the counts: for each reason how many more there were, and what is known of the latest."""
+    insert = (sqlite if database.is_sqlite else postgresql).insert(RefusedMessage)
+    new = insert.excluded
+    statement = insert.on_conflict_do_update(
+        index_elements=["reason"],
+        set_={
+            "messages": RefusedMessage.messages + new.messages, "latest": new.latest, "latest_at": new.latest_at,
+        },
+    )  # fmt: skip
+    with database.writer.begin() as connection:
+        # In one order: two processes that lock the same rows must not wait for each other.
+        for reason, (messages, latest) in sorted(counted.items()):
+            connection.execute(statement.values(reason=reason, messages=messages, latest=latest, latest_at=now()))
+
+
+def refused(connection: Connection) -> Sequence[Row]:
+    """Reason, messages, latest and latest_at, the most recent first."""
+    table = RefusedMessage
+    columns = (table.reason, table.messages, table.latest, table.latest_at)
+    return connection.execute(select(*columns).order_by(table.latest_at.desc())).all()

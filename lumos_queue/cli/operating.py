@@ -1,0 +1,96 @@
+"""Commands about what jobs share: workers, endpoints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+
+def workers(json: opt.Json = False) -> None:
+    """Worker processes that are alive, what they hold, and messages that were refused."""
+    from db.reading import live_sessions, refused_messages
+    from lumos_queue.cli.run import database
+    from lumos_queue.settings import read_settings
+
+    settings = read_settings()
+    with database(settings) as opened, opened.engine.connect() as connection:
+        names = ("id", "host", "pid", "code_version", "started_at", "silent_seconds", "items")
+        found = {
+            "workers": [
+                {name: getattr(row, name) for name in names}
+                for row in live_sessions(connection, settings.lease_seconds)
+            ],
+            "refused": [
+                {"reason": row.reason, "messages": row.messages, "latest": row.latest, "latest_at": row.latest_at}
+                for row in refused_messages(connection)
+            ],
+        }
+    output.result(found, _print_workers)
+
+
+def endpoints(
+    url: Annotated[str, typer.Argument(help="Of an endpoint, exactly as jobs name it.")] = "",
+    cap: Annotated[
+        int, typer.Option(min=0, max=opt.MOST, help="Requests in flight there over all workers; 0: no cap.")
+    ] = -1,
+    json: opt.Json = False,
+) -> None:
+    """The caps of endpoints and who holds how much of them; with URL and --cap, set one."""
+    from db.shares import list_caps, set_cap
+    from lumos_queue.cli.run import database
+    from lumos_queue.endpoints.registry import check_url
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+
+    if bool(url) != (cap >= 0):
+        raise SpecError("A cap needs both: lumos endpoints URL --cap NUMBER (0 takes the cap away).")
+    if url:
+        check_url(url)
+    with database(read_settings(), create=bool(url)) as opened:
+        if url:
+            set_cap(opened, url, cap or None)
+        with opened.engine.connect() as connection:
+            names = ("url", "cap", "held", "workers")
+            found = {"endpoints": [dict(zip(names, row, strict=True)) for row in list_caps(connection)]}
+    output.result(found, _print_endpoints)
+
+
+def _print_workers(found: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from lumos_queue.cli.tables import escape
+
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for name in ("session", "host", "pid", "code", "items held", "last heard of"):
+        table.add_column(name, justify="left" if name in ("host", "code") else "right")
+    for one in found["workers"]:
+        table.add_row(
+            str(one["id"]), escape(one["host"]), str(one["pid"]), one["code_version"][:12], str(one["items"]),
+            f"{one['silent_seconds']:.1f} s ago",
+        )  # fmt: skip
+    console = output.console()
+    console.print(table if found["workers"] else "No worker is alive. Start one with: lumos worker")
+    for one in found["refused"]:
+        console.print(f"refused {one['messages']:,} messages, {escape(one['reason'])}; the latest: "
+                      f"{escape(one['latest'][:160])}", soft_wrap=True)  # fmt: skip
+
+
+def _print_endpoints(found: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from lumos_queue.cli.tables import escape
+
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for name in ("endpoint", "cap", "held", "by workers"):
+        table.add_column(name, justify="left" if name == "endpoint" else "right")
+    for one in found["endpoints"]:
+        table.add_row(escape(one["url"]), str(one["cap"]), str(one["held"]), str(one["workers"]))
+    output.console().print(
+        table if found["endpoints"] else "No endpoint has a cap. Set one with: lumos endpoints URL --cap NUMBER"
+    )
