@@ -70,7 +70,7 @@ def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
 def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
     """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion."""
     phases = ("waited", "lost", "seconds", "queued")
-    means = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
+    means: list[Any] = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
     rows = connection.execute(
         select(CompletionRow.role, func.count(), *means)
         .where(CompletionRow.episode.in_(select(EpisodeRow.id).where(EpisodeRow.job == job)))
