@@ -37,27 +37,44 @@ class Claimed:
     steps: tuple[RecordedStep, ...]  #: what an earlier holder recorded
 
 
-def claim_items(connection: Connection, holder: Holder, wanted: int, busy: int, suspects: bool) -> list[Claimed]:
-    """Claim up to `wanted` items of the holder's job.
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a process would take on."""
+
+    items: int  #: at most so many
+    busy: int = 0  #: beside so many that it works on already
+    suspects: bool = False  #: whether those are suspects
+    after: int = -1  #: ordinal after which to look first: where its last claim ended
+
+
+NOTHING = Wish(0)
+
+
+def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Claimed]:
+    """Claim items of the holder's job.
 
     Suspects, which some dead process held, never run beside other items: a process that works on `busy` items claims
     more of their kind, and an idle one suspects only when nothing else is due. So a job whose processes keep dying
     gets its other items done first.
     """
-    keys: list[int] = []
-    if not (busy and suspects):
-        keys = _due(connection, holder.job, Item.batch == 0, wanted)
-    if not keys and (suspects or not busy):
-        keys = _due_suspects(connection, holder.job, wanted, busy)
+    job, keys = holder.job, []
+    if not (wish.busy and wish.suspects):
+        # Where the last claim ended, not at the beginning: while somebody holds an old snapshot, PostgreSQL keeps an
+        # index entry for every item that is done, and each claim would walk over all of them.
+        keys = _due(connection, job, (Item.batch == 0) & (Item.ordinal > wish.after), wish.items)
+        if not keys and wish.after >= 0:
+            keys = _due(connection, job, Item.batch == 0, wish.items)
+    if not keys and (wish.suspects or not wish.busy):
+        keys = _due_suspects(connection, job, wish)
     if not keys:
         return []
     connection.execute(
         update(Item).where(Item.id.in_(keys)).values(state="claimed", claim=Item.claim + 1, session=holder.session)
     )
-    wants_episodes = holder.job.kind != "train"
+    wants_episodes = job.kind != "train"
     if wants_episodes:
         _open_episodes(connection, holder, keys)
-    return _read_claimed(connection, holder.job.benchmark, keys, wants_episodes)
+    return _read_claimed(connection, job.benchmark, keys, wants_episodes)
 
 
 def _due(connection: Connection, job: Any, fit: Any, wanted: int) -> list[int]:
@@ -72,11 +89,11 @@ def _due(connection: Connection, job: Any, fit: Any, wanted: int) -> list[int]:
     return list(connection.execute(due).scalars())
 
 
-def _due_suspects(connection: Connection, job: Any, wanted: int, busy: int) -> list[int]:
+def _due_suspects(connection: Connection, job: Any, wish: Wish) -> list[int]:
     """Suspects whose batch has room, those of one batch size at a time, from the largest down."""
-    waiting = (Item.job == job.id, Item.state == "owed", Item.batch > busy, Item.not_before_at <= now())
+    waiting = (Item.job == job.id, Item.state == "owed", Item.batch > wish.busy, Item.not_before_at <= now())
     batch = connection.execute(select(func.max(Item.batch)).where(*waiting)).scalar()
-    return _due(connection, job, Item.batch == batch, min(wanted, batch - busy)) if batch else []
+    return _due(connection, job, Item.batch == batch, min(wish.items, batch - wish.busy)) if batch else []
 
 
 def _open_episodes(connection: Connection, holder: Holder, keys: list[int]) -> None:

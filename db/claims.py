@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from db.claiming import Claimed, Holder, claim_items
+from db.claiming import NOTHING, Claimed, Holder, Wish, claim_items
 from db.connection import Database, now
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
@@ -60,10 +60,8 @@ class Batch:
     given_back: list[GivenBack] = field(default_factory=list)
 
 
-def commit(
-    database: Database, holder: Holder, batch: Batch, wanted: int, busy: int = 0, suspects: bool = False
-) -> list[Claimed]:
-    """Write the batch and claim up to `wanted` further items of the holder's job, to run beside the `busy` ones.
+def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHING) -> list[Claimed]:
+    """Write the batch and claim what the holder wishes of its job.
 
     Rows of an item that this process no longer holds are dropped. Raises Fenced when it may write nothing at all.
     """
@@ -75,7 +73,7 @@ def commit(
         for back in batch.given_back:
             if back.item in held:
                 _give_back(connection, back)
-        return claim_items(connection, holder, wanted, busy, suspects) if wanted else []
+        return claim_items(connection, holder, wish) if wish.items else []
 
 
 def release_strays(database: Database, holder: Holder, known: set[int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.claiming import Holder
+from db.claiming import Holder, Wish
 from db.claims import Batch, Finished, commit
 from db.fence import start_session
 from db.jobs import NewDataset, NewJob, create_job, get_job
@@ -26,7 +26,7 @@ def holder(database, job: str) -> Holder:
 
 
 def claim(database, who: Holder, wanted: int = 10) -> list:
-    return commit(database, who, Batch({}), wanted)
+    return commit(database, who, Batch({}), Wish(wanted))
 
 
 def finish(item, answer: str = "7", **changes) -> Finished:

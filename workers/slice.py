@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-
-from db.claiming import Claimed, Holder
-from db.claims import Batch, Finished, GivenBack, commit, release_strays
+from db.claiming import NOTHING, Claimed, Wish
+from db.claims import Batch, Finished, GivenBack
 from db.fence import Fenced
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
@@ -28,6 +27,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.storable import storable
 from workers.ending import Ending
 from workers.presence import Presence
+from workers.writer import Writer
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items that have come due
@@ -48,17 +48,17 @@ class Slice:
     _buffer: Buffer = field(default_factory=Buffer)
     _done: list[Finished] = field(default_factory=list)
     _given_back: list[GivenBack] = field(default_factory=list)
+    _ready: deque[Claimed] = field(default_factory=deque)  # claimed a moment ahead, so that no place stays empty
     _running: dict[int, asyncio.Task] = field(default_factory=dict)
     _claims: dict[int, int] = field(default_factory=dict)  # of every item not yet written as ended
+    _after: int = -1  # ordinal of the item claimed last
     _suspects: dict[int, int] = field(default_factory=dict)  # running ones, with how many may run beside one another
 
     async def run(self, context: Any) -> None:
         """Work until nothing is due, the slice should end, the job is stopped or this process is declared dead."""
         self._context = context
         self._heads = self.job.heads()
-        self._holder = Holder(self.presence.session, self.presence.code_version, self.row)
-        # One thread for the database: commits keep their order, and the event loop never waits for a disk.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        self._writer = Writer(self.presence, self.row)
         try:
             await self._keep_going()
             await self._give_back_the_rest()
@@ -67,44 +67,72 @@ class Slice:
             raise
         finally:
             await self._cancel_running()
-            self._thread.shutdown()
+            self._writer.close()
 
     async def _keep_going(self) -> None:
-        capacity = self.job.concurrency or self.settings.concurrency
         look_at = 0.0  # when to claim again after a claim that brought less than was wanted
+        pace, before = 0.0, 0  # items finished from one commit to the next, smoothed
         while not self.presence.lost:
             if self.presence.states.get(self.row.id) in ("cancelling", "cancelled", "paused"):
                 return await self._give_back_the_rest()
             ending = self.should_end()
             if ending >= Ending.NOW or self.down:
                 return await self._give_back_the_rest()
-            free = min([capacity, *self._suspects.values()]) - len(self._running)
-            due = time.monotonic() >= look_at and (free >= capacity / 4 or not self._running)
-            wanted = free if due and not ending else 0
+            if ending:
+                self._give_back_ready()
+            pace, before = 0.5 * (pace + self.finished - before), self.finished
+            busy = len(self._running) + len(self._ready)
+            free = self._places() + (0 if self._suspects else ceil(2 * pace)) - busy
+            wanted = max(free, 0) if time.monotonic() >= look_at and not ending else 0
             claimed: list[Claimed] = []
-            if wanted or self._buffer.size or self._done or self._given_back:
-                claimed = await self._commit(wanted)
-                for item in claimed:
-                    self._claims[item.id] = item.claim
-                    if item.batch:
-                        self._suspects[item.id] = item.batch
-                    self._running[item.id] = asyncio.create_task(self._work(item))
+            if wanted or self._owes_a_commit():
+                claimed = await self._commit(Wish(wanted, busy, bool(self._suspects), self._after))
+                self._take_on(claimed)
             if len(claimed) < wanted:
                 look_at = time.monotonic() + IDLE_SECONDS
-            if not (self._running or self._buffer.size or self._done or self._given_back):
+            if not (self._running or self._owes_a_commit()):
                 return None
             await asyncio.sleep(self.settings.flush_seconds)
         raise Fenced("this process could not report to the database in time")
+
+    def _places(self) -> int:
+        """How many items may run at once."""
+        return min([self.job.concurrency or self.settings.concurrency, *self._suspects.values()])
+
+    def _owes_a_commit(self) -> bool:
+        return bool(self._buffer.size or self._done or self._given_back)
+
+    def _take_on(self, claimed: list[Claimed]) -> None:
+        for item in claimed:
+            self._after = item.ordinal
+            self._claims[item.id] = item.claim
+            if item.batch:
+                self._suspects[item.id] = item.batch
+        self._ready.extend(claimed)
+        self._start()
+
+    def _start(self) -> None:
+        """Start what is ready, as far as there are places."""
+        while self._ready and not self.down and len(self._running) < self._places():
+            item = self._ready.popleft()
+            self._running[item.id] = asyncio.create_task(self._work(item))
+
+    def _give_back_ready(self) -> None:
+        for item in self._ready:
+            self._suspects.pop(item.id, None)
+            self._given_back.append(GivenBack(item.id))
+        self._ready.clear()
 
     async def _give_back_the_rest(self) -> None:
         """Stop what is running and write everything, so that others can go on from the last step."""
         await self._cancel_running()
         ended = {done.item for done in (*self._done, *self._given_back)}
         self._given_back += [GivenBack(item) for item in self._claims if item not in ended]
-        if self._given_back or self._done or self._buffer.size:
-            await self._commit(0)
+        if self._owes_a_commit():
+            await self._commit()
 
     async def _cancel_running(self) -> None:
+        self._ready.clear()  # they are in _claims, and so are given back with what was running
         running = list(self._running.values())
         for task in running:
             task.cancel()
@@ -144,6 +172,7 @@ class Slice:
         finally:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)
+            self._start()
         self.finished += 1
         self._done.append(Finished(
             item.id, outcome, scores, journal.attempt, journal.calls, journal.prompt_tokens,
@@ -155,34 +184,10 @@ class Slice:
         wait = retry_after or min(60.0, 2.0 ** min(item.claim, 6))
         self._given_back.append(GivenBack(item.id, storable(problem)[0], wait))
 
-    async def _commit(self, wanted: int) -> list[Claimed]:
-        """One group commit. Sent again, unchanged, when interrupted: whether it arrived is for the rows to say."""
+    async def _commit(self, wish: Wish = NOTHING) -> list[Claimed]:
         batch = Batch(dict(self._claims), *self._buffer.take(), self._done, self._given_back)
         self._done, self._given_back = [], []
-        wait, loop = 0.1, asyncio.get_running_loop()
-        while True:
-            try:
-                if wait > 0.1:
-                    await self._release_strays(set(self._running) | set(batch.claims))
-                claimed = await loop.run_in_executor(
-                    self._thread, commit, self.presence.database, self._holder, batch, wanted, len(self._running),
-                    bool(self._suspects),
-                )  # fmt: skip
-                break
-            except DBAPIError as error:
-                if not (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
-                    raise  # not the connection but what was sent: sending it again would fail again
-                if self.presence.lost:
-                    raise Fenced("the database could not be written for too long") from error
-                log.warning("commit interrupted, trying again: %s", str(error).splitlines()[0])
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, 2.0)
+        claimed = await self._writer.commit(batch, wish)
         for ended in (*batch.finished, *batch.given_back):
             self._claims.pop(ended.item, None)
-        if wait > 0.1:  # an earlier try may have claimed again what the batch gave back
-            await self._release_strays(set(self._claims) | {item.id for item in claimed})
         return claimed
-
-    async def _release_strays(self, known: set[int]) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, release_strays, self.presence.database, self._holder, known)

@@ -8,6 +8,7 @@ import time
 import pytest
 from sqlalchemy import select, text, update
 
+from db.claiming import Wish
 from db.claims import Batch, Finished, GivenBack, commit, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
@@ -75,9 +76,9 @@ def test_a_finished_episode_keeps_its_first_result(database):
     who = holder(database, job)
     first, *_ = claim(database, who)
     batch = Batch({first.id: first.claim}, finished=[finish(first, "7")])
-    commit(database, who, batch, 0)
-    commit(database, who, batch, 0)  # the same commit again, as after an interrupted one
-    commit(database, who, Batch({first.id: first.claim}, finished=[finish(first, "8")]), 0)
+    commit(database, who, batch)
+    commit(database, who, batch)  # the same commit again, as after an interrupted one
+    commit(database, who, Batch({first.id: first.claim}, finished=[finish(first, "8")]))
     with database.engine.connect() as connection:
         assert connection.execute(select(EpisodeRow.answer).where(EpisodeRow.id == first.id)).scalar_one() == "7"
         assert connection.execute(text("SELECT count(*) FROM score")).scalar_one() == 1
@@ -88,12 +89,12 @@ def test_steps_that_arrive_twice_are_stored_once_and_must_be_equal(database):
     who = holder(database, job)
     item, *_ = claim(database, who)
     rows, _ = record(item, ASK)
-    commit(database, who, Batch({item.id: item.claim}, *rows), 0)
-    commit(database, who, Batch({item.id: item.claim}, *rows), 0)
+    commit(database, who, Batch({item.id: item.claim}, *rows))
+    commit(database, who, Batch({item.id: item.claim}, *rows))
     assert completion(database, item.id) == ["Subgoal 1: add."]
     other, _ = record(item, Step(0, 0, ASK.command, Completion("Subgoal 1: subtract.", "stop")))
     with pytest.raises(RowsDiffer, match="completion"):
-        commit(database, who, Batch({item.id: item.claim}, *other), 0)
+        commit(database, who, Batch({item.id: item.claim}, *other))
     assert completion(database, item.id) == ["Subgoal 1: add."]
 
 
@@ -106,7 +107,7 @@ def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(databa
     assert reap(database, alive.session, lease_seconds=15) == [dead.session]
     rows, _ = record(item, ASK)
     with pytest.raises(Fenced):
-        commit(database, dead, Batch({item.id: item.claim}, *rows, finished=[finish(item)]), 0)
+        commit(database, dead, Batch({item.id: item.claim}, *rows, finished=[finish(item)]))
     with pytest.raises(Fenced):
         beat(database, dead.session, [], {})
     assert completion(database, item.id) == []
@@ -127,12 +128,12 @@ def test_rows_of_an_item_that_others_hold_by_now_are_dropped(database):
     job = new_job(database)
     first, second = holder(database, job), holder(database, job)
     item, *_ = claim(database, first)
-    commit(database, first, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
+    commit(database, first, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
     taken = next(one for one in claim(database, second) if one.id == item.id)
     rows, _ = record(item, ASK)
-    commit(database, first, Batch({item.id: item.claim}, *rows, finished=[finish(item)]), 0)  # an old claim number
+    commit(database, first, Batch({item.id: item.claim}, *rows, finished=[finish(item)]))  # an old claim number
     assert completion(database, item.id) == []
-    commit(database, second, Batch({taken.id: taken.claim}, *rows), 0)
+    commit(database, second, Batch({taken.id: taken.claim}, *rows))
     assert completion(database, item.id) == ["Subgoal 1: add."]
 
 
@@ -151,7 +152,7 @@ def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
         Step(4, 0, follow_up, Completion("Yes, I will stop planning.", "stop")),
     ]
     rows, journal = record(item, *steps)
-    commit(database, first, Batch({item.id: item.claim}, *rows), 0)
+    commit(database, first, Batch({item.id: item.claim}, *rows))
     end_session(database, first.session)
     again = next(one for one in claim(database, second) if one.id == item.id)
     assert [(one.position, one.branch, one.command, one.result) for one in again.steps] == [
@@ -179,7 +180,7 @@ def test_ordered_items_are_claimed_one_after_the_other(database):
     assert first.ordinal == 0
     assert claim(database, two) == []
     (second,) = commit(
-        database, one, Batch({first.id: first.claim}, finished=[Finished(first.id, output={"loss": 1})]), 5
+        database, one, Batch({first.id: first.claim}, finished=[Finished(first.id, output={"loss": 1})]), Wish(5)
     )
     assert second.ordinal == 1
 
@@ -197,7 +198,7 @@ def test_a_failed_item_waits_before_it_is_due_again(database):
     job = new_job(database, tasks=1)
     who = holder(database, job)
     (item,) = claim(database, who)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503", 0.4)]), 0)
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503", 0.4)]))
     assert claim(database, who) == []
     time.sleep(0.5)
     (again,) = claim(database, who)
@@ -217,7 +218,7 @@ def test_cancelling_stops_what_is_owed_and_resuming_goes_on(database):
     item, *_ = claim(database, who, 1)
     assert cancel(database, job) == "cancelling"
     assert claim(database, who) == []
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
     assert settle(database, job) == "cancelled"
     assert resume(database, job) == "queued"
     assert len(claim(database, who)) == 3
@@ -231,7 +232,7 @@ def test_a_running_job_is_not_removed_and_a_removed_one_leaves_nothing(database)
     items = claim(database, who)
     rows, _ = record(items[0], ASK)
     claims = {item.id: item.claim for item in items}
-    commit(database, who, Batch(claims, *rows, finished=[finish(item) for item in items]), 0)
+    commit(database, who, Batch(claims, *rows, finished=[finish(item) for item in items]))
     assert settle(database, job) == "done"
     remove(database, job)
     with database.engine.connect() as connection:
@@ -278,7 +279,7 @@ def test_resuming_while_a_holder_still_cancels_loses_nothing(database):
     cancel(database, job)
     assert resume(database, job) == "queued"
     claims = {item.id: item.claim for item in items}
-    commit(database, who, Batch(claims, given_back=[GivenBack(item.id) for item in items]), 0)
+    commit(database, who, Batch(claims, given_back=[GivenBack(item.id) for item in items]))
     assert settle(database, job) == "queued"
     assert len(claim(database, who)) == 3
 
@@ -289,7 +290,7 @@ def test_an_ordered_job_is_not_runnable_while_its_next_item_must_wait(database):
     who = holder(database, job)
     (first,) = claim(database, who)
     assert runnable(database, ["llm"]) == []
-    commit(database, who, Batch({first.id: first.claim}, finished=[Finished(first.id, output={})]), 0)
+    commit(database, who, Batch({first.id: first.claim}, finished=[Finished(first.id, output={})]))
     assert runnable(database, ["llm"]) == [job]
 
 

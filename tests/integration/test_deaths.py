@@ -7,6 +7,7 @@ import random
 import pytest
 from sqlalchemy import select, update
 
+from db.claiming import Wish
 from db.claims import Batch, GivenBack, commit
 from db.connection import now
 from db.deaths import DEATHS
@@ -59,13 +60,21 @@ def test_suspects_run_last_and_only_beside_as_many_as_their_batch_allows(databas
     who = holder(database, job)
     normal = claim(database, who, 2)
     assert [item.batch for item in normal] == [0, 0], "others come first"
-    last = commit(database, who, Batch({}), 5, busy=2)
+    last = commit(database, who, Batch({}), Wish(5, busy=2))
     assert [item.batch for item in last] == [0], "a suspect never runs beside others"
-    suspects = commit(database, who, done([*normal, *last]), 5, busy=0)
+    suspects = commit(database, who, done([*normal, *last]), Wish(5))
     assert [(item.ordinal, item.batch) for item in suspects] == [(0, 3), (1, 3), (2, 3)]
-    assert commit(database, who, Batch({}), 5, busy=3, suspects=True) == []
-    more = commit(database, who, done(suspects[:1]), 5, busy=2, suspects=True)
+    assert commit(database, who, Batch({}), Wish(5, busy=3, suspects=True)) == []
+    more = commit(database, who, done(suspects[:1]), Wish(5, busy=2, suspects=True))
     assert [item.ordinal for item in more] == [3]
+
+
+def test_a_claim_looks_first_where_the_last_one_ended_and_then_from_the_beginning(database):
+    job = new_job(database, tasks=6)
+    who = holder(database, job)
+    assert [item.ordinal for item in commit(database, who, Batch({}), Wish(2, after=2))] == [3, 4]
+    assert [item.ordinal for item in commit(database, who, Batch({}), Wish(2, busy=2, after=4))] == [5]
+    assert [item.ordinal for item in commit(database, who, Batch({}), Wish(2, busy=3, after=5))] == [0, 1]
 
 
 def test_a_suspect_that_was_given_back_stays_one(database):
@@ -75,7 +84,7 @@ def test_a_suspect_that_was_given_back_stays_one(database):
     kill(database, dead)
     who = holder(database, job)
     (item,) = claim(database, who, 2)
-    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]), 0)
+    commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
     assert items_of(database, job)[0] == ("owed", 1, 0)
 
 
@@ -91,7 +100,7 @@ def test_exactly_the_poisonous_item_is_quarantined(database, poison):
                 kill(database, who)
                 deaths += 1
                 break
-            commit(database, who, done(items), 0)
+            commit(database, who, done(items))
         assert deaths < 30
     states = items_of(database, job)
     assert states.pop(poison) == ("quarantined", 1, DEATHS)
@@ -106,8 +115,8 @@ def test_random_kills_quarantine_nobody(database):
     kills, running, who = 0, [], holder(database, job)
     while True:
         taken = commit(
-            database, who, done(running[:8]), 16 - len(running[8:]), busy=len(running[8:]),
-            suspects=any(item.batch for item in running[8:]),
+            database, who, done(running[:8]),
+            Wish(16 - len(running[8:]), len(running[8:]), any(item.batch for item in running[8:])),
         )  # fmt: skip
         running = running[8:] + taken
         if not running and not runnable(database, ["llm"]):
@@ -142,7 +151,7 @@ def test_a_paused_job_is_left_alone_until_it_is_resumed(database):
     assert pause(database, job) == "paused"
     assert runnable(database, ["llm"]) == []
     assert beat(database, who.session, [job], {}).states == {job: "paused"}
-    commit(database, who, Batch({item.id: item.claim}, finished=[finish(item)]), 0)
+    commit(database, who, Batch({item.id: item.claim}, finished=[finish(item)]))
     end_session(database, who.session)
     assert settle(database, job) == "paused"
     assert resume(database, job) == "queued"
@@ -152,7 +161,7 @@ def test_a_paused_job_is_left_alone_until_it_is_resumed(database):
 def test_a_job_paused_after_its_last_item_is_done(database):
     job = new_job(database, tasks=1)
     who = holder(database, job)
-    commit(database, who, done(claim(database, who)), 0)
+    commit(database, who, done(claim(database, who)))
     assert pause(database, job) == "done"
 
 
