@@ -23,11 +23,12 @@ class Performer:
 
     def of_episode(self, task: Task, sample: int) -> Perform:
         """The function that performs one episode's commands."""
+        episode = f"{task.dataset} {task.row} {sample}"
 
         async def perform(command: Command, position: int, branch: int, variables: Variables) -> Result:
             if isinstance(command, Ask):
                 seed = draw(self.seed, task, sample, position, branch)
-                return await self.endpoints[command.role].generate(command.prompt, self.sampling, seed)
+                return await self.endpoints[command.role].generate(command.prompt, self.sampling, seed, episode)
             if isinstance(command, Do):
                 return await self.actions.execute(command.action, variables)
             return None

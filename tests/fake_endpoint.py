@@ -10,9 +10,15 @@ that the count holds even if the client is killed. Failures can be scripted, one
     array         JSON, but no object                   wrong         an object without the text
     empty         the reply ''                          huge          9 MB of reply
 
+What happens to calls beyond the script, and how fast, can be changed while the server runs (any field may be left out):
+
+    POST /control  {"mode": "ok" or any kind above, "latency": seconds of each reply,
+                    "limit": calls in flight above which it answers 429 (null: none),
+                    "drag": seconds each reply takes longer for each call in flight}
+
 In a test:                  with FakeEndpoint(lambda prompt: "Subgoal 1: …", latency=0.05) as server: server.tgi
 As a process of its own:    python -m tests.fake_endpoint --latency 0.05 --slots 64 --replies FILE.json --log FILE.jsonl
-                            (its first line of output is `listening on PORT`; GET /calls shows what was asked)
+                            (its first line of output is `listening on PORT`; GET /calls, /state: what was asked)
 """
 
 from __future__ import annotations
@@ -57,7 +63,11 @@ class FakeEndpoint:
         log: Path | None = None,
         port: int = 0,
         keep_bodies: bool = False,
+        mode: str = "ok",
+        limit: int | None = None,
+        drag: float = 0.0,
     ):
+        self.mode, self.limit, self.drag = mode, limit, drag  # may be changed while it runs, as may latency
         self.reply, self.latency, self.model = reply, latency, model
         self.models = [model] if models is None else models
         self.failures = deque(failures)
@@ -83,6 +93,19 @@ class FakeEndpoint:
     @property
     def count(self) -> int:
         return len(self.calls)
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that will be answered and are not yet: in a slot, or waiting for one."""
+        return self._busy + len(self._waiting)
+
+    def control(self, wish: Mapping[str, object]) -> tuple[int, object]:
+        """The reply to POST /control."""
+        if unknown := wish.keys() - {"mode", "latency", "limit", "drag"}:
+            return 400, {"error": f"no such field: {min(unknown)}"}
+        for name, value in wish.items():
+            setattr(self, name, value)
+        return self.about("/state")
 
     async def start(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -120,6 +143,9 @@ class FakeEndpoint:
     def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
         """Take one POST request. `send(status, body, headers)` replies, now or later; `cut` ends the connection."""
         body = json.loads(raw)
+        if path == "/control":
+            status, value = self.control(body)
+            return send(status, json.dumps(value).encode())
         prompt = body["inputs"] if path == "/generate" else body["prompt"]
         call = {"sha256": digest(prompt), "time": time.time()}
         self.calls.append(call)
@@ -128,7 +154,9 @@ class FakeEndpoint:
         if self._keep_bodies:
             self.bodies.append(body)
             self.headers.append(head)
-        kind, _, detail = (self.failures.popleft() if self.failures else "ok").partition(":")
+        kind, _, detail = (self.failures.popleft() if self.failures else self.mode).partition(":")
+        if self.limit is not None and self.in_flight >= self.limit:
+            kind, detail = "429", ""
         if kind.isdigit():
             retry_after = f"Retry-After: {detail}\r\n" if detail else ""
             return send(int(kind), b'{"error": "scripted\\n  failure"}', retry_after)
@@ -144,16 +172,23 @@ class FakeEndpoint:
         reply, headers = _reply(path, body, prompt, text)
         if kind == "truncated":
             return send(200, reply, headers, truncated=True)
-        return self._in_slot(self.latency + float(detail or 0), lambda: send(200, reply, headers))
+        seconds = self.latency + float(detail or 0) + self.drag * (self.in_flight + 1)
+        return self._in_slot(seconds, lambda queued: send(200, reply, f"{headers}x-queue-time: {queued}\r\n"))
 
-    def _in_slot(self, seconds: float, send: Callable[[], None]) -> None:
+    def _in_slot(self, seconds: float, send: Callable[[int], None]) -> None:
+        """Call `send` after `seconds` in a slot, with the milliseconds that the call waited for the slot."""
+        arrived = self._loop.time()
+        queued = 0
+
         def end() -> None:
             self._busy -= 1
-            send()
+            send(queued)
             if self._waiting:
                 self._waiting.popleft()()
 
         def begin() -> None:
+            nonlocal queued
+            queued = int((self._loop.time() - arrived) * 1000)
             self._busy += 1
             self.most_busy = max(self.most_busy, self._busy)
             if seconds:
@@ -182,6 +217,11 @@ class FakeEndpoint:
                 return 200, {"object": "list", "data": [{"id": name, "owned_by": "vllm"} for name in self.models]}
             case "/calls":
                 return 200, {"count": self.count, "most_busy": self.most_busy, "calls": self.calls}
+            case "/state":
+                return 200, {
+                    "mode": self.mode, "latency": self.latency, "limit": self.limit, "drag": self.drag,
+                    "count": self.count, "in_flight": self.in_flight, "most_busy": self.most_busy,
+                }  # fmt: skip
         return 404, {"error": "not found"}
 
 

@@ -7,16 +7,13 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
 from db.fence import Fenced, beat, end_session, reap, start_session
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
-
-if TYPE_CHECKING:
-    from lumos_queue.endpoints.traffic import Traffic
 
 HUNG_LEASES = 4  #: a loop that hangs for so long does not come back: the process ends, and its parent starts another
 HUNG = 70  #: exit status of such a process (EX_SOFTWARE of sysexits.h)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lumos_queue.records import Completion
+
+if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
+    from lumos_queue.endpoints.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class EndpointSettings(Protocol):
 
     @property
     def concurrency(self) -> int:
-        """Requests in flight to one endpoint."""
+        """Most requests of one process in flight to one endpoint."""
         ...
 
 
@@ -45,10 +48,17 @@ class Endpoint(Protocol):
 
     url: str
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+    @property
+    def traffic(self) -> Traffic | None:
+        """The gate its requests go through; None where there is nothing to cap."""
+        ...
+
+    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str = "") -> Completion:
         """Continue `prompt`. The reply is cut before the first stop string and made storable.
 
-        Raises InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 429, 5xx, a reply
+        Prompts of the same `episode` go to the same replica, as far as its load allows: they share a prefix.
+        Raises EndpointDown when the endpoint has failed so often that it is not asked any more,
+        InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 429, 5xx, a reply
         that is cut off or no valid JSON) and EpisodeError('infra_error', …) when it will not (any other 4xx).
         """
         ...
@@ -56,7 +66,8 @@ class Endpoint(Protocol):
     async def identity(self) -> dict[str, Any]:
         """What the server says it is (model, revision, dtype, server version), as far as it says.
 
-        Raises SpecError when nothing answers there, or not what the scheme says; one line with the way out.
+        A value is a list where replicas differ. Raises SpecError when nothing answers there, or not what the scheme
+        says; one line with the way out.
         """
         ...
 

@@ -19,8 +19,16 @@ class Broken(Exception):
     """Raised when a connection ends, or what arrives is no HTTP, before a whole reply is there."""
 
 
+class Unreachable(Broken):
+    """Raised when there is no connection: nothing was sent."""
+
+
 class TooLong(Broken):
-    """Raised when a reply is longer than allowed."""
+    """Raised when a reply is longer than allowed; `status` is its status, 0 if not even that had come."""
+
+    def __init__(self, message: str, status: int):
+        self.status = status
+        super().__init__(message)
 
 
 class Reply:
@@ -53,20 +61,16 @@ class Connections:
     async def request(self, method: str, path: str, body: bytes, seconds: float) -> Reply:
         """Send one request and return the whole reply; at most `seconds` from now.
 
-        Raises TimeoutError, OSError when there is no connection (ssl.SSLError among them), Broken when it ends early.
+        Raises Unreachable, TimeoutError, TooLong, or Broken when the connection ends early.
         """
         head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n"
         message, deadline = head.encode("latin-1") + body, time.monotonic() + seconds
         while self._idle:
             connection = self._idle.pop()
             if connection.open:
-                try:
-                    return await self._exchange(connection, message, deadline)
-                except Broken:
-                    if connection.answered:
-                        raise
-                    # A server may close a kept connection at the moment in which it is used again: not a failure.
-        connection = await self._connect(min(seconds, self._connect_seconds))
+                break
+        else:
+            connection = await self._connect(min(seconds, self._connect_seconds))
         return await self._exchange(connection, message, deadline)
 
     def close(self) -> None:
@@ -80,10 +84,15 @@ class Connections:
     async def _connect(self, seconds: float) -> _Connection:
         loop = asyncio.get_running_loop()
         context = ssl.create_default_context() if self._tls else None
-        async with asyncio.timeout(seconds):
-            _, connection = await loop.create_connection(
-                lambda: _Connection(loop, self._most_bytes), self._host, self._port, ssl=context
-            )
+        try:
+            async with asyncio.timeout(seconds):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(loop, self._most_bytes), self._host, self._port, ssl=context
+                )
+        except TimeoutError:
+            raise Unreachable(f"no connection within {seconds:g} s") from None
+        except OSError as error:  # ssl.SSLError is one
+            raise Unreachable(f"no connection: {error}") from error
         return connection
 
     async def _exchange(self, connection: _Connection, message: bytes, deadline: float) -> Reply:
@@ -120,7 +129,6 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, most_bytes: int):
         self.open = False
-        self.answered = False  #: whether any byte of a reply to the present request has come
         self.deadline = 0.0
         self._loop, self._most_bytes = loop, most_bytes
         self._reply: asyncio.Future[Reply] | None = None
@@ -132,7 +140,6 @@ class _Connection(asyncio.Protocol):
     async def exchange(self, message: bytes) -> Reply:
         self._parser = httptools.HttpResponseParser(self)
         self._begin()
-        self.answered = False
         self._reply = self._loop.create_future()
         self._transport.write(message)
         return await self._reply
@@ -147,7 +154,6 @@ class _Connection(asyncio.Protocol):
         if self._reply is None or self._reply.done():
             self.end(Broken("the server sent something unasked"))
             return
-        self.answered = True
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -196,7 +202,7 @@ class _Connection(asyncio.Protocol):
 
     def _bound(self) -> None:
         if self._size > self._most_bytes:
-            raise TooLong(f"longer than {self._most_bytes} bytes")
+            raise TooLong(f"longer than {self._most_bytes} bytes", self._parser.get_status_code())
 
     def _finish(self) -> None:
         self._to_the_end = False

@@ -35,13 +35,15 @@ NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; 
 class Local:
     """The endpoint: it hands requests to the thread that holds the model."""
 
+    traffic = None  #: the thread takes what comes, as many at once as it can
+
     def __init__(self, url: str, folder: Path):
         check_folder(folder)
         self.url = url
         self._folder = folder
         self._batcher: Batcher | None = _share(folder)
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str = "") -> Completion:
         """Raises EpisodeError for a prompt longer than the model's context, SpecError for a folder that cannot be
         loaded, InfrastructureError when the forward pass fails (memory, say)."""
         if self._batcher is None:

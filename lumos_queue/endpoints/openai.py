@@ -7,10 +7,11 @@ above 0 unless the model's generation_config.json has `"do_sample": true`, and l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, Sampling
+from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.errors import SpecError
@@ -21,17 +22,20 @@ LISTS_ALL = ("vllm", "sglang", "llamacpp")
 
 
 class OpenAI:
-    """One model of one server. Without a name the server's only model is meant."""
+    """One model of one server, or of several replicas. Without a name the first replica's only model is meant."""
 
-    def __init__(self, url: str, base: str, model: str, settings: EndpointSettings, first_backoff: float = 0.5):
+    def __init__(
+        self, url: str, bases: Sequence[str], model: str, settings: EndpointSettings, first_backoff: float = 0.5
+    ):
         self.url = url
         self._model = model
-        self._http = Http(base, settings, first_backoff)
+        self._client = Client(url, bases, settings, first_backoff)
+        self.traffic = self._client.traffic
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str = "") -> Completion:
         """Raises also SpecError when no model is named and the server does not have exactly one."""
         if not self._model:
-            self._model = _only(_models(await self._http.get("/v1/models")), self.url)
+            await self._client.describe(self._describe)
         body: dict[str, Any] = {
             "model": self._model,
             "prompt": prompt,
@@ -42,21 +46,27 @@ class OpenAI:
             body["stop"] = sampling.stop[:4]
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
-        (text, truncated, asked, written), seconds, retries = await self._http.post("/v1/completions", body, _read)
+        reply = await self._client.post("/v1/completions", body, _read, episode)
+        text, truncated, asked, written = reply.value
         return completion(
             text,
             sampling.stop,
             truncated=truncated,
             prompt_tokens=asked,
             completion_tokens=written,
-            seconds=seconds,
-            retries=retries,
+            seconds=reply.seconds,
+            retries=reply.retries,
+            waited=reply.waited,
+            lost=reply.lost,
         )
 
     async def identity(self) -> dict[str, Any]:
         """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
-        health, _ = await self._http.probe("/health")
-        models = _models(await self._http.probe("/v1/models"))
+        return await self._client.identity(self._describe)
+
+    async def _describe(self, http: Http) -> dict[str, Any]:
+        health, _ = await http.probe("/health")
+        models = _models(await http.probe("/v1/models"))
         if health != 200 and not models:
             raise SpecError(
                 f"{self.url} is no server of the OpenAI protocol (GET /health answered {health}): "
@@ -67,13 +77,13 @@ class OpenAI:
             raise SpecError(f"{self.url} has no such model. Choose one of: {', '.join(models)}.")
         self._model = name
         known = {key: models.get(name, {}).get(key) for key in ("root", "owned_by", "max_model_len")}
-        _, version = await self._http.probe("/version")
+        _, version = await http.probe("/version")
         if isinstance(version, dict):
             known["version"] = version.get("version")
         return {"model": name} | {key: value for key, value in known.items() if value is not None}
 
     async def close(self) -> None:
-        await self._http.close()
+        await self._client.close()
 
 
 def _models(answer: tuple[int, Any]) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -39,11 +40,11 @@ def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
         case "tgi" | "tgis":
             from lumos_queue.endpoints.tgi import Tgi
 
-            return Tgi(url, base_url(url), settings)
+            return Tgi(url, base_urls(url), settings)
         case "openai" | "openais":
             from lumos_queue.endpoints.openai import OpenAI
 
-            return OpenAI(url, base_url(url), model_name(url), settings)
+            return OpenAI(url, base_urls(url), model_name(url), settings)
         case "local":
             from lumos_queue.endpoints.local import Local
 
@@ -61,32 +62,44 @@ def local_path(rest: str) -> Path:
     return Path(rest).expanduser()
 
 
-def base_url(url: str) -> str:
-    """The http or https address a checked tgi or openai URL stands for, without query and last slash."""
-    parts = urlsplit(url)
-    return f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}"
+def base_urls(url: str) -> list[str]:
+    """The http or https address of each replica of a checked tgi or openai URL, without query and last slash."""
+    found = [urlsplit(one) for one in _replicas(url)]
+    return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}" for parts in found]
 
 
 def model_name(url: str) -> str:
     """The `model` in the query of a checked openai URL, or ''."""
-    return dict(parse_qsl(urlsplit(url).query)).get("model", "")
+    return dict(parse_qsl(urlsplit(_replicas(url)[0]).query)).get("model", "")
+
+
+def _replicas(url: str) -> list[str]:
+    """A URL for each of the hosts, which are separated by commas."""
+    scheme, slashes, rest = url.partition("://")
+    hosts = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    return [scheme + slashes + host + rest[len(hosts) :] for host in hosts.split(",")]
 
 
 def _check_address(scheme: str, url: str) -> None:
-    form = f"{scheme}://HOST:PORT" + ("[/PREFIX][?model=NAME]" if scheme.startswith("openai") else "[/PREFIX]")
+    form = f"{scheme}://HOST:PORT[,HOST:PORT]"
+    form += "[/PREFIX][?model=NAME]" if scheme.startswith("openai") else "[/PREFIX]"
     if "@" in url.partition("?")[0]:
         # Before any parsing: a parser's own message could quote the secret.
         raise SpecError(f"Credentials in an endpoint's URL are refused: write {form} and set LUMOS_API_KEY.")
-    parts = _split(url, form)
-    if not parts.hostname:
-        raise SpecError(f"No host in the endpoint's URL: expected {form}.")
-    allowed = {"model"} if scheme.startswith("openai") else set()
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
-        # What is there is not repeated: it may be a key.
-        raise SpecError(f"The endpoint's URL says more than {form}; a key belongs in LUMOS_API_KEY.")
-    if len(pairs) > 1 or any(not value for _, value in pairs):
-        raise SpecError(f"The endpoint's URL must name one model: expected {form}.")
+    replicas = _replicas(url)
+    for replica in replicas:
+        parts = _split(replica, form)
+        if not parts.hostname:
+            raise SpecError(f"No host in the endpoint's URL: expected {form}.")
+        allowed = {"model"} if scheme.startswith("openai") else set()
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
+            # What is there is not repeated: it may be a key.
+            raise SpecError(f"The endpoint's URL says more than {form}; a key belongs in LUMOS_API_KEY.")
+        if len(pairs) > 1 or any(not value for _, value in pairs):
+            raise SpecError(f"The endpoint's URL must name one model: expected {form}.")
+    if len(set(base_urls(url))) < len(replicas):
+        raise SpecError(f"The endpoint's URL names the same replica twice: expected {form}.")
 
 
 def _split(url: str, form: str) -> SplitResult:

@@ -26,6 +26,9 @@ def completion(
     completion_tokens: int = 0,
     seconds: float = 0.0,
     retries: int = 0,
+    waited: float = 0.0,
+    lost: float = 0.0,
+    queued: float = 0.0,
 ) -> Completion:
     """The reply cut at the stop strings, stripped and storable.
 
@@ -40,7 +43,7 @@ def completion(
         reason = "length"
     else:
         reason = "stop"
-    return Completion(reply, reason, prompt_tokens, completion_tokens, seconds, retries, replaced)
+    return Completion(reply, reason, prompt_tokens, completion_tokens, seconds, retries, replaced, waited, lost, queued)
 
 
 def count(value: object) -> int:

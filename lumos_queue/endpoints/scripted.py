@@ -71,6 +71,7 @@ class Scripted:
         identity: dict[str, Any] | None = None,
     ):
         self.url = url
+        self.traffic = None
         self.prompts: list[str] = []
         self._identity = identity or {"model": "scripted"}
         self._next: Callable[[str], Rule | str] = replies if callable(replies) else _written_down(replies)
@@ -82,7 +83,7 @@ class Scripted:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         return cls(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str = "") -> Completion:
         """Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
         self.prompts.append(prompt)
         started = time.perf_counter()

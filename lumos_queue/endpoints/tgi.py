@@ -6,13 +6,14 @@ stop strings; the rest are cut on our side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, Sampling
+from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.replies import completion, count
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.records import Completion
 
 #: Fields of GET /info that say which model answers and how.
@@ -20,13 +21,14 @@ IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "ve
 
 
 class Tgi:
-    """One text-generation-inference server."""
+    """One model on one text-generation-inference server, or on several replicas."""
 
-    def __init__(self, url: str, base: str, settings: EndpointSettings, first_backoff: float = 0.5):
+    def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float = 0.5):
         self.url = url
-        self._http = Http(base, settings, first_backoff)
+        self._client = Client(url, bases, settings, first_backoff)
+        self.traffic = self._client.traffic
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int) -> Completion:
+    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str = "") -> Completion:
         parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
         if sampling.stop:
             parameters["stop"] = sampling.stop[:4]
@@ -37,19 +39,28 @@ class Tgi:
         else:
             parameters["do_sample"] = False
         body = {"inputs": prompt, "parameters": parameters}
-        (text, truncated, asked, written), seconds, retries = await self._http.post("/generate", body, _read)
+        reply = await self._client.post("/generate", body, _read, episode)
+        text, truncated, asked, written, queued = reply.value
         return completion(
             text,
             sampling.stop,
             truncated=truncated,
             prompt_tokens=asked,
             completion_tokens=written,
-            seconds=seconds,
-            retries=retries,
+            seconds=reply.seconds,
+            retries=reply.retries,
+            waited=reply.waited,
+            lost=reply.lost,
+            queued=min(queued, reply.seconds),
         )
 
     async def identity(self) -> dict[str, Any]:
-        status, info = await self._http.probe("/info")
+        return await self._client.identity(self._describe)
+
+    async def _describe(self, http: Http) -> dict[str, Any]:
+        status, info = await http.probe("/info")
+        if status >= 500:
+            raise InfrastructureError(f"{http.base}/info answers {status}")
         if status != 200 or not isinstance(info, dict) or "model_id" not in info:
             raise SpecError(
                 f"{self.url} is no text-generation-inference server (GET /info answered {status}): "
@@ -58,13 +69,13 @@ class Tgi:
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
 
     async def close(self) -> None:
-        await self._http.close()
+        await self._client.close()
 
 
-def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int]:
-    """Text, whether the token limit ended it, and the tokens of prompt and reply.
+def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float]:
+    """Text, whether the token limit ended it, the tokens of prompt and reply, and the seconds in the server's queue.
 
-    The number of prompt tokens travels in a header (since 1.4); 0 where it does not.
+    The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the queue; 0 where not.
     """
     text, details = reply.get("generated_text"), reply.get("details")
     if not isinstance(text, str):
@@ -72,4 +83,5 @@ def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool,
     if not isinstance(details, dict):
         details = {}
     written = count(details.get("generated_tokens")) or count(headers.get("x-generated-tokens"))
-    return text, details.get("finish_reason") == "length", count(headers.get("x-prompt-tokens")), written
+    asked, queued = count(headers.get("x-prompt-tokens")), count(headers.get("x-queue-time")) / 1000
+    return text, details.get("finish_reason") == "length", asked, written, queued

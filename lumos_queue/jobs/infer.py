@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.agent import Agent
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.perform import Performer
 from lumos_queue.records import Task
-
-if TYPE_CHECKING:
-    from lumos_queue.endpoints.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class Infer:
             actions = open_interface(self.agent.domain)
             stack.push_async_callback(actions.close)
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
-            traffic = {url: one.traffic for url, one in opened.items() if getattr(one, "traffic", None)}
+            traffic = {url: one.traffic for url, one in opened.items() if one.traffic}
             yield Context(Performer(by_role, actions, self.agent.sampling, self.seed), tuple(identities), traffic)
 
     async def run(self, work: Work, journal: Journal, context: Context) -> Result:

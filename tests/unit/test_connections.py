@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import aiohttp.web
 import pytest
 
-from lumos_queue.endpoints.connections import Broken, Connections, TooLong
+from lumos_queue.endpoints.connections import Broken, Connections, TooLong, Unreachable
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
 
@@ -168,8 +168,10 @@ def test_a_reply_that_is_cut_off_or_no_http_is_broken(wrong):
 )
 def test_a_reply_longer_than_allowed_is_refused_before_its_end(long):
     async def use(connections, _server):
-        with pytest.raises(TooLong, match="longer than 10000 bytes"):
+        with pytest.raises(TooLong, match="longer than 10000 bytes") as caught:
             await connections.request("POST", "/", b"", 5)
+
+        assert caught.value.status == 200
 
     run(says(long), use)
 
@@ -228,38 +230,30 @@ def test_a_cancelled_request_leaves_nothing_behind_for_the_next():
     run(answer, use)
 
 
-def test_a_kept_connection_that_the_server_closes_meanwhile_is_replaced_in_silence():
+def test_a_kept_connection_that_the_server_has_closed_is_replaced():
     async def use(connections, server):
         for expected in range(1, 6):
             assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
             assert server.connections == expected
+            await asyncio.sleep(0.02)
 
     run(says(OK, then_close=True), use)
 
 
-def test_a_kept_connection_reset_under_the_request_is_replaced_in_silence():
+def test_a_request_that_was_cut_off_is_not_sent_again_by_itself():
+    """It may have cost a model call: whoever counts calls and failures has to know."""
+
     async def answer(_reader, writer, number):
         if number == 2:
-            writer.transport.abort()  # the request was read, nothing was answered
+            writer.transport.abort()
         else:
             writer.write(OK)
 
     async def use(connections, server):
         await connections.request("POST", "/", b"", 5)
-        assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
-        assert len(server.requests) == 3
-
-    run(answer, use)
-
-
-def test_a_reset_of_a_new_connection_is_not_hidden():
-    async def answer(_reader, writer, _number):
-        writer.transport.abort()
-
-    async def use(connections, server):
         with pytest.raises(Broken, match="closed"):
             await connections.request("POST", "/", b"", 5)
-        assert len(server.requests) == 1
+        assert len(server.requests) == 2
 
     run(answer, use)
 
@@ -278,9 +272,9 @@ def test_bytes_nobody_asked_for_do_not_become_the_next_reply(pieces):
     run(says(*pieces), use)
 
 
-def test_nobody_listening_is_an_os_error():
+def test_nobody_listening_is_unreachable():
     async def body() -> None:
-        with pytest.raises(OSError):
+        with pytest.raises(Unreachable, match="no connection"):
             await Connections("http://127.0.0.1:1", {}, 1.0, 1000).request("GET", "/", b"", 5)
 
     asyncio.run(body())
@@ -340,7 +334,7 @@ def test_tls_is_checked(tmp_path, monkeypatch):
                     answer = await connections.request("POST", "/v1/completions", b"hello", 5)
                     assert b'"got": "hello"' in answer.body
             else:
-                with pytest.raises(ssl.SSLError):
+                with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
                     await connections.request("POST", "/v1/completions", b"hello", 5)
         finally:
             connections.close()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.registry import base_url, check_url, model_name, open_endpoint
+from lumos_queue.endpoints.registry import base_urls, check_url, model_name, open_endpoint
 from lumos_queue.endpoints.replies import completion, count, cut
 from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
@@ -39,7 +39,7 @@ def say(endpoint, *prompts):
 )
 def test_an_address_names_server_and_model(url, base, model):
     check_url(url)
-    assert (base_url(url), model_name(url)) == (base, model)
+    assert (base_urls(url), model_name(url)) == ([base], model)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_address_names_server_and_model(url, base, model):
             "http://host",
             "No endpoint scheme called 'http'. Choose one of: local, openai, openais, scripted, tgi, tgis.",
         ),
-        ("tgi:host", "expected tgi://HOST:PORT"),
+        ("tgi:host", "expected tgi://HOST:PORT[,HOST:PORT]"),
         ("tgi://", "No host"),
         ("tgi://:80", "No host"),
         ("tgi://host:eighty", "cannot be read"),
@@ -59,7 +59,7 @@ def test_an_address_names_server_and_model(url, base, model):
         ("tgi://[::1", "cannot be read"),
         ("tgi://host name", "cannot be read"),
         ("tgi://host\n", "cannot be read"),
-        ("tgi://host?model=x", "says more than tgi://HOST:PORT"),
+        ("tgi://host?model=x", "says more than tgi://HOST:PORT[,HOST:PORT]"),
         ("openai://host?model=", "must name one model"),
         ("openai://host?model=a&model=b", "must name one model"),
         ("openai://host#x", "says more than openai"),
@@ -104,7 +104,7 @@ def test_any_text_is_an_address_or_a_spec_error(text):
         except SpecError as error:
             assert "\n" not in str(error)
         else:
-            assert base_url(url).startswith("http://")
+            assert all(base.startswith("http://") for base in base_urls(url))
 
 
 def test_a_folder_that_is_no_model_says_what_is_missing(tmp_path):

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -49,6 +50,28 @@ def test_slots_bound_what_runs_at_once_first_come_first_served():
         assert server.most_busy == 2
     assert ends[1] < 0.19
     assert 0.29 <= ends[5] < 1
+
+
+def control(port, **wish):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/control", json.dumps(wish).encode())
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)
+
+
+def test_its_control_door_changes_what_happens_next():
+    with FakeEndpoint(lambda prompt: "fine") as server:
+        assert control(server.port, mode="500", latency=0.2).items() >= {"mode": "500", "latency": 0.2}.items()
+        with pytest.raises(urllib.error.HTTPError, match="500"):
+            post(server.port, "a")
+        assert control(server.port, mode="ok")["count"] == 1
+        started = time.perf_counter()
+        assert post(server.port, "a") == "fine"
+        assert time.perf_counter() - started >= 0.2
+        control(server.port, limit=0)
+        with pytest.raises(urllib.error.HTTPError, match="429"):
+            post(server.port, "a")
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            control(server.port, speed=1)
 
 
 @pytest.mark.parametrize("source", ["reply", "replies", "script"])

@@ -1,0 +1,144 @@
+"""Requests to an endpoint: a place, a replica, and another try where that may help. What `tgi` and `openai` share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from lumos_queue.endpoints.base import EndpointSettings
+from lumos_queue.endpoints.http import Http, TryFailed
+from lumos_queue.endpoints.replicas import Replica, Replicas
+from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
+
+BACKOFF_SECONDS = 30.0  #: longest wait between two tries; a server that asks for more gets its request later, not now
+
+T = TypeVar("T")
+
+
+class Reply(NamedTuple, Generic[T]):
+    """What a reader made of a reply, and where the time went: `waited` + `lost` + `seconds` is all of it."""
+
+    value: T
+    seconds: float  #: from sending the try that succeeded
+    waited: float  #: before the first try was sent
+    lost: float  #: on tries that failed and the pauses after them
+    retries: int
+
+
+class Client:
+    """The replicas of one endpoint, behind one gate. Safe to use from many coroutines of one event loop."""
+
+    def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float = 0.5):
+        self.traffic = Traffic(url, settings.concurrency)
+        self.replicas = Replicas(Http(base, settings) for base in bases)
+        self._retries = settings.request_retries
+        self._first_backoff = first_backoff  #: seconds before the second try, doubled each time
+
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        episode: str = "",
+    ) -> Reply[T]:
+        """POST `body` to a replica. Where another replica is well a failed try is followed at once by one there.
+
+        Raises EndpointDown when the endpoint as a whole has failed too often, InfrastructureError when the tries of
+        this request are used up, EpisodeError for a status that another try cannot mend.
+        """
+        data = json.dumps(body).encode()
+        asked, first = time.perf_counter(), 0.0
+        tries, failure = 0, None
+        while True:
+            await self.traffic.enter()
+            try:
+                tried: list[Replica] = []
+                while tries <= self._retries and (replica := self.replicas.choose(episode, tried)):
+                    sent = time.perf_counter()
+                    first = first or sent
+                    try:
+                        value = await self._try(replica, path, data, read, sent)
+                        return Reply(value, time.perf_counter() - sent, first - asked, sent - first, tries)
+                    except TryFailed as error:
+                        failure = error
+                    tries += 1
+                    tried.append(replica)
+                    if not failure.rejected:
+                        self.traffic.failed(failure, sent, first, last_try=tries > self._retries)
+            finally:
+                self.traffic.leave()
+            assert failure is not None, "there is a replica for a first try"
+            self.traffic.check_breaker()
+            wait = self._wait_after(failure, tries)
+            if tries > self._retries or wait > BACKOFF_SECONDS:
+                raise failure
+            await self.traffic.pause(wait)
+
+    async def _try(self, replica: Replica, path: str, data: bytes, read: Callable[..., T], sent: float) -> T:
+        """One try at one replica, and what it teaches about the replica and the endpoint."""
+        replica.take()
+        try:
+            value = await replica.http.post(path, data, read)
+        except TryFailed as error:
+            now = time.perf_counter()
+            if error.overloaded:
+                self.traffic.refused(sent, now)
+            if error.rejected:
+                replica.served()
+            else:
+                replica.failed(now)
+            if error.retry_after:
+                replica.quiet(error.retry_after, now)
+                if quiet := self.replicas.quiet_seconds():
+                    self.traffic.quiet(quiet)
+            raise
+        except EpisodeError:  # this request's own fault: the server is well
+            replica.served()
+            self.traffic.alive(time.perf_counter())
+            raise
+        finally:
+            replica.give()
+        replica.served()
+        self.traffic.succeeded(sent, time.perf_counter())
+        return value
+
+    def _wait_after(self, failure: TryFailed, tries: int) -> float:
+        if failure.retry_after is not None and (quiet := self.replicas.quiet_seconds()):
+            return quiet
+        # Half fixed, half random: clients that failed together do not come back together.
+        return min(BACKOFF_SECONDS, self._first_backoff * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
+
+    async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """`describe` for a person: raises SpecError also when none answers."""
+        try:
+            return await self.describe(describe)
+        except InfrastructureError as error:
+            raise SpecError(f"Cannot use the endpoint, {error}: start the server or correct the URL.") from None
+
+    async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """What the replicas say they are; a list, in their order, where they differ.
+
+        Those that do not answer are left out for a while. Raises InfrastructureError when none answers, SpecError when
+        one answers what `describe` refuses.
+        """
+        told = await asyncio.gather(*(describe(replica.http) for replica in self.replicas.all), return_exceptions=True)
+        known: list[dict[str, Any]] = []
+        for replica, one in zip(self.replicas.all, told, strict=True):
+            if isinstance(one, InfrastructureError):
+                replica.leave_out(time.perf_counter())
+            elif isinstance(one, BaseException):
+                raise one
+            else:
+                known.append(one)
+        if not known:
+            raise InfrastructureError(str(told[0]))
+        values = {key: [one.get(key) for one in known] for one in known for key in one}
+        return {key: each[0] if each == each[:1] * len(each) else each for key, each in values.items()}
+
+    async def close(self) -> None:
+        await asyncio.gather(*(replica.http.close() for replica in self.replicas.all))

@@ -1,0 +1,115 @@
+"""Several servers of one model: who serves which request, who is sick, who wants quiet.
+
+The requests of an episode share a long prefix, which a server keeps in its cache, so they go to one replica: the one
+with the highest hash of episode and address (D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous,
+1996), unless it is clearly busier than the others (V. Mirrokni et al.: Consistent Hashing with Bounded Loads, 2016).
+A replica that fails several times in a row is left out; after a pause one request tries it again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from hashlib import blake2b
+
+from lumos_queue.endpoints.http import Http
+
+FAILURES = 3  #: in a row, and a replica is left out
+PAUSE_SECONDS = 1.0  #: before it is tried again, doubled each time that fails
+LONGEST_PAUSE_SECONDS = 60.0
+BUSIER = 1.25  #: times the mean number in flight, plus one: more than that is clearly busier
+
+
+class Replica:
+    """One server, with its own connections. Times are of time.perf_counter."""
+
+    def __init__(self, http: Http):
+        self.http = http
+        self.in_flight = 0
+        self._failures = 0
+        self._pause = 0.0  #: seconds it is left out, 0 while it is well
+        self._out_until = 0.0
+        self._probing = False  #: one request is finding out whether it is well again
+        self._quiet_until = 0.0
+
+    def usable(self, now: float) -> bool:
+        if self._pause and (now < self._out_until or self._probing):
+            return False
+        return now >= self._quiet_until
+
+    @property
+    def out(self) -> bool:
+        """Left out, or on probation."""
+        return self._pause > 0
+
+    @property
+    def returns_at(self) -> float:
+        return max(self._out_until, self._quiet_until)
+
+    def take(self) -> Replica:
+        self.in_flight += 1
+        self._probing = self.out
+        return self
+
+    def give(self) -> None:
+        self.in_flight -= 1
+        if not self.in_flight:
+            self._probing = False  # a probe that was cancelled
+
+    def served(self) -> None:
+        self._failures, self._pause, self._probing = 0, 0.0, False
+
+    def failed(self, now: float) -> None:
+        self._failures += 1
+        if self._failures >= FAILURES and now >= self._out_until:
+            self.leave_out(now)
+
+    def leave_out(self, now: float) -> None:
+        self._pause = min(2 * self._pause or PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+        self._out_until, self._probing = now + self._pause, False
+        self._failures = max(self._failures, FAILURES)  # the next failure, the probe's, leaves it out again
+
+    def quiet(self, seconds: float, now: float) -> None:
+        self._quiet_until = max(self._quiet_until, now + seconds)
+
+    def wants_quiet(self, now: float) -> float:
+        """Seconds for which it does, from now on."""
+        return max(0.0, self._quiet_until - now)
+
+
+class Replicas:
+    """The replicas of one endpoint; at least one."""
+
+    def __init__(self, clients: Iterable[Http]):
+        self.all = [Replica(client) for client in clients]
+
+    def choose(self, episode: str, tried: Collection[Replica] = ()) -> Replica | None:
+        """A replica for a request of this episode, other than those it has just tried; None when there is none.
+
+        When all are left out the one that would return first is asked nevertheless, so that failures come to light.
+        """
+        if len(self.all) == 1:
+            return None if tried else self.all[0]
+        now = time.perf_counter()
+        usable = [one for one in self.all if one not in tried and one.usable(now)]
+        if not usable:
+            return None if tried else min(self.all, key=lambda one: one.returns_at)
+        for one in usable:
+            if one.out:
+                return one
+        least = min(usable, key=lambda one: one.in_flight)
+        if not episode:
+            return least
+        home = max(usable, key=lambda one: _weight(episode, one.http.base))
+        most = BUSIER * sum(one.in_flight for one in usable) / len(usable) + 1
+        return home if home.in_flight <= most else least
+
+    def quiet_seconds(self) -> float:
+        """How long none of those that are well wants to be asked."""
+        now = time.perf_counter()
+        well = [one for one in self.all if not one.out] or self.all
+        return min(one.wants_quiet(now) for one in well)
+
+
+def _weight(episode: str, base: str) -> bytes:
+    return blake2b(f"{base} {episode}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

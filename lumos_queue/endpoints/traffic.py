@@ -1,0 +1,184 @@
+"""The one gate through which a process's requests to an endpoint go: places, order, quiet, and a circuit breaker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from lumos_queue.endpoints.http import TryFailed
+from lumos_queue.endpoints.window import Window
+from lumos_queue.errors import EndpointDown, InfrastructureError
+
+FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
+LONG_QUIET_SECONDS = 30.0  #: requests are not kept waiting for longer than this when a server wants to be left alone
+
+
+class Traffic:
+    """What one process has in flight to one endpoint, all its replicas together.
+
+    Its event loop alone calls it, except `lend` and the reading of `in_flight`, `waiting` and `share`, which any thread
+    may do. Places are given in the order of asking. Once open the breaker stays open: the endpoint is opened anew.
+    """
+
+    def __init__(self, url: str, most: int):
+        self.url = url
+        self.share: int | None = None  #: most requests in flight, leased to this process; None: no cap
+        self.in_flight = 0
+        self._most = most
+        self._window = Window(most)
+        self._line: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+        self._sleepers: set[asyncio.Future[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._quiet_until = 0.0
+        self._succeeded_at = 0.0
+        self._failures = 0  # since then
+        self._failing_since = 0.0
+        self._failing = 0.0  # the request that failed last since the last success
+        self._several = False  # it is not the only one
+        self._down: str | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a place."""
+        return len(self._line)
+
+    @property
+    def window(self) -> int:
+        """The most requests in flight that the server is believed to serve well."""
+        return int(self._window.size)
+
+    def lend(self, share: int | None) -> None:
+        """Have at most `share` requests in flight from now on; None: no cap. 0: all wait. For any thread."""
+        self.share = share
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # that loop is closed, and nobody waits in it
+                loop.call_soon_threadsafe(self._admit)
+
+    async def enter(self) -> None:
+        """Wait for a place; whoever gets one gives it back by `leave`.
+
+        Raises EndpointDown, also while waiting, when the breaker opens, and InfrastructureError when the server wants
+        to be left alone for long.
+        """
+        self.check_breaker()
+        self._check_quiet()
+        if not self._line and self._has_room():
+            self.in_flight += 1
+            return
+        self._loop = asyncio.get_running_loop()
+        place = self._loop.create_future()
+        self._line[place] = None
+        try:
+            await place
+        except BaseException:
+            if place.done() and not place.cancelled() and place.exception() is None:
+                self.leave()  # given in the moment in which the waiting was cancelled
+            else:
+                self._line.pop(place, None)
+            raise
+
+    def leave(self) -> None:
+        self.in_flight -= 1
+        self._admit()
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep between two tries, outside of any place. Raises EndpointDown as soon as the breaker opens."""
+        self.check_breaker()
+        loop = asyncio.get_running_loop()
+        end = loop.create_future()
+        timer = loop.call_later(seconds, _give, end)
+        self._sleepers.add(end)
+        try:
+            await end
+        finally:
+            timer.cancel()
+            self._sleepers.discard(end)
+
+    def quiet(self, seconds: float) -> None:
+        """Send nothing for so long: the server has asked for it."""
+        until = time.perf_counter() + seconds
+        if until <= self._quiet_until:
+            return
+        self._quiet_until = until
+        asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
+        if seconds > LONG_QUIET_SECONDS:
+            _raise_in(self._line, InfrastructureError, _LONG_QUIET.format(self.url, seconds), seconds)
+
+    def check_breaker(self) -> None:
+        """Raises EndpointDown when the breaker is open."""
+        if self._down is not None:
+            raise EndpointDown(self._down)
+
+    def alive(self, now: float) -> None:
+        """A replica has answered sensibly, if only that a request is wrong."""
+        self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
+
+    def succeeded(self, sent: float, now: float) -> None:
+        """A replica has served a request that was sent at `sent`."""
+        self.alive(now)
+        if self._window.replied(sent, now):
+            self._admit()
+
+    def refused(self, sent: float, now: float) -> None:
+        """A replica had no place for a request, or no time: it ran into the time-out."""
+        self._window.refused(sent, now, self.in_flight)
+
+    def failed(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
+        """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
+
+        A server that answers one request with failures may be well for others; one that fails several, or cannot be
+        reached, is not. And all that was in flight when a server restarts breaks at once: that is one failure.
+        """
+        if self._failures and failure.cause == "broken" and sent < self._failing_since:
+            return
+        if not self._failures:
+            self._failing_since = time.perf_counter()
+        self._failures += 1
+        self._several = self._several or self._failing not in (0.0, began)
+        self._failing = began
+        many = self._failures >= FAILURES or (last_try and began > self._succeeded_at)
+        if many and (self._several or failure.cause == "unreachable") and self._down is None:
+            tries = f"{self._failures} tries in a row" if self._failures > 1 else "the only try"
+            self._down = f"{self.url} is down, {tries} failed; the last: {failure}"
+            _raise_in(self._line, EndpointDown, self._down)
+            _raise_in(self._sleepers, EndpointDown, self._down)
+
+    def _has_room(self) -> bool:
+        limit = self._most if self.share is None else min(self._most, self.share)
+        size = int(self._window.size)
+        if self.in_flight >= min(limit, size):
+            if size <= limit:
+                self._window.was_full()
+            return False
+        return not (self._quiet_until and time.perf_counter() < self._quiet_until)
+
+    def _admit(self) -> None:
+        while self._line and self._has_room():
+            place, _ = self._line.popitem(last=False)
+            if not place.done():
+                self.in_flight += 1
+                place.set_result(None)
+
+    def _check_quiet(self) -> None:
+        if self._quiet_until and (left := self._quiet_until - time.perf_counter()) > LONG_QUIET_SECONDS:
+            raise InfrastructureError(_LONG_QUIET.format(self.url, left), left)
+
+
+_LONG_QUIET = "{} has asked to be left alone for {:.0f} s"
+
+
+def _raise_in(waiting: Iterable[asyncio.Future[None]], error: type[InfrastructureError], *arguments: Any) -> None:
+    """An error of its own for each, since an exception gathers the traceback of whoever raises it."""
+    for future in waiting:
+        if not future.done():
+            future.set_exception(error(*arguments))
+
+
+def _give(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

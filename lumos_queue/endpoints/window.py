@@ -1,0 +1,83 @@
+"""How many requests at once are of use: a window that finds what the server can take.
+
+As in TCP (M. Allman et al.: RFC 5681) it doubles each round trip up to a threshold, grows by an eighth beyond, and is
+halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018) latency also
+says stop. What is compared is the mean of one round with the mean of an earlier round at a smaller window: a model
+server that batches gets slower with each request and is still worth filling, so more latency alone is no reason. It
+is one when the round's latency has grown nearly as much as the window, since then the requests that were added only
+wait. The window then shrinks by the gradient, old latency / new latency, to where the queue begins.
+
+Lengths of replies vary, but a round has as many replies as the window has places, and the next round has as many.
+"""
+
+from __future__ import annotations
+
+FIRST = 16  #: requests at once to begin with; four round trips to 256
+JUDGED_AT = 2.0  #: latency is judged when the window has grown so much: the effect then stands out from chance
+QUEUEING = 0.6  #: of the growth in requests, found again as growth in latency: the server only queues
+BELOW = 0.85  #: of where the queue seems to begin; errors of judgement would else add up to an ever longer queue
+
+
+class Window:
+    """At most `size` requests in flight, from 1 to `most`. Times are seconds of one monotonic clock."""
+
+    def __init__(self, most: int):
+        self._most = float(most)
+        self.size = min(float(FIRST), self._most)
+        self._doubles_to = self._most  # beyond, growth is slow
+        self._stopped_by_latency = False
+        self._cut_at = float("-inf")
+        self._compared: tuple[float, float] | None = None  # size and mean latency of an earlier round
+        self._begin(float("-inf"))
+
+    def _begin(self, now: float) -> None:
+        self._began, self._replies, self._seconds, self._filled = now, 0, 0.0, False
+
+    def was_full(self) -> None:
+        """Some request waits because of this window. It grows only then."""
+        self._filled = True
+
+    def replied(self, sent: float, now: float) -> bool:
+        """A reply has come to a request of time `sent`. True when the window has changed."""
+        if sent < self._began:
+            return False  # of the round before, at another size
+        self._replies += 1
+        self._seconds += now - sent
+        if self._replies < self.size:
+            return False
+        before, filled, latency = self.size, self._filled, self._seconds / self._replies
+        self._begin(now)
+        if filled:
+            self._judge(latency)
+        return self.size != before
+
+    def _judge(self, latency: float) -> None:
+        if self._compared is None:
+            self._compared = self.size, latency
+        else:
+            size, seconds = self._compared
+            growth = self.size / size
+            if growth >= JUDGED_AT:
+                if latency / seconds - 1 >= QUEUEING * (growth - 1):
+                    self._shrink(max(0.5, seconds / latency) * BELOW)
+                    self._stopped_by_latency = True
+                    return
+                self._compared = self.size, latency
+                if self._stopped_by_latency:  # by chance, or the server has room again
+                    self._doubles_to = self._most
+        self.size += self.size if self.size < self._doubles_to else max(1.0, self.size / 8)
+        self.size = min(self.size, self._most)
+
+    def refused(self, sent: float, now: float, in_flight: int) -> None:
+        """The server had no place for a request of time `sent`: halve, once for all that were sent before this."""
+        if sent >= self._cut_at:
+            self._cut_at = now
+            self.size = min(self.size, max(1.0, float(in_flight)))
+            self._shrink(0.5)
+            self._begin(now)
+
+    def _shrink(self, factor: float) -> None:
+        self._stopped_by_latency = False
+        self.size = max(1.0, self.size * factor)
+        self._doubles_to = min(self._most, max(self.size, FIRST))
+        self._compared = None

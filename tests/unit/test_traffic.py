@@ -1,0 +1,381 @@
+"""The gate to an endpoint, with real requests to the fake server: places, shares, quiet, the breaker, phases."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lumos_queue.endpoints import traffic
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.registry import base_urls
+from lumos_queue.endpoints.tgi import Tgi
+from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.errors import EndpointDown, EpisodeError, InfrastructureError
+from tests.fake_endpoint import FakeEndpoint
+
+GREEDY = Sampling()
+
+
+def connect(url, first_backoff=0.002, **changes):
+    values = {"request_seconds": 5.0, "request_retries": 3, "api_key": None, "concurrency": 64} | changes
+    return Tgi(url, base_urls(url), SimpleNamespace(**values), first_backoff)
+
+
+def fake(**options):
+    return FakeEndpoint(lambda prompt: "fine", **{"slots": 1024} | options)
+
+
+async def many(endpoint, count):
+    return await asyncio.gather(*(endpoint.generate("p", GREEDY, 0) for _ in range(count)), return_exceptions=True)
+
+
+def run(work, server, **options):
+    """`work(endpoint)` in a loop of its own; the endpoint must be left with nothing in flight and nobody waiting."""
+
+    async def whole():
+        endpoint = connect(getattr(server, "tgi", server), **options)
+        try:
+            return await work(endpoint)
+        finally:
+            assert (endpoint.traffic.in_flight, endpoint.traffic.waiting) == (0, 0)
+            await endpoint.close()
+
+    return asyncio.run(whole())
+
+
+def test_a_share_is_kept_to_the_request_while_it_changes():
+    """Another thread changes the share, as a heartbeat does; the server counts."""
+
+    async def work(endpoint):
+        done = threading.Event()
+
+        def heartbeat():
+            chance = random.Random(3)
+            while not done.wait(0.03):
+                endpoint.traffic.lend(chance.choice([0, 1, 2, 5, 7]))
+            endpoint.traffic.lend(3)
+
+        endpoint.traffic.lend(7)
+        beating = threading.Thread(target=heartbeat)
+        beating.start()
+        calls = asyncio.gather(many(endpoint, 200))
+        await asyncio.sleep(0.5)
+        assert endpoint.traffic.waiting > 0
+        done.set()
+        beating.join()
+        await asyncio.sleep(0.05)  # what was sent under an earlier share has ended
+        server.most_busy = 0
+        (replies,) = await calls
+        assert server.most_busy == 3
+        return replies
+
+    with fake(latency=0.02) as server:
+        replies = run(work, server)
+        assert server.count == 200
+    assert all(reply.text == "fine" for reply in replies)
+
+
+def test_with_a_share_of_nothing_requests_wait_until_there_is_one():
+    async def work(endpoint):
+        endpoint.traffic.lend(0)
+        calls = asyncio.create_task(many(endpoint, 5))
+        await asyncio.sleep(0.1)
+        assert (endpoint.traffic.in_flight, endpoint.traffic.waiting, server.count) == (0, 5, 0)
+        threading.Thread(target=endpoint.traffic.lend, args=(None,)).start()
+        return await asyncio.wait_for(calls, 5)
+
+    with fake() as server:
+        assert all(0.1 <= reply.waited < 5 for reply in run(work, server))
+
+
+def test_places_are_given_in_the_order_of_asking():
+    async def work(endpoint):
+        order = []
+
+        async def one(number):
+            await endpoint.generate(str(number), GREEDY, 0)
+            order.append(number)
+
+        await asyncio.gather(*(one(number) for number in range(30)))
+        return order
+
+    with fake(latency=0.01) as server:
+        assert run(work, server, concurrency=1) == list(range(30))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), share=st.integers(0, 4))
+def test_whatever_is_cancelled_gives_its_place_back_exactly_once(seed, share):
+    async def whole():
+        chance, gate, inside, most = random.Random(seed), Traffic("tgi://x", 4), 0, 0
+
+        async def one():
+            nonlocal inside, most
+            await gate.enter()
+            inside += 1
+            most = max(most, inside)
+            try:
+                await asyncio.sleep(chance.choice([0, 0, 0.001]))
+            finally:
+                inside -= 1
+                gate.leave()
+
+        gate.lend(share)
+        tasks = [asyncio.create_task(one()) for _ in range(30)]
+        for _ in range(20):
+            await asyncio.sleep(0)
+            chance.choice(tasks).cancel()
+            if chance.random() < 0.2:
+                gate.lend(chance.randint(0, 4))
+            assert gate.in_flight == inside or gate.in_flight <= 4
+        gate.lend(None)
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+        assert (gate.in_flight, gate.waiting, inside) == (0, 0, 0)
+        assert most <= 4
+
+    asyncio.run(whole())
+
+
+def test_cancelled_requests_leave_their_places():
+    async def work(endpoint):
+        chance = random.Random(1)
+        calls = [asyncio.create_task(endpoint.generate("p", GREEDY, 0)) for _ in range(60)]
+        for call in chance.sample(calls, 40):
+            await asyncio.sleep(0.002)
+            call.cancel()
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        assert sum(isinstance(one, asyncio.CancelledError) for one in done) >= 30
+        return (await many(endpoint, 8))[-1]
+
+    with fake(latency=0.03) as server:
+        assert run(work, server, concurrency=4).text == "fine"
+
+
+def test_many_equal_requests_soon_fill_the_server():
+    async def work(endpoint):
+        await many(endpoint, 1500)
+        return endpoint.traffic.window
+
+    with fake(latency=0.1) as server:
+        assert run(work, server, concurrency=256) == 256
+        assert server.most_busy == 256
+
+
+def test_a_server_that_only_queues_is_not_sent_everything():
+    async def work(endpoint):
+        await many(endpoint, 1500)
+        return endpoint.traffic.window
+
+    with fake(latency=0.03, slots=16) as server:
+        assert run(work, server, concurrency=1024) < 200
+
+
+def test_a_latency_that_grows_with_load_stops_the_growth():
+    async def work(endpoint):
+        await many(endpoint, 1000)
+        return endpoint.traffic.window
+
+    with fake(drag=0.002) as server:
+        assert run(work, server, concurrency=512) < 256
+
+
+def test_429_makes_room_and_costs_no_request():
+    async def work(endpoint):
+        replies = await many(endpoint, 600)
+        return replies, endpoint.traffic.window
+
+    with fake(latency=0.02, limit=10) as server:
+        replies, window = run(work, server, concurrency=64, first_backoff=0.05, request_retries=8)
+        assert server.most_busy <= 10
+        assert server.count < 900, "most requests are sent once"
+    assert [one for one in replies if isinstance(one, Exception)] == []
+    assert window <= 21
+
+
+def test_retry_after_keeps_the_whole_endpoint_quiet():
+    async def work(endpoint):
+        await many(endpoint, 20)
+        server.failures.append("429:1")
+        started, seen = time.perf_counter(), server.count
+        calls = asyncio.create_task(many(endpoint, 1))
+        await asyncio.sleep(0.2)
+        more = asyncio.create_task(many(endpoint, 30))
+        await asyncio.sleep(0.6)
+        assert server.count == seen + 1
+        replies = await calls + await more
+        assert time.perf_counter() - started >= 1
+        return replies
+
+    with fake() as server:
+        replies = run(work, server)
+    assert replies[0].retries == 1
+    assert replies[0].lost >= 1
+    assert all(reply.retries == 0 and reply.waited >= 0.5 for reply in replies[1:])
+
+
+def test_a_long_quiet_is_left_to_the_worker_for_all():
+    async def work(endpoint):
+        endpoint.traffic.lend(1)
+        failures = await many(endpoint, 5) + await many(endpoint, 5)
+        assert server.count == 1
+        return failures
+
+    with fake(failures=["429:90"]) as server:
+        for failure in run(work, server):
+            assert type(failure) is not EndpointDown
+            assert isinstance(failure, InfrastructureError)
+            assert failure.retry_after == pytest.approx(90, abs=5)
+
+
+@pytest.mark.parametrize("mode", ["500", "garbage", "truncated", "reset", "503"])
+def test_the_breaker_opens_after_failures_in_a_row_for_all_at_once(mode):
+    async def work(endpoint):
+        await many(endpoint, 20)
+        server.mode, seen = mode, server.count
+        started = time.perf_counter()
+        failures = await many(endpoint, 100)
+        assert time.perf_counter() - started < 10
+        sent = server.count - seen
+        failures += await many(endpoint, 3)
+        assert server.count == seen + sent, "once it is open nothing is sent"
+        return failures
+
+    with fake(latency=0.01) as server:
+        failures = run(work, server, first_backoff=0.1, request_retries=20)
+        assert server.count < 250
+    assert all(isinstance(failure, EndpointDown) for failure in failures)
+    line = str(failures[0])
+    assert server.tgi in line
+    assert "in a row failed; the last: http://" in line
+    assert "\n" not in line
+
+
+def test_an_endpoint_that_cannot_be_reached_is_down_when_one_request_has_used_its_tries():
+    with fake() as server:
+        url = server.tgi
+    (failure,) = run(lambda endpoint: many(endpoint, 1), url)
+    assert isinstance(failure, EndpointDown)
+    assert "is down, 4 tries in a row failed" in str(failure)
+
+
+def test_those_asleep_and_those_waiting_hear_of_it_at_once():
+    async def work(endpoint):
+        endpoint.traffic.lend(2)
+        started = time.perf_counter()
+        server.mode = "500"
+        first = asyncio.create_task(many(endpoint, 40))
+        failures = await asyncio.wait_for(first, 8)
+        assert time.perf_counter() - started < 8
+        return failures
+
+    with fake() as server:
+        failures = run(work, server, first_backoff=20.0)
+        assert server.count <= traffic.FAILURES + 2
+    assert all(isinstance(failure, EndpointDown) for failure in failures)
+
+
+def test_time_outs_open_it_and_count_from_sending():
+    async def work(endpoint):
+        endpoint.traffic.lend(4)
+        return await many(endpoint, 30)
+
+    with fake(mode="hang") as server:
+        failures = run(work, server, request_seconds=0.2)
+    assert all(isinstance(failure, EndpointDown) for failure in failures)
+    assert "took longer than 0.2 s" in str(failures[0])
+
+
+class Picky(FakeEndpoint):
+    """It fails whatever asks for 'bad', and serves the rest."""
+
+    def answer(self, path, raw, *rest):
+        if b'"bad"' in raw:
+            self.failures.appendleft("500")
+        super().answer(path, raw, *rest)
+
+
+@pytest.mark.parametrize("others", [0, 4])
+def test_bad_prompts_open_nothing(others):
+    """One alone, or three among others that succeed."""
+
+    async def work(endpoint):
+        done = asyncio.Event()
+
+        async def rest():
+            while not done.is_set():
+                await endpoint.generate("good", GREEDY, 0)
+
+        running = [asyncio.create_task(rest()) for _ in range(others)]
+        bad = [endpoint.generate("bad", GREEDY, 0) for _ in range(3 if others else 1)]
+        failures = await asyncio.gather(*bad, return_exceptions=True)
+        done.set()
+        await asyncio.gather(*running)
+        return failures
+
+    with Picky(lambda prompt: "fine", latency=0.002) as server:
+        failures = run(work, server, first_backoff=0.02, request_retries=4)
+    assert {type(failure).__name__ for failure in failures} == {"TryFailed"}
+
+
+def test_what_breaks_together_is_one_failure():
+    """A server that restarts breaks all that is in flight, and is well."""
+
+    async def work(endpoint):
+        await many(endpoint, 200)
+        calls = asyncio.create_task(many(endpoint, 40))
+        await asyncio.sleep(0.15)
+        server._loop.call_soon_threadsafe(lambda: [one.transport.abort() for one in list(server.connections)])
+        return await calls
+
+    with fake(latency=0.3) as server:
+        replies = run(work, server, first_backoff=0.2)
+    assert all(reply.text == "fine" for reply in replies)
+    assert sum(reply.retries for reply in replies) >= 2 * traffic.FAILURES
+
+
+def test_refusals_and_faults_of_the_request_open_nothing():
+    async def work(endpoint):
+        server.mode = "429"
+        refused = await many(endpoint, 30)
+        server.mode = "422"
+        wrong = await many(endpoint, 30)
+        server.mode = "ok"
+        return refused, wrong, await many(endpoint, 30)
+
+    with fake() as server:
+        refused, wrong, fine = run(work, server)
+    assert all(isinstance(one, InfrastructureError) and not isinstance(one, EndpointDown) for one in refused)
+    assert all(isinstance(one, EpisodeError) for one in wrong)
+    assert all(one.text == "fine" for one in fine)
+
+
+def test_where_the_time_went():
+    async def work(endpoint):
+        endpoint.traffic.lend(0)
+        call = asyncio.create_task(endpoint.generate("p", GREEDY, 0))
+        started = time.perf_counter()
+        asyncio.get_running_loop().call_later(0.1, endpoint.traffic.lend, 1)
+        reply = await call
+        return reply, time.perf_counter() - started
+
+    with fake(latency=0.1, failures=["500"]) as server:
+        reply, all_of_it = run(work, server, first_backoff=0.3)
+    assert 0.1 <= reply.waited < 0.3
+    assert 0.15 <= reply.lost < 0.6
+    assert 0.1 <= reply.seconds < 0.3
+    assert reply.waited + reply.lost + reply.seconds == pytest.approx(all_of_it, abs=0.05)
+    assert (reply.retries, reply.queued) == (1, 0)
+
+
+def test_the_servers_own_queue_is_recorded():
+    with fake(latency=0.1, slots=1) as server:
+        replies = run(lambda endpoint: many(endpoint, 3), server)
+    assert sorted(round(reply.queued, 1) for reply in replies) == [0.0, 0.1, 0.2]
+    assert all(reply.queued <= reply.seconds for reply in replies)
