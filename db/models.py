@@ -194,7 +194,7 @@ class EndpointShare(Base, table=True):
     url: Mapped[str] = Field(primary_key=True)
     demand: Mapped[int]  # requests in flight and waiting, as of its last heartbeat
     share: Mapped[int]  # what it may have in flight
-    held: Mapped[int]  # the larger of its share and what it has in flight: not to be given to others
+    held: Mapped[int]  # what it may still have in flight: not to be given to others
 
 
 class Item(Base, table=True):

@@ -1,10 +1,9 @@
-"""Messages that were refused, counted by reason: all that is kept of them."""
+"""Messages that were refused are counted by reason, and nothing else is kept of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from sqlalchemy import Connection, Row, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from db.connection import Database, now
@@ -25,10 +24,3 @@ def add_refused(database: Database, counted: Mapping[str, tuple[int, str]]) -> N
         # In one order: two processes that lock the same rows must not wait for each other.
         for reason, (messages, latest) in sorted(counted.items()):
             connection.execute(statement.values(reason=reason, messages=messages, latest=latest, latest_at=now()))
-
-
-def refused(connection: Connection) -> Sequence[Row]:
-    """Reason, messages, latest and latest_at, the most recent first."""
-    table = RefusedMessage
-    columns = (table.reason, table.messages, table.latest, table.latest_at)
-    return connection.execute(select(*columns).order_by(table.latest_at.desc())).all()

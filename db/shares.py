@@ -49,7 +49,7 @@ def lease_shares(connection: Connection, session: int, traffic: Mapping[str, tup
 
 def _lease(connection: Connection, session: int, url: str, cap: int, in_flight: int, demand: int) -> int:
     rows = connection.execute(
-        select(EndpointShare.session, EndpointShare.demand, EndpointShare.held)
+        select(EndpointShare.session, EndpointShare.demand, EndpointShare.share, EndpointShare.held)
         .join(WorkerSession, WorkerSession.id == EndpointShare.session)
         .where(EndpointShare.url == url, WorkerSession.ended_at.is_(None))
     ).all()
@@ -57,7 +57,9 @@ def _lease(connection: Connection, session: int, url: str, cap: int, in_flight: 
     demands = {row.session: row.demand for row in others} | {session: demand}
     free = max(0, cap - sum(row.held for row in others))
     share = min(fair_shares(cap, demands)[session], free)
-    values = {"demand": demand, "share": share, "held": max(share, in_flight)}
+    # Until this answer reaches it the process may still fill the share it had.
+    before = next((row.share for row in rows if row.session == session), 0)
+    values = {"demand": demand, "share": share, "held": max(share, before, in_flight)}
     mine = (EndpointShare.session == session, EndpointShare.url == url)
     if not connection.execute(update(EndpointShare).where(*mine).values(values)).rowcount:
         connection.execute(insert(EndpointShare).values(session=session, url=url, **values))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import Postgres, Redis, running_postgres, running_redis
+from tests.services import Postgres, RabbitMQ, Redis, running_postgres, running_rabbitmq, running_redis
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -44,6 +44,19 @@ def redis_server() -> Iterator[Redis]:
 def redis_url(redis_server: Redis) -> str:
     """An empty database of a real Redis."""
     return redis_server.fresh()
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_server() -> Iterator[RabbitMQ]:
+    """A real RabbitMQ of this test run. It takes seconds to start: what needs it stays in one file."""
+    with running_rabbitmq() as server:
+        yield server
+
+
+@pytest.fixture
+def rabbitmq_url(rabbitmq_server: RabbitMQ) -> str:
+    """The RabbitMQ of this test run, with empty queues."""
+    return rabbitmq_server.fresh()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Real servers for tests, private to them: Redis and PostgreSQL on this machine, from the PATH or from wheels."""
+"""Real servers for tests, private to them: Redis, RabbitMQ and PostgreSQL on this machine, from the PATH or wheels."""
 
 from __future__ import annotations
 
@@ -99,6 +99,91 @@ def running_redis() -> Iterator[Redis]:
         server.stop()
 
 
+class RabbitMQ:
+    """A RabbitMQ node of its own: name, data, cookie and port mapper (epmd) are in no way those of the machine's."""
+
+    #: The system's own command on the PATH changes to another user; this one is what it then starts.
+    BINARY = "/usr/lib/rabbitmq/bin/rabbitmq-server"
+
+    def __init__(self, folder: Path):
+        self.port = free_port()
+        mapper_port = str(free_port())
+        self.environment = {
+            "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+            "HOME": str(folder),  # where the Erlang cookie lies
+            "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": mapper_port,
+            "RABBITMQ_NODENAME": f"lumos-{self.port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_NODE_PORT": str(self.port),
+            "RABBITMQ_DIST_PORT": str(free_port()),
+            "RABBITMQ_MNESIA_BASE": str(folder / "data"), "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "config"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"), "RABBITMQ_LOGS": "-",
+            # No such files: what the machine's own node is told is not for this one.
+            "RABBITMQ_CONFIG_FILE": str(folder / "none"), "RABBITMQ_CONF_ENV_FILE": str(folder / "none"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "none"),
+            # One busy scheduler: the node leaves the processors to the tests.
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1 +sbwt none",
+        }  # fmt: skip
+        self.mapper = subprocess.Popen(
+            ["epmd", "-port", mapper_port, "-address", "127.0.0.1"],
+            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.log = folder / "node.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [self.BINARY], env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
+
+    @property
+    def url(self) -> str:
+        return f"amqp://guest:guest@127.0.0.1:{self.port}//"
+
+    def answers(self) -> bool:
+        from kombu import Connection
+
+        assert self.process.poll() is None, self.log.read_text(errors="replace")[-2000:]
+        try:
+            with Connection(self.url, connect_timeout=2) as connection:
+                connection.connect()
+            return True
+        except OSError:
+            return False
+
+    def fresh(self) -> str:
+        """Its URL, with the queues of all pools empty."""
+        from kombu import Connection
+
+        from workers.app import POOLS
+
+        with Connection(self.url) as connection:
+            for pool in POOLS:
+                channel = connection.channel()  # a new one: a queue that is not there closes it
+                with suppress(connection.channel_errors):
+                    channel.queue_purge(pool)
+        return self.url
+
+    def stop(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.mapper.kill()
+        self.process.wait()
+        self.mapper.wait()
+
+
+@contextmanager
+def running_rabbitmq() -> Iterator[RabbitMQ]:
+    """Takes seconds of a processor to start: one for a test run."""
+    if not Path(RabbitMQ.BINARY).is_file() or not shutil.which("epmd"):
+        missing(f"needs {RabbitMQ.BINARY}: apt-get install rabbitmq-server")
+    folder = Path(tempfile.mkdtemp(prefix="lumos-rabbitmq-"))
+    server = RabbitMQ(folder)
+    try:
+        wait_until(server.answers, "RabbitMQ answers", 60, 0.2)
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Postgres:
     """A PostgreSQL server. Each database it gives out is a fresh copy of one with all migrations applied."""
 
@@ -152,11 +237,14 @@ def running_postgres() -> Iterator[Postgres]:
 class CeleryWorker:
     """A real worker process on some queues, with a log to read; as a context manager it is gone at the end."""
 
-    def __init__(self, folder: Path, queues: str, **settings: str):
-        """`settings` become LUMOS_* variables: broker_url, database_url, …"""
+    APPLICATION = "workers.app"
+
+    def __init__(self, folder: Path, queues: str, *options: str, **settings: str):
+        """`options` are added to the command line; `settings` become LUMOS_* variables: broker_url, database_url, …"""
         self.log = folder / "celery.log"
-        command = [sys.executable, "-m", "celery", "-A", "workers.app", "worker", "-n", f"test-{os.getpid()}@%h",
-                   "-Q", queues, "-c", "1", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]  # fmt: skip
+        name = f"{folder.name}-{os.getpid()}@%h"  # two workers of one name would answer for each other
+        command = [sys.executable, "-m", "celery", "-A", self.APPLICATION, "worker", "-n", name, "-Q", queues,
+                   "-c", "1", "--loglevel", "INFO", "--without-gossip", "--without-mingle", *options]  # fmt: skip
         variables = {f"LUMOS_{name.upper()}": value for name, value in {"home": str(folder), **settings}.items()}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -169,6 +257,12 @@ class CeleryWorker:
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
+
+    def children(self) -> list[int]:
+        """Process ids of the pool's processes."""
+        import psutil
+
+        return [child.pid for child in psutil.Process(self.process.pid).children()]
 
     def __enter__(self) -> CeleryWorker:
         try:

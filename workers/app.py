@@ -5,39 +5,61 @@ from __future__ import annotations
 import mmap
 import sys
 
+import billiard.pool
 from celery import Celery
-from celery.signals import worker_init, worker_shutting_down
-from kombu.entity import Queue
+from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from kombu.entity import Exchange, Queue
 
 from lumos_queue.settings import read_settings
+from workers import transports
+from workers.ending import LONGEST
+from workers.refusals import close_refusals
 
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.
 CELERY_TASKS = {"convert": "convert", "train": "train_shard", "infer": "infer", "evaluate": "evaluate"}
 POOLS = ("cpu", "llm", "gpu")  #: also the names of the queues
 _USUAL_POOL = {"convert": "cpu", "train_shard": "gpu", "infer": "llm", "evaluate": "llm"}
+#: Seconds beyond the longest slice after which a child is taken to hang and is killed. What is in flight when a slice
+#: ends may go on until then: an episode for minutes, a training window for a day.
+HANGS_AFTER, TRAINING_HANGS_AFTER = 3600.0, 86400.0
+
+# A child that ends waits for its parent to have read its last result, for 30 s by itself. A parent told to shut down in
+# the moment when a slice ends does not always read it; nothing of ours is in it. In tenths of a second:
+billiard.pool.GUARANTEE_MESSAGE_CONSUMPTION_RETRY_LIMIT = 20
 
 
-def make_app(broker_url: str) -> Celery:
+def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
     """An app for a broker. Nothing is connected to yet."""
+    transports.install()
+    is_redis = broker_url.startswith(("redis:", "rediss:"))
+    longest = LONGEST * slice_seconds
     app = Celery("lumos", broker=broker_url or None, include=["workers.tasks"], set_as_current=False)
     app.conf.update(
-        # A message is a nudge: ids in JSON, no result, gone when received. The database knows the rest.
+        # A message is a nudge: ids in JSON, no result. The database knows the rest.
         accept_content=["json"],
         task_serializer="json",
         event_serializer="json",
         result_backend=None,
         task_ignore_result=True,
-        task_acks_late=False,
-        task_queues=[Queue(pool) for pool in POOLS],
+        worker_consumer="workers.messages:NudgeConsumer",
+        # Durable, of no declared type, one consumer's prefetch at a time: what RabbitMQ 3.10 and 4.3 both accept. Where
+        # an administrator has made quorum queues the default, these are such.
+        task_queues=[Queue(pool, Exchange(pool), routing_key=pool) for pool in POOLS],
         task_default_queue=POOLS[0],
         task_routes={name: {"queue": pool} for name, pool in _USUAL_POOL.items()},
+        # No worker keeps a nudge that another could act on. RabbitMQ has only this way: what runs is not confirmed and
+        # counts as prefetched. (It takes a message back after 30 minutes, which no slice but a training one lasts.)
         worker_prefetch_multiplier=1,
-        worker_disable_prefetch=_is_redis(broker_url),
+        worker_disable_prefetch=is_redis,
+        task_acks_late=not is_redis,
+        task_time_limit=longest + HANGS_AFTER,
+        task_annotations={"train_shard": {"time_limit": longest + TRAINING_HANGS_AFTER, "acks_late": False}},
         # A broker that goes away comes back some day; meanwhile dispatchers find the work by themselves.
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_connection_timeout=4,
-        broker_transport_options=_redis_options() if _is_redis(broker_url) else {},
+        broker_heartbeat=30,
+        broker_transport_options=_redis_options() if is_redis else _rabbitmq_options(),
         # What Flower shows.
         worker_send_task_events=True,
         task_send_sent_event=True,
@@ -48,10 +70,6 @@ def make_app(broker_url: str) -> Celery:
         timezone="UTC",
     )
     return app
-
-
-def _is_redis(url: str) -> bool:
-    return url.startswith(("redis", "valkey"))
 
 
 def _redis_options() -> dict[str, object]:
@@ -65,7 +83,17 @@ def _redis_options() -> dict[str, object]:
     }
 
 
-app = make_app(read_settings().broker_url)
+def _rabbitmq_options() -> dict[str, object]:
+    # Without it a message that the broker does not take is lost without a word.
+    return {"confirm_publish": True}
+
+
+def _from_environment() -> Celery:
+    settings = read_settings()
+    return make_app(settings.broker_url, settings.slice_seconds)
+
+
+app = _from_environment()
 
 # One byte of memory that parent and forked children share. Celery hears TERM in the parent only.
 _drain = mmap.mmap(-1, 1)
@@ -80,9 +108,17 @@ def draining() -> bool:
 def _begin(**_) -> None:
     _drain[0] = 0
     if not app.conf.broker_url:
-        sys.exit("No broker: set LUMOS_BROKER_URL, as in redis://HOST:6379/0, or start one with: lumos up")
+        sys.exit(
+            "No broker: set LUMOS_BROKER_URL, as in redis://HOST:6379/0 or amqp://USER:PASSWORD@HOST:5672//, "
+            "or start one with: lumos up"
+        )
 
 
 @worker_shutting_down.connect
 def _shut_down(**_) -> None:
     _drain[0] = 1
+
+
+@worker_shutdown.connect
+def _end(**_) -> None:
+    close_refusals()

@@ -19,7 +19,8 @@ from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from workers.children import Child, end, read_procfile
 
-GRACE_SECONDS = 8.0  #: for workers to end after TERM; longer than a slice takes to give back what is in flight
+#: For workers to end after TERM, beyond `drain_seconds`: to give back what is in flight, to leave database and broker.
+LEAVING_SECONDS = 4.0
 READY_SECONDS = 60.0
 #: These hold nothing worth an orderly end. Flower, asked to end while its broker ends too, would wait for it for ever.
 STATELESS = ("broker", "flower")
@@ -62,7 +63,7 @@ def up(settings: Settings, say: Say = print) -> int:
             child.start()
         return _watch(first + others, environment, settings, home, told, say)
     finally:
-        end(others, 0.0 if told.twice else GRACE_SECONDS)
+        end(others, 0.0 if told.twice else settings.drain_seconds + LEAVING_SECONDS)
         end(first, 2.0)
         lock.close()
 
@@ -202,9 +203,10 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
     from kombu.utils.url import maybe_sanitize_url
 
     problem, until = "", time.monotonic() + (10.0 if ours else 3.0)
+    options = {"socket_connect_timeout": 2} if url.startswith("redis") else {}
     while time.monotonic() < until:
         try:
-            with Connection(url, connect_timeout=2, transport_options={"socket_connect_timeout": 2}) as connection:
+            with Connection(url, connect_timeout=2, transport_options=options) as connection:
                 connection.ensure_connection(max_retries=1, timeout=2)
                 return
         except Exception as error:  # each transport has its own

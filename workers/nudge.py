@@ -56,7 +56,11 @@ def _app(broker_url: str):
     from workers.app import make_app
 
     app = make_app(broker_url)
-    impatient = {"socket_connect_timeout": 1, "socket_timeout": 1, "max_retries": 0, "interval_max": 0}
-    app.conf.broker_transport_options = {**app.conf.broker_transport_options, **impatient}
+    once = {"max_retries": 1, "interval_start": 0, "interval_max": 0}  # kombu takes 0 retries for any number of them
+    if broker_url.startswith("redis"):
+        limits = {"socket_connect_timeout": 1, "socket_timeout": 1}
+    else:
+        limits = {"read_timeout": 1, "write_timeout": 1}
+    app.conf.broker_transport_options = {**app.conf.broker_transport_options, **once, **limits}
     app.conf.broker_connection_retry = False
     return app

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 
 from celery.signals import worker_process_init, worker_process_shutdown
 from sqlalchemy import Row, select
@@ -23,10 +22,10 @@ from workers.app import app, draining
 from workers.ending import Ender
 from workers.nudge import nudge
 from workers.process import current_process
+from workers.refusals import close_refusals, refusals
 from workers.work import attempt
 
 log = logging.getLogger(__name__)
-JOB_ID = re.compile(r"[2-9a-hj-km-np-z]{8}")
 
 
 @app.task(name="convert")
@@ -49,8 +48,8 @@ def evaluate(job: str) -> None:
     run_slice("evaluate", job)
 
 
-def run_slice(kind: str, job: object) -> None:
-    """Work on a job for a while and leave a nudge if more is due. A message that names no such job is dropped.
+def run_slice(kind: str, job: str) -> None:
+    """Work on a job for a while and leave a nudge if more is due. A message that names no such job is refused.
 
     Raises nothing that a message could cause: the worker has to outlive it.
     """
@@ -58,19 +57,17 @@ def run_slice(kind: str, job: object) -> None:
     try:
         row = _job_of(process.database, kind, job)
         if row is None:
-            log.warning("message dropped: %.60r is no %s job", job, kind)
+            refusals().add("forged", f"'{job}' is no {kind} job")
             return
         ender = Ender(process, row.id, [row.pool], _told_to_stop, bounded=True)
         if attempt(process, row.id, ender) and row.id in runnable(process.database, [row.pool]):
             nudge(process.settings, kind, row.id, 1, row.pool)
     except (DBAPIError, InfrastructureError) as error:
-        log.warning("job %.60r left to the dispatcher: %s", job, str(error).splitlines()[0])
+        log.warning("job %s left to the dispatcher: %s", job, str(error).splitlines()[0])
 
 
-def _job_of(database: Database, kind: str, job: object) -> Row | None:
+def _job_of(database: Database, kind: str, job: str) -> Row | None:
     """Id and pool of the job that a message names; None when there is none of that kind. Messages may be forged."""
-    if not (isinstance(job, str) and JOB_ID.fullmatch(job)):
-        return None
     with database.engine.connect() as connection:
         return connection.execute(select(Job.id, Job.pool).where(Job.id == job, Job.kind == kind)).first()
 
@@ -86,6 +83,7 @@ def _child_starts(**_) -> None:
 
 @worker_process_shutdown.connect
 def _child_ends(**_) -> None:
+    close_refusals()
     current_process().close()
 
 

@@ -70,10 +70,10 @@ class Client:
                     tried.append(replica)
                     if not failure.rejected:
                         self.traffic.failed(failure, sent, first, last_try=tries > self._retries)
+                    self.traffic.check_breaker()
             finally:
                 self.traffic.leave()
             assert failure is not None, "there is a replica for a first try"
-            self.traffic.check_breaker()
             wait = self._wait_after(failure, tries)
             if tries > self._retries or wait > BACKOFF_SECONDS:
                 raise failure

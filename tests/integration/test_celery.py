@@ -1,34 +1,33 @@
-"""Jobs through Celery, Redis and PostgreSQL: the same rows as without them, and messages that are not to be trusted."""
+"""Jobs through Celery, Redis and PostgreSQL: the same rows as without them."""
 
 from __future__ import annotations
 
-import base64
-import json
 import signal
 import time
-import uuid
 from types import SimpleNamespace
 
+import psutil
 import pytest
-import redis
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from db.connection import open_database
 from db.jobs import cancel, progress, resume
-from db.models import CompletionRow, EpisodeRow, Item
+from db.models import CompletionRow, EpisodeRow, Job
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
 from lumos_queue.submission import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import CeleryWorker, running_redis, wait_until
 from tests.stored import run_embedded, state, stored_rows, wait_for
-from workers.app import make_app
+from workers.app import POOLS, make_app
+from workers.ending import LONGEST
 from workers.nudge import nudge
 
 #: Of the four kinds of message, what the fake endpoint is slow with, in seconds.
@@ -109,47 +108,6 @@ def calls_recorded(database, job: str) -> int:
         return connection.execute(counted.where(EpisodeRow.job == job)).scalar_one()
 
 
-FORGED = ["zzzzzzzz", "' OR 1=1 --", "", 7, None, ["zzzzzzzz"], {"a": 1}, "%", "x" * 100_000]
-
-
-def test_messages_that_name_no_job_are_dropped_and_the_worker_stays_up(deployed, wordmath):
-    app = make_app(deployed.settings.broker_url)
-    for forged in FORGED:
-        app.send_task("evaluate", args=[forged], queue="llm")
-    app.send_task("evaluate", args=[], queue="llm")
-    app.send_task("evaluate", kwargs={"job": "zzzzzzzz", "more": 1}, queue="llm")
-    app.send_task("no_such_task", args=["zzzzzzzz"], queue="llm")
-    job = Convert("wordmath", wordmath.digest, "test", limit=41)
-    identifier = send(deployed, job, wordmath)
-    # A true id in a message of another kind is no such job either; nor does it harm the job.
-    app.send_task("evaluate", args=[identifier], queue="llm")
-    wait_for(deployed.database, identifier)
-    wait_until(lambda: deployed.worker.said(f"message dropped: '{identifier}' is no evaluate job"), "it is dropped")
-    for shown in ("'zzzzzzzz'", '"\' OR 1=1 --"', "7", "None", "'%'"):
-        assert deployed.worker.said(f"message dropped: {shown} is no evaluate job")
-    assert deployed.worker.alive
-
-
-def test_a_pickled_message_is_not_read(deployed, wordmath, tmp_path):
-    trace = tmp_path / "unpickled"
-    broker = redis.Redis.from_url(deployed.settings.broker_url)
-    payload = (
-        b"cposix\nsystem\n(S'touch " + str(trace).encode() + b"'\ntR."  # what pickle would run
-    )
-    broker.lpush("llm", json.dumps({
-        "body": base64.b64encode(payload).decode(), "content-encoding": "binary",
-        "content-type": "application/x-python-serialize",
-        "headers": {"task": "evaluate", "id": str(uuid.uuid4()), "lang": "py"},
-        "properties": {"delivery_tag": "1", "body_encoding": "base64",
-                       "delivery_info": {"exchange": "", "routing_key": "llm"}},
-    }))  # fmt: skip
-    identifier = send(deployed, Convert("wordmath", wordmath.digest, "test", limit=42), wordmath)
-    wait_for(deployed.database, identifier)
-    wait_until(lambda: broker.llen("llm") == 0, "the message is taken")
-    wait_until(lambda: deployed.worker.said("ContentDisallowed"), "it is refused")
-    assert not trace.exists() and deployed.worker.alive
-
-
 def test_submitting_the_same_again_shows_the_first_job(deployed, wordmath):
     job = Convert("wordmath", wordmath.digest, "test", limit=43)
     identifier = send(deployed, job, wordmath)
@@ -181,35 +139,6 @@ def test_cancel_stops_a_running_job_and_resume_finishes_it_without_repeating_a_c
         assert recorded <= server.count <= recorded + deployed.settings.concurrency
 
 
-def test_TERM_to_the_parent_ends_the_slice_in_good_order(redis_url, postgres_url, wordmath, tmp_path):
-    settings = Settings(broker_url=redis_url, database_url=postgres_url, concurrency=8)
-    database = open_database(settings.database)
-    replies = gold_replies(wordmath.benchmark, wordmath.tasks[:200], "iterative")
-    with (
-        FakeEndpoint(from_mapping(replies), latency=1.0) as server,
-        CeleryWorker(tmp_path, "llm", broker_url=redis_url, database_url=postgres_url, concurrency="8") as worker,
-    ):
-        identifier, _ = submit(database, settings, evaluation(server, wordmath, "iterative", 200), wordmath)
-        assert nudge(settings, "evaluate", identifier, 200)
-        wait_until(lambda: calls_recorded(database, identifier) > 10, "the job is under way")
-        began = time.monotonic()
-        worker.process.send_signal(signal.SIGTERM)
-        worker.process.wait(timeout=20)
-        assert time.monotonic() - began < 8, "an episode takes longer than a shutdown may"
-        with database.engine.connect() as connection:
-            items = progress(connection, identifier)
-            deaths = connection.execute(select(func.sum(Item.deaths)).where(Item.job == identifier)).scalar_one()
-        assert items.get("claimed", 0) == 0 and items["owed"] > 0 and deaths == 0, items
-        assert state(database, identifier) == "running"
-        server.latency = 0.0
-        # What remains was left a nudge: a worker that starts later goes on by itself.
-        with CeleryWorker(tmp_path, "llm", broker_url=redis_url, database_url=postgres_url, concurrency="64"):
-            wait_for(database, identifier, seconds=60)
-        recorded = calls_recorded(database, identifier)
-        assert recorded <= server.count <= recorded + settings.concurrency
-    database.close()
-
-
 def test_a_worker_outlives_its_broker_and_listens_again(postgres_url, wordmath, tmp_path):
     with (
         running_redis() as broker,
@@ -229,3 +158,55 @@ def test_a_worker_outlives_its_broker_and_listens_again(postgres_url, wordmath, 
         worker.process.send_signal(signal.SIGTERM)
         worker.process.wait(timeout=20)
         database.close()
+
+
+def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
+    deployed, shared_data, tmp_path, monkeypatch
+):
+    job = Train("starter", str(tmp_path / "data"), str(tmp_path / "fit"), generated=200)
+    for name in ("gsm8k/train.jsonl", "mawps/cv_mawps/fold0/train.csv"):  # the first rows will do
+        file = tmp_path / "data" / name
+        file.parent.mkdir(parents=True)
+        lines = (shared_data / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        file.write_text("".join(lines[:80]), encoding="utf-8")
+    for name in ("asdiv", "svamp"):
+        (tmp_path / "data" / name).symlink_to(shared_data / name)
+    # Its first item, the preparation; a GPU is not needed to see where it runs.
+    identifier, _ = submit(deployed.database, deployed.settings, job, None, windows=1)
+    with deployed.database.writer.begin() as connection:
+        connection.execute(update(Job).where(Job.id == identifier).values(pool="gpu"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    urls = {"broker_url": deployed.settings.broker_url, "database_url": deployed.settings.database_url}
+    assert nudge(deployed.settings, "train", identifier, 1, "gpu")
+    time.sleep(1.0)
+    assert state(deployed.database, identifier) == "queued", "the workers of the other pools leave it alone"
+    with CeleryWorker(tmp_path, "gpu", **urls) as worker:
+        (pool_process,) = worker.children()
+
+        def training() -> psutil.Process | None:
+            return next(iter(psutil.Process(pool_process).children()), None)
+
+        child = wait_until(training, "the training process starts", 20, 0.01)
+        assert child.pid not in (pool_process, worker.process.pid)
+        assert child.environ()["CUDA_VISIBLE_DEVICES"] == "3"
+        wait_until(lambda: "lumos_queue.training.child" in child.cmdline(), "it is one", 5, 0.01)
+        wait_for(deployed.database, identifier)
+        assert not child.is_running()
+    assert not deployed.worker.said("Task train_shard[")
+
+
+def test_each_broker_is_told_what_it_understands():
+    rabbitmq, redis = make_app("amqp://127.0.0.1//").conf, make_app("rediss://127.0.0.1/0").conf
+    assert rabbitmq.broker_transport_options == {"confirm_publish": True}
+    assert "visibility_timeout" in redis.broker_transport_options
+    # Either way no worker keeps a message that another could act on.
+    assert (rabbitmq.task_acks_late, rabbitmq.worker_disable_prefetch) == (True, False)
+    assert (redis.task_acks_late, redis.worker_disable_prefetch) == (False, True)
+    assert {queue.name: (queue.exchange.name, queue.routing_key, queue.durable) for queue in rabbitmq.task_queues} == {
+        pool: (pool, pool, True) for pool in POOLS
+    }
+
+
+def test_a_hard_time_limit_is_longer_than_the_longest_slice():
+    conf = make_app("redis://127.0.0.1/0", slice_seconds=100.0).conf
+    assert LONGEST * 100 < conf.task_time_limit < conf.task_annotations["train_shard"]["time_limit"]

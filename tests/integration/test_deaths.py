@@ -204,10 +204,10 @@ def test_a_cap_is_shared_and_never_exceeded_while_shares_move(database):
     first, second = holder(database, job), holder(database, job)
     assert lease(database, first, 0, 64) == 10
     assert lease(database, second, 0, 64) == 0, "nothing is free yet"
-    assert lease(database, first, 10, 64) == 5
-    assert lease(database, second, 0, 64) == 0, "the first one's requests have not ended"
+    assert lease(database, first, 3, 64) == 5
+    assert lease(database, second, 0, 64) == 0, "the first one may have filled its old share before it heard of this"
     assert lease(database, first, 6, 64) == 5
-    assert lease(database, second, 0, 64) == 4
+    assert lease(database, second, 0, 64) == 4, "one request of the first one has not ended"
     assert lease(database, first, 5, 64) == 5
     assert lease(database, second, 4, 64) == 5
     with database.engine.connect() as connection:
@@ -220,7 +220,8 @@ def test_who_asks_for_less_leaves_the_rest_to_others(database):
     first, second = holder(database, job), holder(database, job)
     lease(database, first, 0, 2)
     lease(database, second, 0, 64)
-    assert lease(database, first, 2, 2) == 2
+    for _ in range(2):
+        assert lease(database, first, 2, 2) == 2
     assert lease(database, second, 0, 64) == 10
 
 

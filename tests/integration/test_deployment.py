@@ -6,6 +6,8 @@ import base64
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +187,10 @@ def test_a_part_that_keeps_dying_stops_everything(tmp_path):
             {"LUMOS_BROKER_URL": "redis://:secret@127.0.0.1:1/0"},
             "The broker at redis://:**@127.0.0.1:1/0 does not answer",
         ),
+        (
+            {"LUMOS_BROKER_URL": "amqp://name:secret@127.0.0.1:1//"},
+            "The broker at amqp://name:**@127.0.0.1:1// does not answer",
+        ),
         ({"LUMOS_DATABASE_URL": "postgresql://:secret@127.0.0.1:1/x"}, "does not answer"),
         ({"LUMOS_HOME": "/proc/no"}, "Cannot write in '/proc/no'"),
     ],
@@ -220,6 +226,55 @@ def test_the_procfile_of_the_project_starts_all_parts_on_this_machine_only():
     assert list(lines) == ["worker_llm", "worker_cpu", "dispatcher", "flower"]
     assert lines["dispatcher"] == ["lumos", "worker"]
     assert "--address=127.0.0.1" in lines["flower"] and "--max-tasks=10000" in lines["flower"]
+
+
+UNITS = Path(__file__).resolve().parents[2] / "deploy"
+
+
+def unit(name: str) -> dict[str, str]:
+    """The settings of a systemd unit's service; of one that is given several times, the last."""
+    lines = (UNITS / name).read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "pool", "children"),
+    [
+        ("lumos-worker@.service", "worker_llm", "%i", "${LUMOS_CHILDREN}"),
+        ("lumos-worker@.service", "worker_cpu", "%i", "${LUMOS_CHILDREN}"),
+        ("lumos-gpu@.service", "worker_cpu", "gpu", "1"),
+        ("lumos-dispatcher.service", "dispatcher", "", ""),
+        ("lumos-flower.service", "flower", "", ""),
+    ],
+)
+def test_a_unit_runs_the_procfiles_command_and_gives_it_time_to_drain(name, line, pool, children):
+    settings, command = unit(name), shlex.split(unit(name)["ExecStart"])
+    expected = read_procfile(deployment.procfile())[line]
+    assert Path(command[0]).name == expected[0]
+    own = {"-n": None, "-Q": pool, "-c": children}  # what differs between a Procfile's line and a unit
+    for option, value in own.items():
+        if option in command:
+            place = command.index(option) + 1
+            assert value is None or command[place] == value
+            expected[expected.index(option) + 1] = command[place]
+    assert command[1:] == expected[1:]
+    assert settings["KillMode"] == "mixed" and settings["Restart"] == "always" and settings["EnvironmentFile"]
+    if line != "flower":
+        assert float(settings["TimeoutStopSec"]) > Settings().drain_seconds + deployment.LEAVING_SECONDS
+    if "gpu" in name:
+        assert settings["Environment"] == "CUDA_VISIBLE_DEVICES=%i"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze: apt-get install systemd")
+def test_systemd_takes_the_units(tmp_path):
+    for file in UNITS.glob("*.service"):
+        # Here neither the installation nor the user exists: these two lines are put right before systemd looks.
+        text = file.read_text().replace("/opt/lumos/bin/", "/usr/bin/env ").replace("User=lumos\n", "")
+        (tmp_path / file.name.replace("@.", "@0.")).write_text(text)
+    files = [str(file) for file in tmp_path.glob("*.service")]
+    assert len(files) == 4
+    result = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_a_procfile_with_a_line_that_is_none_is_refused(tmp_path):

@@ -160,7 +160,7 @@ def test_what_fails_on_one_replica_is_asked_of_another_at_once(mode):
 
 
 def test_a_sick_replica_is_taken_back_after_a_growing_pause_by_one_request(monkeypatch):
-    monkeypatch.setattr(replicas, "PAUSE_SECONDS", 0.2)
+    monkeypatch.setattr(replicas, "PAUSE_SECONDS", 0.5)
 
     async def run(servers):
         endpoint = connect(*servers, request_seconds=2.0)
@@ -171,14 +171,14 @@ def test_a_sick_replica_is_taken_back_after_a_growing_pause_by_one_request(monke
         seen = servers[0].count
         await ask(endpoint, [""] * 20)
         assert servers[0].count == seen, "nothing is sent to it"
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         await ask(endpoint, [""] * 20)
         assert servers[0].count == seen + 1, "one request has tried it again"
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         await ask(endpoint, [""] * 20)
         assert servers[0].count == seen + 1, "the pause has grown"
         servers[0].mode = "ok"
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         await ask(endpoint, [""])
         assert not sick.out
         await ask(endpoint, [""] * 20)
@@ -234,16 +234,16 @@ def test_no_replica_at_all_is_one_line():
 def test_one_replica_wants_quiet_and_the_others_go_on():
     async def run(servers):
         endpoint = connect(*servers)
-        servers[0].mode = "429:1"
+        servers[0].mode = "429:3"
         await ask(endpoint, [""] * 8)
         seen = servers[0].count
         servers[0].mode = "ok"
         started = time.perf_counter()
         for _ in range(5):
             await ask(endpoint, [""] * 8)
-        assert time.perf_counter() - started < 0.9
+        assert time.perf_counter() - started < 2.5
         assert servers[0].count == seen
-        await asyncio.sleep(1.05)
+        await asyncio.sleep(3.05)
         await ask(endpoint, [""] * 8)
         assert servers[0].count > seen
         await endpoint.close()

@@ -202,7 +202,7 @@ def test_429_makes_room_and_costs_no_request():
 def test_retry_after_keeps_the_whole_endpoint_quiet():
     async def work(endpoint):
         await many(endpoint, 20)
-        server.failures.append("429:1")
+        server.failures.append("429:2")
         started, seen = time.perf_counter(), server.count
         calls = asyncio.create_task(many(endpoint, 1))
         await asyncio.sleep(0.2)
@@ -210,13 +210,13 @@ def test_retry_after_keeps_the_whole_endpoint_quiet():
         await asyncio.sleep(0.6)
         assert server.count == seen + 1
         replies = await calls + await more
-        assert time.perf_counter() - started >= 1
+        assert time.perf_counter() - started >= 2
         return replies
 
     with fake() as server:
         replies = run(work, server)
     assert replies[0].retries == 1
-    assert replies[0].lost >= 1
+    assert replies[0].lost >= 2
     assert all(reply.retries == 0 and reply.waited >= 0.5 for reply in replies[1:])
 
 

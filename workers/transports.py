@@ -1,0 +1,124 @@
+"""Kombu's transports for Redis and RabbitMQ, made to survive what strangers may put into a queue.
+
+By itself kombu decompresses what a message's headers say is compressed, however large it becomes, and on Redis, where
+a message's envelope is JSON in a list, an element that is none ends the worker.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from queue import Empty
+from typing import Any, Literal
+
+from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
+
+from workers.refusals import refusals
+
+
+class Malformed(Exception):
+    """What is wrong with a message that was not even unpacked."""
+
+
+def _error(problem: str) -> list:
+    """In the form in which kombu keeps a message's errors until somebody receives it."""
+    try:
+        raise Malformed(problem)
+    except Malformed:
+        return [sys.exc_info()]
+
+
+class RedisMessage(virtual.Message):
+    """A message whose envelope is whole, whatever the element of the list was."""
+
+    def __init__(self, payload: Any, channel: Any = None, **options: Any):
+        problem = _problem(payload)
+        if problem:
+            self.errors = _error(problem)
+            payload = {
+                "body": "", "headers": {},
+                "properties": {
+                    "delivery_tag": str(uuid.uuid4()), "delivery_info": {"exchange": "", "routing_key": ""},
+                },
+            }  # fmt: skip
+        super().__init__(payload, channel=channel, **options)
+
+
+def _problem(payload: Any) -> str:
+    match payload:
+        case {
+            "body": str(body), "properties": {"delivery_tag": str(), "delivery_info": {**delivery}, **properties},
+        } if all(isinstance(delivery.get(name), str) for name in ("exchange", "routing_key")):  # fmt: skip
+            headers = payload.get("headers") or {}
+            if not isinstance(headers, dict) or properties.get("body_encoding") not in ("base64", None):
+                return "unreadable envelope"
+            if properties.get("body_encoding") and not body.isascii():
+                return "unreadable envelope"
+            return "compressed" if "compression" in headers else ""
+    return "unreadable envelope"
+
+
+class RedisChannel(redis.Channel):
+    """Reads queues, and the broadcasts for worker control and events, past what is no message."""
+
+    Message = RedisMessage
+
+    def _brpop_read(self, **options: Any) -> Literal[True]:
+        try:
+            return super()._brpop_read(**options)
+        except (Empty, OSError, *self.connection_errors, *redis.Transport.channel_errors):
+            raise
+        except Exception as error:
+            return self._skipped(error)
+
+    def _receive_one(self, c: Any) -> Literal[True] | None:
+        try:
+            return super()._receive_one(c)
+        except (OSError, *self.connection_errors, *redis.Transport.channel_errors):
+            raise
+        except Exception as error:  # Empty too: here it means that what came could not be read
+            return self._skipped(error)
+
+    @staticmethod
+    def _skipped(error: Exception) -> Literal[True]:
+        # What was read is no longer at the broker, and no message was made of it.
+        refusals().add("unreadable envelope", f"{type(error).__name__}: {error}")
+        return True
+
+
+class RedisTransport(redis.Transport):
+    Channel = RedisChannel
+
+
+class RabbitMessage(pyamqp.Message):
+    """A message that is not unpacked when its headers say that it is packed."""
+
+    def __init__(self, msg: Any, channel: Any = None, **options: Any):
+        if "compression" in (msg.properties.get("application_headers") or {}):
+            self.errors = _error("compressed")
+        super().__init__(msg, channel, **options)
+
+
+class RabbitChannel(pyamqp.Channel):
+    Message = RabbitMessage
+
+
+class RabbitConnection(pyamqp.Connection):
+    Channel = RabbitChannel
+
+
+class RabbitTransport(pyamqp.Transport):
+    Connection = RabbitConnection
+
+
+class RabbitTransportTLS(pyamqp.SSLTransport):
+    Connection = RabbitConnection
+
+
+def install() -> None:
+    """Have kombu use these for its usual URLs. Of effect for connections that are made afterwards."""
+    for scheme in ("redis", "rediss"):
+        TRANSPORT_ALIASES[scheme] = f"{__name__}:RedisTransport"
+    for scheme in ("amqp", "pyamqp"):
+        TRANSPORT_ALIASES[scheme] = f"{__name__}:RabbitTransport"
+    TRANSPORT_ALIASES["amqps"] = f"{__name__}:RabbitTransportTLS"
