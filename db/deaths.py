@@ -19,6 +19,11 @@ def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> No
     """End sessions and give their items back; as suspects, if the processes died."""
     if not sessions:
         return
+    # A commit of the same process may be under way. It holds the fence, which an update alone would not wait for; what
+    # it claims has to be given back as well.
+    connection.execute(
+        select(WorkerSession.id).where(WorkerSession.id.in_(sessions)).order_by(WorkerSession.id).with_for_update()
+    )
     connection.execute(update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by))
     connection.execute(EndpointShare.__table__.delete().where(EndpointShare.session.in_(sessions)))
     held = (Item.session.in_(sessions), Item.state == "claimed")

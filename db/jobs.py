@@ -266,10 +266,14 @@ def unsettled(database: Database) -> list[str]:
 def put_off(database: Database, job: str, reason: str, wait_seconds: float, longest: float = 60.0) -> None:
     """Let nobody start on the job for a while, twice as long each time in a row, and say why."""
     with database.writer.begin() as connection:
-        waits = connection.execute(select(Job.waits).where(Job.id == job).with_for_update()).scalar_one()
-        wait = min(wait_seconds * 2.0 ** min(waits, 10), longest)
+        found = connection.execute(
+            select(Job.waits, (Job.not_before_at > now()).label("waiting")).where(Job.id == job).with_for_update()
+        ).one()
+        if found.waiting:  # others have met the same outage: it is one
+            return
+        wait = min(wait_seconds * 2.0 ** min(found.waits, 10), longest)
         connection.execute(
-            update(Job).where(Job.id == job).values(waiting=reason, waits=waits + 1, not_before_at=now() + wait)
+            update(Job).where(Job.id == job).values(waiting=reason, waits=found.waits + 1, not_before_at=now() + wait)
         )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from db.connection import Database
 from lumos_queue.errors import SpecError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
 
@@ -28,25 +34,45 @@ def current(database: Database) -> str | None:
 def upgrade(database: Database, revision: str = "head") -> None:
     """Run the migrations up to `revision`, all in one transaction."""
     from alembic import command
-    from alembic.config import Config
 
-    config = Config()
-    config.set_main_option("script_location", str(SCRIPTS))
-    with database.writer.begin() as connection:
-        config.attributes["connection"] = connection
+    with _migrating(database) as config:
         command.upgrade(config, revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
     """Run migrations backwards down to `revision`. For tests of the migrations; nothing in production calls it."""
     from alembic import command
+
+    with _migrating(database) as config:
+        command.downgrade(config, revision)
+
+
+@contextmanager
+def _migrating(database: Database) -> Iterator[Config]:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
-    with database.writer.begin() as connection:
+    with database.writer.connect() as connection, _without_cascades(connection), connection.begin():
         config.attributes["connection"] = connection
-        command.downgrade(config, revision)
+        yield config
+
+
+@contextmanager
+def _without_cascades(connection: Connection) -> Iterator[None]:
+    """SQLite changes a table by copying and dropping it; a dropped table would take the rows that refer to it along.
+
+    Only outside a transaction does it listen to this.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = connection.connection.driver_connection
+    driver.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys=ON")
 
 
 def require_current(database: Database) -> None:

@@ -59,6 +59,8 @@ def run_slice(kind: str, job: str) -> None:
         if row is None:
             refusals().add("forged", f"'{job}' is no {kind} job")
             return
+        if row.id not in runnable(process.database, [row.pool]):
+            return  # nothing left, or the job waits for something: messages that pile up must not begin it again
         ender = Ender(process, row.id, [row.pool], _told_to_stop, bounded=True)
         if attempt(process, row.id, ender) and row.id in runnable(process.database, [row.pool]):
             nudge(process.settings, kind, row.id, 1, row.pool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 
@@ -328,3 +329,47 @@ def test_a_database_of_another_revision_is_refused_every_time(database):
     for _ in range(2):
         with pytest.raises(SpecError, match="a newer lumos-queue made it"):
             process.database  # noqa: B018
+
+
+def test_long_texts_are_stored_once_compressed_and_come_back_whole(database):
+    page = "<html>" + "<p>Grüße \U0001f34e " * 5_000 + "</html>"
+    ask = Ask("planner", HEADS["planner"] + "Look at this: " + page)
+    done = Execution("ok", page, ({"text": page, "kind": "page"},), "", 0.1)
+    steps = [
+        Step(0, 0, ask, Completion("Subgoal 1: look.", "stop", waited=0.5, lost=1.5, queued=0.25)),
+        Step(1, 0, Do(Action(("R1",), "Look", "page", "R1 = Look(page)")), done),
+    ]
+    job = new_job(database, tasks=2)
+    who = holder(database, job)
+    items = claim(database, who, 2)
+    for item in items:
+        rows, _ = record(item, *steps)
+        commit(database, who, Batch({item.id: item.claim}, *rows, given_back=[GivenBack(item.id)]))
+    for item in claim(database, holder(database, job), 2):
+        assert [(step.command, step.result) for step in item.steps] == [
+            (one.command.digest, one.result) for one in steps
+        ]
+        assert item.steps[0].prompt == ask.prompt
+    with database.engine.connect() as connection:
+        stored = connection.execute(text("SELECT count(*), sum(length(data)) FROM text_block")).one()
+        assert stored[0] == 4, "head, prompt, result and outputs, for both episodes together"
+        assert stored[1] < 3 * len(page) / 20
+        short = connection.execute(
+            text("SELECT sum(length(delta)), sum(length(result)) FROM completion, execution")
+        ).one()
+        assert tuple(short) == (0, 0)
+
+
+def test_a_full_buffer_makes_episodes_wait_until_it_is_emptied():
+    async def body() -> None:
+        buffer = Buffer(most=2)
+        for _ in range(2):
+            await asyncio.wait_for(buffer.room(), 1)
+            buffer.add(CompletionRow, ())
+        waiting = [asyncio.create_task(buffer.room()) for _ in range(3)]
+        await asyncio.sleep(0.02)
+        assert not any(task.done() for task in waiting)
+        buffer.take()
+        await asyncio.wait_for(asyncio.gather(*waiting), 1)
+
+    asyncio.run(body())

@@ -9,11 +9,13 @@ from dataclasses import replace
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from db.connection import open_database
+from db.journal import load_steps
 from db.migrate import current, downgrade, head, upgrade
 from db.models import Base
+from db.texts import insert_texts
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.storable import storable_json
@@ -50,6 +52,63 @@ def test_the_migrations_run_down_and_up_again(empty):
     assert current(empty) == head()
     with empty.engine.connect() as connection:
         assert set(Base.metadata.tables) <= set(inspect(connection).get_table_names())
+
+
+def test_what_0001_stored_is_there_after_the_later_migrations(empty):
+    upgrade(empty, "0001")
+    head_text = "Please plan. " * 300
+    rows = {
+        "dataset": {"digest": "d", "benchmark": "b", "split": "", "licence": "", "rows": 1, "created_at": 0},
+        "job": {
+            "id": "j", "kind": "infer", "pool": "llm", "digest": "x", "spec": "{}", "dataset": "d", "benchmark": "b",
+            "formulation": "", "agent": "", "items": 1, "ordered": False, "state": "running", "waiting": "",
+            "not_before_at": 0, "project": "", "submitted_by": "", "priority": 0, "origin": "run", "licence": "",
+            "split": "", "seed": 0, "code_version": "", "created_at": 0,
+        },
+        "item": {
+            "id": 1, "job": "j", "ordinal": 0, "sample": 0, "state": "owed", "claim": 1, "not_before_at": 0,
+            "failures": 0, "deaths": 0, "problem": "",
+        },
+        "episode": {
+            "id": 1, "job": "j", "task": 1, "sample": 0, "formulation": "", "agent": "", "origin": "run", "split": "",
+            "licence": "", "attempt": 1, "ending": "", "message": "", "calls": 1, "prompt_tokens": 0,
+            "completion_tokens": 0, "seconds": 0,
+        },
+        "text_block": {"digest": "old", "text": head_text},
+        "completion": {
+            "episode": 1, "attempt": 1, "position": 0, "branch": 0, "command": "c", "role": "planner",
+            "prompt_digest": "p", "prefix": "old", "delta": "Task", "reply": "Yes", "finish_reason": "stop",
+            "prompt_tokens": 0, "completion_tokens": 0, "retries": 0, "replaced": 0, "seconds": 1,
+        },
+    }  # fmt: skip
+
+    def prompts() -> list[str]:
+        with empty.engine.connect() as connection:
+            return [step.prompt for step in load_steps(connection, {1: 1})[1]]
+
+    with empty.writer.begin() as connection:
+        for table, row in rows.items():
+            names = ", ".join(f'"{name}"' for name in row)
+            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{n}' for n in row)})"), row)
+    upgrade(empty)
+    assert prompts() == [head_text + "Task"]
+    long = storable_json({"text": "y" * 5_000})
+    with empty.writer.begin() as connection:
+        insert_texts(connection, {"r": long["text"], "o": json.dumps([long])})
+        connection.execute(text(
+            "INSERT INTO execution (episode, attempt, position, branch, command, variables, name, arguments, raw, "
+            "status, result, result_block, outputs_block, message, seconds) VALUES "
+            "(1, 1, 1, 0, 'c', '[]', 'A', '', '', 'ok', '', 'r', 'o', '', 0)"
+        ))  # fmt: skip
+    downgrade(empty, "0001")
+    with empty.engine.connect() as connection:
+        prefix = text("SELECT text FROM text_block t, completion c WHERE c.prefix = t.digest")
+        assert connection.execute(prefix).scalar() == head_text
+        result, outputs = connection.execute(text("SELECT result, outputs FROM execution")).one()
+        assert result == long["text"]
+        assert (json.loads(outputs) if isinstance(outputs, str) else outputs) == [long]
+    upgrade(empty)
+    assert prompts()[0] == head_text + "Task"
 
 
 def gsm8k_line(question: str, answer: str) -> str:
