@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, exists, func, insert, select, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import Connection, bindparam, func, select, text
 
-from db.connection import now
-from db.journal import RecordedStep, load_steps
+from db.connection import now, numbers
+from db.journal import COLUMNS, RecordedStep, load_steps
 from db.models import Attempt, EpisodeRow, Item, TaskRow
+from db.rows import clock, insert_rows
 from lumos_queue.records import Task
+
+_EPISODE_COLUMNS = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "attempt",
+                    "ending", "message", "calls", "prompt_tokens", "completion_tokens", "seconds")  # fmt: skip
+# Made once: putting a statement together costs more than sending it.
+_LARGEST_BATCH = select(func.max(Item.batch)).where(
+    Item.job == bindparam("job"), Item.state == "owed", Item.batch > bindparam("busy"), Item.not_before_at <= now()
+)
+_NEWEST_ATTEMPTS = (
+    select(Attempt.episode, func.max(Attempt.number))
+    .where(Attempt.episode.op("IN")(numbers(bindparam("episodes"))))
+    .group_by(Attempt.episode)
+)
+_TASKS = select(TaskRow.id, TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold).where(
+    TaskRow.id.op("IN")(numbers(bindparam("keys")))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,97 +74,84 @@ def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Clai
     more of their kind, and an idle one suspects only when nothing else is due. So a job whose processes keep dying
     gets its other items done first.
     """
-    job, keys = holder.job, []
+    rows: list[Any] = []
     if not (wish.busy and wish.suspects):
         # Where the last claim ended, not at the beginning: while somebody holds an old snapshot, PostgreSQL keeps an
         # index entry for every item that is done, and each claim would walk over all of them.
-        keys = _due(connection, job, (Item.batch == 0) & (Item.ordinal > wish.after), wish.items)
-        if not keys and wish.after >= 0:
-            keys = _due(connection, job, Item.batch == 0, wish.items)
-    if not keys and (wish.suspects or not wish.busy):
-        keys = _due_suspects(connection, job, wish)
-    if not keys:
+        rows = _claim(connection, holder, wish.items, after=wish.after)
+        if not rows and wish.after >= 0:
+            rows = _claim(connection, holder, wish.items)
+    if not rows and (wish.suspects or not wish.busy):
+        rows = _claim_suspects(connection, holder, wish)
+    if not rows:
         return []
-    connection.execute(
-        update(Item).where(Item.id.in_(keys)).values(state="claimed", claim=Item.claim + 1, session=holder.session)
+    attempts: dict[int, int] = {}
+    if holder.job.kind != "train":
+        _open_episodes(connection, holder, [row for row in rows if row.claim == 1])
+        attempts = _newest_attempts(connection, [row.id for row in rows if row.claim > 1])
+    steps = load_steps(connection, attempts) if attempts else {}
+    tasks = _tasks(connection, holder.job.benchmark, [row.task for row in rows if row.task is not None])
+    return [
+        Claimed(row.id, row.ordinal, row.claim, row.batch, row.sample, tasks.get(row.task), attempts.get(row.id, 1),
+                tuple(steps.get(row.id, ())))
+        for row in sorted(rows, key=lambda row: row.ordinal)
+    ]  # fmt: skip
+
+
+@cache
+def _claim_statement(dialect: str, ordered: bool):
+    """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
+    due = (
+        "SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = 'owed' AND i.batch = :batch "
+        f"AND i.ordinal > :after AND i.not_before_at <= {clock(dialect)} "
     )
-    wants_episodes = job.kind != "train"
-    if wants_episodes:
-        _open_episodes(connection, holder, keys)
-    return _read_claimed(connection, job.benchmark, keys, wants_episodes)
-
-
-def _due(connection: Connection, job: Any, fit: Any, wanted: int) -> list[int]:
-    due = select(Item.id).where(Item.job == job.id, Item.state == "owed", fit, Item.not_before_at <= now())
-    if job.ordered:
-        before = aliased(Item)
-        due = due.where(
-            ~exists().where(and_(before.job == job.id, before.ordinal == Item.ordinal - 1, before.state != "done"))
+    if ordered:
+        due += (
+            "AND NOT EXISTS (SELECT 1 FROM item AS before WHERE before.job = i.job "
+            "AND before.ordinal = i.ordinal - 1 AND before.state <> 'done') "
         )
-        wanted = 1
-    due = due.order_by(Item.ordinal).limit(wanted).with_for_update(skip_locked=True, of=Item.__table__)
-    return list(connection.execute(due).scalars())
+    due += "ORDER BY i.ordinal LIMIT :items"
+    chosen = f"= ANY(ARRAY({due} FOR UPDATE SKIP LOCKED))" if dialect == "postgresql" else f"IN ({due})"
+    return text(
+        f"UPDATE item SET state = 'claimed', claim = claim + 1, session = :session WHERE id {chosen} "
+        "RETURNING id, ordinal, claim, batch, sample, task"
+    )
 
 
-def _due_suspects(connection: Connection, job: Any, wish: Wish) -> list[int]:
+def _claim(connection: Connection, holder: Holder, items: int, *, batch: int = 0, after: int = -1) -> list[Any]:
+    job = holder.job
+    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session,
+              "items": 1 if job.ordered else items}  # fmt: skip
+    return list(connection.execute(_claim_statement(connection.dialect.name, bool(job.ordered)), values))
+
+
+def _claim_suspects(connection: Connection, holder: Holder, wish: Wish) -> list[Any]:
     """Suspects whose batch has room, those of one batch size at a time, from the largest down."""
-    waiting = (Item.job == job.id, Item.state == "owed", Item.batch > wish.busy, Item.not_before_at <= now())
-    batch = connection.execute(select(func.max(Item.batch)).where(*waiting)).scalar()
-    return _due(connection, job, Item.batch == batch, min(wish.items, batch - wish.busy)) if batch else []
+    values = {"job": holder.job.id, "busy": wish.busy}
+    batch = connection.execute(_LARGEST_BATCH, values).scalar()
+    return _claim(connection, holder, min(wish.items, batch - wish.busy), batch=batch) if batch else []
 
 
-def _open_episodes(connection: Connection, holder: Holder, keys: list[int]) -> None:
+def _open_episodes(connection: Connection, holder: Holder, first: list[Any]) -> None:
     """Write the episode and its first attempt for items claimed the first time."""
     job = holder.job
-    first = select(Item).where(Item.id.in_(keys), Item.claim == 1).subquery()
     origin = "converted" if job.kind == "convert" else "run"
-    names = ["id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "attempt", "ending",
-             "message", "calls", "prompt_tokens", "completion_tokens", "seconds", "started_at"]  # fmt: skip
-    values = select(
-        first.c.id, first.c.job, first.c.task, first.c.sample, bindparam("formulation", job.formulation),
-        bindparam("agent", job.agent), bindparam("origin", origin), bindparam("split", job.split),
-        bindparam("licence", job.licence), bindparam("one", 1), bindparam("ending", ""), bindparam("message", ""),
-        bindparam("zero", 0), bindparam("zero2", 0), bindparam("zero3", 0), bindparam("none", 0.0), now(),
-    )  # fmt: skip
-    connection.execute(insert(EpisodeRow).from_select(names, values))
-    connection.execute(
-        insert(Attempt).from_select(
-            ["episode", "number", "code_version", "started_at"],
-            select(first.c.id, bindparam("one", 1), bindparam("version", holder.code_version), now()),
-        )
-    )
+    episodes = [
+        (row.id, job.id, row.task, row.sample, job.formulation, job.agent, origin, job.split, job.licence, 1, "", "", 0,
+         0, 0, 0.0)
+        for row in first
+    ]  # fmt: skip
+    insert_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")
+    attempts = [(row.id, 1, holder.code_version) for row in first]
+    insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
 
 
-def _read_claimed(connection: Connection, benchmark: str, keys: list[int], episodes: bool) -> list[Claimed]:
-    rows = connection.execute(
-        select(Item.id, Item.ordinal, Item.claim, Item.batch, Item.sample, TaskRow.row, TaskRow.question,
-               TaskRow.inputs, TaskRow.gold, TaskRow.dataset)
-        .outerjoin(TaskRow, TaskRow.id == Item.task)
-        .where(Item.id.in_(keys))
-        .order_by(Item.ordinal)
-    ).all()  # fmt: skip
-    again = [row.id for row in rows if row.claim > 1] if episodes else []
-    attempts = {}
-    if again:
-        newest = select(Attempt.episode, func.max(Attempt.number)).where(Attempt.episode.in_(again))
-        attempts = dict(connection.execute(newest.group_by(Attempt.episode)).all())
-    steps = load_steps(connection, attempts) if attempts else {}
-    return [
-        Claimed(
-            row.id,
-            row.ordinal,
-            row.claim,
-            row.batch,
-            row.sample,
-            _task(benchmark, row),
-            attempts.get(row.id, 1),
-            tuple(steps.get(row.id, ())),
-        )
-        for row in rows
-    ]
+def _newest_attempts(connection: Connection, episodes: list[int]) -> dict[int, int]:
+    if not episodes:
+        return {}
+    return dict(connection.execute(_NEWEST_ATTEMPTS, {"episodes": json.dumps(episodes)}).all())
 
 
-def _task(benchmark: str, row: Any) -> Task | None:
-    if row.row is None:
-        return None
-    return Task(benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
+def _tasks(connection: Connection, benchmark: str, keys: list[int]) -> dict[int, Task]:
+    rows = connection.execute(_TASKS, {"keys": json.dumps(keys)}) if keys else ()
+    return {row.id: Task(benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows}

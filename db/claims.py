@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from db.claiming import NOTHING, Claimed, Holder, Wish, claim_items
-from db.connection import Database, now
+from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
 from db.models import Attempt, EpisodeRow, Item, ScoreRow
@@ -17,9 +18,10 @@ from db.rows import insert_rows, update_rows
 from db.texts import insert_texts
 from lumos_queue.records import Outcome, Score
 
+_HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail")
 _EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
-                    "seconds", "finished_at")  # fmt: skip
+                    "seconds")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def release_strays(database: Database, holder: Holder, known: set[int]) -> None:
 def _held(connection: Connection, claims: dict[int, int]) -> set[int]:
     if not claims:
         return set()
-    rows = connection.execute(select(Item.id, Item.claim, Item.state).where(Item.id.in_(claims)))
+    rows = connection.execute(_HELD, {"items": json.dumps(list(claims))})
     return {row.id for row in rows if row.claim == claims[row.id] and row.state in ("claimed", "done")}
 
 
@@ -107,14 +109,13 @@ def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
 def _finish(connection: Connection, finished: list[Finished]) -> None:
     if not finished:
         return
-    finished_at = connection.execute(select(now())).scalar_one()
     episodes = [
         (done.item, done.attempt, done.outcome.ending, done.outcome.answer, done.outcome.message, done.calls,
-         done.prompt_tokens, done.completion_tokens, done.seconds, finished_at)
+         done.prompt_tokens, done.completion_tokens, done.seconds)
         for done in finished if done.outcome
     ]  # fmt: skip
     # An empty ending is the only one that may be replaced: one accepted result.
-    update_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''")
+    update_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
     scores = [
         (done.item, score.metric, score.version, score.value, score.detail)
         for done in finished

@@ -40,6 +40,26 @@ def _now_sqlite(element, compiler, **_):
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
+class numbers(FunctionElement):
+    """A list of whole numbers sent as one JSON text, for `column.op("IN")(numbers(bindparam(…)))`.
+
+    A statement with so many parameters as there are numbers would be another one each time.
+    """
+
+    inherit_cache = True
+
+
+@compiles(numbers, "postgresql")
+def _numbers_postgresql(element, compiler, **options):
+    sent = compiler.process(element.clauses, **options)
+    return f"(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST({sent} AS json)))"
+
+
+@compiles(numbers, "sqlite")
+def _numbers_sqlite(element, compiler, **options):
+    return f"(SELECT value FROM json_each({compiler.process(element.clauses, **options)}))"
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """`engine` for reading; `writer` for transactions that will write, which queue up for SQLite's one write lock."""
@@ -71,9 +91,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
         options = f"-c idle_in_transaction_session_timeout={milliseconds} -c timezone=UTC"
-        engine = create_engine(
-            address, pool_size=4, pool_pre_ping=True, connect_args={"options": options, "connect_timeout": 10}
-        )
+        engine = create_engine(address, pool_size=4, connect_args={"options": options, "connect_timeout": 10})
     try:
         with engine.connect():
             pass

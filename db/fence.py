@@ -7,13 +7,19 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from db.connection import Database, now
 from db.deaths import bury
 from db.models import Heartbeat, Job, WorkerSession
 from db.shares import lease_shares
 from lumos_queue.errors import InfrastructureError
+
+_FENCE = (
+    select(WorkerSession.ended_at)
+    .where(WorkerSession.id == bindparam("session"))
+    .with_for_update(key_share=True, read=True)
+)
 
 
 class Fenced(InfrastructureError):
@@ -66,8 +72,7 @@ def hold_fence(connection: Connection, session: int) -> None:
 
     On PostgreSQL the key-share lock keeps a reaper from declaring the session dead until this transaction ends.
     """
-    fence = select(WorkerSession.ended_at).where(WorkerSession.id == session).with_for_update(key_share=True, read=True)
-    row = connection.execute(fence).first()
+    row = connection.execute(_FENCE, {"session": session}).first()
     if row is None or row.ended_at is not None:
         raise Fenced(f"worker session {session} was declared dead")
 

@@ -44,18 +44,26 @@ def insert_rows(
 
 
 def update_rows(
-    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str
+    connection: Connection,
+    table: Table,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    only: str,
+    stamp: str = "",
 ) -> None:
-    """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL)."""
+    """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL).
+
+    `stamp` as for `insert_rows`.
+    """
     if rows:
         payload = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        connection.execute(_update(connection.dialect.name, table, columns, only), {"rows": payload})
+        connection.execute(_update(connection.dialect.name, table, columns, only, stamp), {"rows": payload})
 
 
 @cache
 def _insert(dialect: str, table: Table, columns: tuple[str, ...], stamp: str):
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = _selected(dialect, table, columns) + (f", {_clock(dialect)}" if stamp else "")
+    values = _selected(dialect, table, columns) + (f", {clock(dialect)}" if stamp else "")
     # "WHERE true" keeps SQLite from reading ON CONFLICT as a join constraint.
     return text(
         f'INSERT INTO "{table.name}" ({names}) SELECT {values} '
@@ -64,9 +72,10 @@ def _insert(dialect: str, table: Table, columns: tuple[str, ...], stamp: str):
 
 
 @cache
-def _update(dialect: str, table: Table, columns: tuple[str, ...], only: str):
+def _update(dialect: str, table: Table, columns: tuple[str, ...], only: str, stamp: str):
     key, *others = columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
+    changes += f', "{stamp}" = {clock(dialect)}' if stamp else ""
     arriving = f"SELECT {_selected(dialect, table, columns)} FROM {_unnested(dialect)}"
     return text(
         f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
@@ -102,7 +111,8 @@ def _selected(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
     return ", ".join(parts)
 
 
-def _clock(dialect: str) -> str:
+def clock(dialect: str) -> str:
+    """The database's clock in its own words."""
     return str(now().compile(dialect=_postgresql() if dialect == "postgresql" else _sqlite()))
 
 
