@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check up
+.PHONY: demo test check faults up performance
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -18,6 +18,14 @@ check: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+## Bring about every fault, and print what each cost (half an hour); OPTIONS='--only "disk full"', for some.
+faults: .venv/dev
+	$(BIN)/python -m tests.faults $(OPTIONS)
+
+## Measure what orchestration costs, beside a bare loop and peers (docs/performance.md); OPTIONS='--quick', for one.
+performance: .venv/performance
+	$(BIN)/python -m performance $(OPTIONS)
+
 ## Start a whole deployment here: broker, workers, dispatcher and Flower.
 up: .venv/local
 	$(BIN)/lumos up
@@ -31,3 +39,8 @@ up: .venv/local
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ .venv/local
+
+.venv/performance: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[performance]'
+	touch $@

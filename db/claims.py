@@ -55,7 +55,7 @@ class GivenBack:
 class Batch:
     """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
 
-    claims: dict[int, int]  #: claim number of each item the batch speaks of
+    claims: dict[int, int]  #: claim number of each item held, those the batch speaks of among them
     rows: dict[type, list[tuple]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  #: long texts by digest
     finished: list[Finished] = field(default_factory=list)
@@ -69,7 +69,7 @@ def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHIN
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
-        held = _held(connection, batch.claims)
+        held = _held(connection, batch)
         _write_steps(connection, batch, held)
         _finish(connection, [done for done in batch.finished if done.item in held])
         for back in batch.given_back:
@@ -90,11 +90,14 @@ def release_strays(database: Database, holder: Holder, known: set[int]) -> None:
         )  # fmt: skip
 
 
-def _held(connection: Connection, claims: dict[int, int]) -> set[int]:
-    if not claims:
+def _held(connection: Connection, batch: Batch) -> set[int]:
+    """The items the batch speaks of that are still this process's own."""
+    items = {row[0] for table in (Attempt, *COMPARED) for row in batch.rows.get(table, ())}
+    items.update(one.item for one in (*batch.finished, *batch.given_back))
+    if not items:
         return set()
-    rows = connection.execute(_HELD, {"items": json.dumps(list(claims))})
-    return {row.id for row in rows if row.claim == claims[row.id] and row.state in ("claimed", "done")}
+    rows = connection.execute(_HELD, {"items": json.dumps(sorted(items))})
+    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in ("claimed", "done")}
 
 
 def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,17 +44,20 @@ class Buffer:
     Bounded: while more than `most` rows wait, `room` keeps the episodes from going on.
     """
 
-    def __init__(self, most: int = 4096):
+    def __init__(self, most: int = 4096, enough: int = 256):
         self.most = most
+        self.enough = enough  #: rows that are worth a commit at once
         self.size = 0
         self._rows: dict[type, list[tuple]] = defaultdict(list)
         self._texts: dict[str, str] = {}
         self._sent: set[str] = set()  # digests of texts that an earlier commit carried
-        self._emptied = asyncio.Event()
+        self._emptied, self._full = asyncio.Event(), asyncio.Event()
 
     def add(self, table: type, row: tuple) -> None:
         self._rows[table].append(row)
         self.size += 1
+        if self.size == self.enough:
+            self._full.set()
 
     def add_text(self, text: str) -> str:
         """Keep a long text; returns its digest."""
@@ -68,8 +72,15 @@ class Buffer:
         self._rows, self._texts, self.size = defaultdict(list), {}, 0
         if len(self._sent) < 10_000:  # no more than a few megabytes of digests; a text sent twice is stored once
             self._sent |= taken[1].keys()
+        self._full.clear()
         self._emptied.set()
         return taken
+
+    async def gather(self, seconds: float) -> None:
+        """Returns when there are rows enough for a commit, or after so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._full.wait()
 
     async def room(self) -> None:
         """Returns once a further step may be taken."""

@@ -81,9 +81,10 @@ class Slice:
             if ending:
                 self._give_back_ready()
             pace, before = 0.5 * (pace + self.finished - before), self.finished
-            busy = len(self._running) + len(self._ready)
-            free = self._places() + (0 if self._suspects else ceil(2 * pace)) - busy
-            wanted = max(free, 0) if time.monotonic() >= look_at and not ending else 0
+            busy, places = len(self._running) + len(self._ready), self._places()
+            ahead = 0.0 if self._suspects else 4 * pace  # of four commits, claimed again when two of them are used up
+            due = busy < places + ahead / 2 and time.monotonic() >= look_at and not ending
+            wanted = places + ceil(ahead) - busy if due else 0
             claimed: list[Claimed] = []
             if wanted or self._owes_a_commit():
                 claimed = await self._commit(Wish(wanted, busy, bool(self._suspects), self._after))
@@ -92,7 +93,7 @@ class Slice:
                 look_at = time.monotonic() + IDLE_SECONDS
             if not (self._running or self._owes_a_commit()):
                 return None
-            await asyncio.sleep(self.settings.flush_seconds)
+            await self._buffer.gather(self.settings.flush_seconds)
         raise Fenced("this process could not report to the database in time")
 
     def _places(self) -> int:

@@ -19,7 +19,11 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, d
 
 
 class Writer:
-    """One thread for the database: commits keep their order, and the event loop never waits for a disk."""
+    """PostgreSQL gets a thread of its own, so that the event loop does not wait for a server.
+
+    SQLite is written to from the event loop: it takes a few milliseconds of this very process, and a thread that shares
+    the interpreter with a busy loop takes many times as long (docs/decisions/0008).
+    """
 
     def __init__(self, presence: Presence, job: Any):
         self._presence = presence
@@ -56,5 +60,9 @@ class Writer:
         self._thread.shutdown()
 
     async def _run(self, function: Any, *arguments: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, function, self._presence.database, self._holder, *arguments)
+        database = self._presence.database
+        if database.is_sqlite:
+            return function(database, self._holder, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, function, database, self._holder, *arguments
+        )

@@ -360,6 +360,25 @@ def test_long_texts_are_stored_once_compressed_and_come_back_whole(database):
         assert tuple(short) == (0, 0)
 
 
+def test_rows_enough_for_a_commit_end_the_waiting_for_more():
+    async def body() -> None:
+        buffer = Buffer(enough=2)
+        started = time.monotonic()
+        await buffer.gather(0.05)
+        assert time.monotonic() - started >= 0.04
+        gathering = asyncio.create_task(buffer.gather(60))
+        await asyncio.sleep(0)
+        for _ in range(2):
+            buffer.add(CompletionRow, ())
+        await asyncio.wait_for(gathering, 1)
+        buffer.take()
+        started = time.monotonic()
+        await buffer.gather(0.05)
+        assert time.monotonic() - started >= 0.04
+
+    asyncio.run(body())
+
+
 def test_a_full_buffer_makes_episodes_wait_until_it_is_emptied():
     async def body() -> None:
         buffer = Buffer(most=2)

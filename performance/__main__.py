@@ -1,0 +1,94 @@
+"""`python -m performance`: measure, compare with the goals, print a table and write JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lumos_queue.version import code_version
+from performance.ceiling import ceiling
+from performance.collect import Found, chosen, collect, reason
+from performance.goals import Goal
+from performance.servers import Unavailable, running_servers
+
+console = Console(width=150)
+
+
+def main(
+    pairs: Annotated[int, typer.Option(min=1, help="Adjacent pairs of each comparison.")] = 5,
+    only: Annotated[str, typer.Option(help="Goals that begin with these words, with commas between.")] = "",
+    quick: Annotated[bool, typer.Option(help="One pair of short runs: shows that it works, measures little.")] = False,
+    out: Annotated[Path, typer.Option(help="The file for all that was measured.")] = Path("build/performance.json"),
+    listed: Annotated[bool, typer.Option("--list", help="Print the goals and stop.")] = False,
+) -> None:
+    """Measure what orchestration costs, in ratios to a bare loop and to peers (docs/performance.md)."""
+    try:
+        goals = chosen([word.strip() for word in only.split(",") if word.strip()])
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--only") from None
+    if listed:
+        for goal in goals:
+            console.print(f"{goal.key:24} {goal.text}", highlight=False)
+        return
+    began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # in good order: the servers stop too
+    most = ceiling()
+    with ExitStack() as stack:
+        running, missing = None, ""
+        try:
+            running = stack.enter_context(running_servers())
+        except Unavailable as why:
+            missing = str(why)
+        found = collect(goals, 1 if quick else pairs, quick, running, lambda text: console.print(f"[dim]{text}"))
+    console.print(table(goals, found, missing))
+    seconds = time.monotonic() - began
+    console.print(f"fake server alone: {most:,.0f} calls/s; {os.cpu_count()} cores; {seconds / 60:.1f} minutes")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(as_json(goals, found, missing, most), indent=1))
+    console.print(f"everything that was measured: {out}")
+
+
+def table(goals: list[Goal], found: Found, missing: str) -> Table:
+    shown = Table("goal", "what", "wanted", "median [low, high]", "pairs", "", title="Ratios of adjacent runs")
+    for goal in goals:
+        estimate = found.estimate(goal.key)
+        sign = "≥" if goal.at_least else "≤"
+        wanted = f"{sign} {goal.limit:.{goal.digits}f}" if goal.limit is not None else ""
+        if estimate:
+            low, middle, high = (f"{v:.{goal.digits}f}" for v in (estimate.low, estimate.median, estimate.high))
+            value, count = f"{middle} [{low}, {high}]", str(estimate.count)
+        else:
+            value, count = reason(goal, found) or missing, ""
+        verdict = goal.verdict(estimate)
+        colour = {"met": "green", "missed": "red"}.get(verdict, "")
+        shown.add_row(goal.key, goal.text, wanted, value, count, f"[{colour}]{verdict}" if colour else verdict)
+    return shown
+
+
+def as_json(goals: list[Goal], found: Found, missing: str, most: float) -> dict:
+    results = [
+        {**asdict(goal), "estimate": asdict(estimate) if estimate else None, "verdict": goal.verdict(estimate),
+         "reason": "" if estimate else reason(goal, found) or missing}
+        for goal in goals for estimate in [found.estimate(goal.key)]
+    ]  # fmt: skip
+    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
+    return {
+        "code_version": code_version(), "measured_at": time.time(), "machine": machine, "ceiling": most,
+        "goals": results, "values": found.values, "reasons": found.reasons, "rounds": found.rounds,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,163 @@
+"""What the database's work costs by itself: claims among many finished items, a flush, an episode; and old snapshots.
+
+python -m performance.claims [--quick]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import psycopg
+from sqlalchemy import event
+
+from db.claims import commit
+from performance.processes import tree_cpu
+from performance.servers import Servers, running_servers
+from performance.stocked import Stock
+
+WANTED, TIMES, STEPS = 64, 20, 200
+_OF_ITEMS = re.compile(r"(SELECT|UPDATE)\b(?!.*\btask\.)(?!.*\bepisode\b).*\bitem\b", re.DOTALL)
+
+
+class Spans:
+    """Seconds from the first to the last statement of a claim that looks for or marks items."""
+
+    def __init__(self, stock: Stock):
+        self.began = self.ended = 0.0
+        event.listen(stock.database.engine, "before_cursor_execute", self._before)
+        event.listen(stock.database.engine, "after_cursor_execute", self._after)
+
+    def _before(self, _connection, _cursor, statement, *_) -> None:
+        if not self.began and _OF_ITEMS.match(statement):
+            self.began = time.perf_counter()
+
+    def _after(self, _connection, _cursor, statement, *_) -> None:
+        if _OF_ITEMS.match(statement):
+            self.ended = time.perf_counter()
+
+    def take(self) -> float:
+        seconds, self.began, self.ended = self.ended - self.began, 0.0, 0.0
+        return seconds
+
+
+def timed_claims(
+    stock: Stock, spans: Spans, times: int, finish: bool = False, fresh: bool = False
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of the claims' statements about items, and of the whole transactions."""
+    found, whole = [], []
+    for _ in range(times):
+        spans.take()
+        began = time.perf_counter()
+        items = stock.claim(WANTED, fresh)
+        whole.append(1000 * (time.perf_counter() - began))
+        found.append(1000 * spans.take())
+        assert len(items) == WANTED, len(items)
+        if finish:
+            stock.finish(items)
+    return found, whole
+
+
+def among(folder: Path, url: str, sizes: list[int], server_pid: int | None) -> dict[str, list[float]]:
+    """Claims among so many finished items; then a flush of 200 steps and whole episodes among the most of them."""
+    stock = Stock(folder, url, owed=WANTED * TIMES * (len(sizes) + 2) + 1)
+    spans, found = Spans(stock), {}
+    try:
+        timed_claims(stock, spans, 2)
+        for size in sizes:
+            stock.fill(size)
+            timed_claims(stock, spans, 2)  # the first statements after a change are planned anew
+            claims, whole = timed_claims(stock, spans, TIMES - 2)
+            found |= {f"claim-{size}": claims, f"claim-whole-{size}": whole}
+        flushes, server = [], 0.0
+        cpu, wall, episodes = 0.0, 0.0, 0
+        for _ in range(5):
+            began, cpu_began, server_began = time.perf_counter(), time.process_time(), _cpu(server_pid)
+            items = stock.claim(WANTED)
+            wall, cpu, server = _add((wall, cpu, server), began, cpu_began, server_began, server_pid)
+            for batch in stock.record(items, STEPS):
+                began, cpu_began, server_began = time.perf_counter(), time.process_time(), _cpu(server_pid)
+                commit(stock.database, stock.holder, batch)
+                flushes.append(1000 * (time.perf_counter() - began))
+                wall, cpu, server = _add((wall, cpu, server), began, cpu_began, server_began, server_pid)
+            episodes += len(items)
+        found["flush-200"] = flushes
+        for name, seconds in (("wall", wall), ("cpu", cpu), ("server-cpu", server)):
+            found[f"episode-{name}"] = [1000 * seconds / episodes]
+    finally:
+        stock.close()
+    return found
+
+
+def _cpu(pid: int | None) -> float:
+    return tree_cpu(pid) if pid else 0.0
+
+
+def _add(sums, began: float, cpu_began: float, server_began: float, pid: int | None):
+    now, cpu = time.perf_counter(), time.process_time()
+    return sums[0] + now - began, sums[1] + cpu - cpu_began, sums[2] + _cpu(pid) - server_began
+
+
+@contextmanager
+def old_snapshot(url: str) -> Iterator[None]:
+    """A transaction that saw the database as it is now and stays open."""
+    with psycopg.connect(url.replace("+psycopg", "", 1)) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.execute("SELECT count(*) FROM item")
+        yield
+        connection.rollback()
+
+
+def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[float, float]:
+    """Milliseconds of a claim when so many rounds of claiming and finishing 64 have left their dead rows behind.
+
+    Of a slice in full work, and of one that has just begun.
+    """
+    stock = Stock(folder, url, owed=WANTED * (rounds + 2 * TIMES) + 1)
+    try:
+        spans = Spans(stock)
+        with old_snapshot(url) if snapshot else tempfile.TemporaryDirectory():
+            timed_claims(stock, spans, rounds, True)
+            running, _ = timed_claims(stock, spans, TIMES, True)
+            fresh, _ = timed_claims(stock, spans, TIMES, True, fresh=True)
+            return median(running), median(fresh)
+    finally:
+        stock.close()
+
+
+def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[float]]:
+    """By goal; and under `claims-…` every figure of every place, in ms."""
+    found: dict[str, list[float]] = {}
+    sizes = [10**3, 10**4] if quick else [10**3, 10**4, 10**5, 10**6]
+    with tempfile.TemporaryDirectory(prefix="lumos-performance-") as name:
+        places = {"sqlite": ""} | ({"postgres": servers.postgres.fresh()} if servers else {})
+        for place, url in places.items():
+            pid = servers.postmaster if servers and url else None
+            figures = among(Path(name) / place, url, sizes, pid)
+            found |= {f"claims-{place}.{key}": figure for key, figure in figures.items()}
+            if not quick:
+                most, before = (figures[f"claim-{size}"] for size in (sizes[-1], sizes[-2]))
+                found[f"claim-{place}"] = [each / median(before) for each in most]
+                found[f"claim-ms-{place}"] = most
+        for number in range(1 if quick else min(pairs, 3)) if servers else ():
+            assert servers
+            held, free = (
+                after_churn(Path(name) / f"churn-{number}-{held}", servers.postgres.fresh(), 50 if quick else 300, held)
+                for held in (True, False)
+            )
+            for key, old, new in zip(("churn-postgres", "churn-fresh-postgres"), held, free, strict=True):
+                found.setdefault(key, []).append(old / new)
+                found.setdefault(f"claims-postgres.{key}-ms", []).append(old)
+    return found
+
+
+if __name__ == "__main__":
+    with running_servers() as running:
+        for key, values in measure(running, 3, "--quick" in sys.argv).items():
+            print(f"{key:40} median {median(values):8.3f}   {min(values):8.3f} to {max(values):8.3f}")

@@ -1,0 +1,74 @@
+"""This project deployed: Celery workers on Redis and PostgreSQL. Submitting is part of the work."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from db.connection import Database, open_database
+from db.jobs import get_job
+from lumos_queue.settings import Settings
+from lumos_queue.submission import Rows, submit
+from performance.celery_worker import running_worker
+from performance.contender import Measured, Meter, Spec, main
+from performance.jobs import evaluation, right_answers, rows_of
+from workers.nudge import nudge
+
+LOOK_SECONDS = 0.1  #: how often the job's state is asked for: a query of a fraction of a millisecond
+
+
+def settings_of(spec: Spec) -> Settings:
+    concurrency = max(1, spec.in_flight // spec.processes)
+    return Settings(home=spec.path, database_url=spec.database_url, broker_url=spec.broker_url, concurrency=concurrency)
+
+
+@contextmanager
+def workers(spec: Spec, settings: Settings) -> Iterator[int]:
+    """As many processes as the spec says; yields the id of their parent."""
+    variables = {
+        "LUMOS_HOME": spec.folder, "LUMOS_DATABASE_URL": spec.database_url, "LUMOS_BROKER_URL": spec.broker_url,
+        "LUMOS_CONCURRENCY": str(settings.concurrency),
+    }  # fmt: skip
+    options = ["-Q", "llm", "-c", str(spec.processes)]
+    with running_worker("workers.app", options, spec.path / "llm.log", variables) as pid:
+        yield pid
+
+
+def run_job(database: Database, settings: Settings, url: str, rows: Rows, limit: float = 300.0) -> tuple[str, float]:
+    """Submit a job and wait; its id, and when it was finished. Raises RuntimeError when it does not get done."""
+    job = evaluation(url, rows)
+    identifier, _ = submit(database, settings, job, rows)
+    if not nudge(settings, job.kind, identifier, len(rows.tasks), job.pool):
+        raise RuntimeError("the broker takes no message")
+    until = time.monotonic() + limit
+    while True:
+        with database.engine.connect() as connection:
+            row = get_job(connection, identifier)
+        if row.state == "done":
+            return identifier, row.finished_at
+        if time.monotonic() > until:
+            raise RuntimeError(f"job {identifier} is {row.state} after {limit:g} s: {row.waiting}")
+        time.sleep(LOOK_SECONDS)
+
+
+def run(spec: Spec) -> Measured:
+    settings = settings_of(spec)
+    database = open_database(settings.database)
+    try:
+        with workers(spec, settings) as pid:
+            run_job(database, settings, spec.url, rows_of(spec.warm_up(), spec.path / "warm.jsonl"))
+            rows = rows_of(spec.work(), spec.path / "work.jsonl")
+            # The parent of the workers is a child of this process: one tree.
+            meter = Meter(spec, os.getpid())
+            identifier, finished_at = run_job(database, settings, spec.url, rows)
+            measured = meter.stop(0, finished_at, worker=pid)
+        measured.right = right_answers(database, identifier)
+        return measured
+    finally:
+        database.close()
+
+
+if __name__ == "__main__":
+    main(run)

@@ -1,0 +1,61 @@
+"""How long a step waits until it is durable, with an endpoint that answers at once: embedded, 256 in flight.
+
+Measured from outside: the time of each row's way into the buffer is noted, and again when the commit that took the
+buffer has returned. The product knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from statistics import quantiles
+
+import workers.dispatcher  # noqa: F401 - brings the module that commits
+from db.claims import commit
+from db.journal import Buffer
+from performance.contender import Measured, Spec, main
+from performance.embedded import run
+
+waits: list[float] = []  #: seconds, of every step
+
+
+def watch() -> None:
+    """Change this process, for good."""
+    add, take = Buffer.add, Buffer.take
+    waiting: list[float] = []
+    taken: list[float] = []
+
+    def noted_add(self: Buffer, *row) -> None:
+        waiting.append(time.perf_counter())
+        add(self, *row)
+
+    def noted_take(self: Buffer):
+        taken.extend(waiting)  # a slice has one commit on its way at a time
+        waiting.clear()
+        return take(self)
+
+    def noted_commit(*arguments, **named):
+        result = commit(*arguments, **named)
+        now = time.perf_counter()
+        waits.extend(now - began for began in taken)
+        taken.clear()
+        return result
+
+    Buffer.add, Buffer.take = noted_add, noted_take  # pyright: ignore[reportAttributeAccessIssue]
+    users = [m for name, m in sys.modules.items() if name.startswith("workers.") and vars(m).get("commit") is commit]
+    if not users:
+        raise RuntimeError("no module of workers uses db.claims.commit: look here again")
+    for module in users:
+        module.commit = noted_commit  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _watched(spec: Spec) -> Measured:
+    watch()
+    measured = run(spec)
+    hundredths = quantiles(waits, n=100)
+    measured.extra |= {"flush_p50": 1000 * hundredths[49], "flush_p99": 1000 * hundredths[98], "steps": len(waits)}
+    return measured
+
+
+if __name__ == "__main__":
+    main(_watched)

@@ -1,0 +1,133 @@
+"""A database with a job of many finished items: a few made by the product, the rest copied from those by SQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import text
+
+from db.claiming import Claimed, Holder, Wish
+from db.claims import Batch, Finished, commit
+from db.connection import Database, open_database
+from db.fence import start_session
+from db.jobs import get_job
+from db.journal import Buffer, EpisodeJournal
+from db.migrate import upgrade
+from db.models import EpisodeRow, Item
+from lumos_queue.agent import Agent
+from lumos_queue.commands import Ask, Do
+from lumos_queue.episode import run_episode
+from lumos_queue.formulations.iterative import iterative
+from lumos_queue.records import Completion, Execution, Outcome, Task
+from lumos_queue.settings import Settings
+from lumos_queue.submission import submit
+from lumos_queue.version import code_version
+from performance.jobs import evaluation, rows_of
+from performance.questions import amounts_in, grounder_reply, planner_reply, questions
+
+AGENT = Agent(roles={}, domain="maths")
+
+
+class Stock:
+    """One job with `owed` items to claim, and a worker session that claims them."""
+
+    def __init__(self, folder: Path, database_url: str, owed: int):
+        settings = Settings(home=folder, database_url=database_url)
+        self.database: Database = open_database(settings.database)
+        upgrade(self.database)
+        folder.mkdir(exist_ok=True)
+        rows = rows_of(questions(1, owed), folder / "rows.jsonl")
+        self.job = evaluation("http://127.0.0.1:9", rows)
+        identifier, _ = submit(self.database, settings, self.job, rows)
+        session = start_session(self.database, code_version())
+        with self.database.engine.connect() as connection:
+            self.holder = Holder(session, code_version(), get_job(connection, identifier))
+        self.finished, self._after = 0, -1
+        self.finish(self.claim(1))
+
+    def claim(self, wanted: int, fresh: bool = False) -> list[Claimed]:
+        """As a slice in full work claims; or `fresh`, as one that has just begun and must look everywhere."""
+        wish = Wish(wanted) if fresh else Wish(wanted, busy=wanted, after=self._after)
+        items = commit(self.database, self.holder, Batch({}), wish)
+        self._after = max(item.ordinal for item in items)
+        return items
+
+    def finish(self, items: Sequence[Claimed]) -> None:
+        done = [Finished(item.id, Outcome("1", "answered")) for item in items]
+        commit(self.database, self.holder, Batch({item.id: item.claim for item in items}, finished=done))
+        self.finished += len(items)
+
+    def fill(self, finished: int) -> None:
+        """Copy the first finished item and its episode until there are so many."""
+        missing = finished - self.finished
+        series = (
+            "WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < :missing) "
+            if self.database.is_sqlite
+            else "WITH g(n) AS (SELECT generate_series(1, :missing)) "
+        )
+        items = {c.name: f't."{c.name}"' for c in Item.__table__.columns if c.name != "id"}
+        items["ordinal"] = "-g.n - :finished"
+        episodes = {c.name: f't."{c.name}"' for c in EpisodeRow.__table__.columns}
+        episodes["id"] = "i.id"
+        values = {"missing": missing, "finished": self.finished, "job": self.holder.job.id}
+        with self.database.writer.begin() as connection:
+            first = (
+                "(SELECT id FROM item WHERE job = :job AND state = 'done' AND ordinal >= 0 ORDER BY ordinal LIMIT 1)"
+            )
+            connection.execute(text(
+                f"INSERT INTO item ({_names(items)}) {series} SELECT {', '.join(items.values())} "
+                f"FROM item t, g WHERE t.id = {first}"
+            ), values)  # fmt: skip
+            connection.execute(text(
+                f"INSERT INTO episode ({_names(episodes)}) SELECT {', '.join(episodes.values())} FROM item i, "
+                f"episode t WHERE t.id = {first} AND i.job = :job AND i.ordinal < -:finished"
+            ), values)  # fmt: skip
+        with self.database.writer.begin() as connection:
+            connection.execute(text("ANALYZE"))
+        self.finished = finished
+
+    def record(self, items: Sequence[Claimed], steps: int) -> list[Batch]:
+        """Run these items' episodes without an endpoint: what they did, in batches of at least so many steps."""
+        batches, heads = [], self.job.heads()
+        buffer, done, claims = Buffer(), [], {}
+        for item in items:
+            assert item.task
+            journal = EpisodeJournal(item.id, item.attempt, buffer, heads)
+            outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task)))
+            claims[item.id] = item.claim
+            done.append(Finished(item.id, outcome, self._scores(item.task, outcome), calls=journal.calls))
+            if buffer.size >= steps or item is items[-1]:
+                batches.append(Batch(claims, *buffer.take(), done))
+                done, claims = [], {}
+        return batches
+
+    def _scores(self, task: Task, outcome: Outcome):
+        from lumos_queue.benchmarks.registry import open_benchmark
+
+        return tuple(open_benchmark(task.benchmark).score(task, outcome.answer))
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def _names(columns: dict[str, str]) -> str:
+    return ", ".join(f'"{name}"' for name in columns)
+
+
+def perform(task: Task):
+    amounts, total = amounts_in(task.question.encode()), 0
+
+    async def perform(command, position, branch, variables):
+        nonlocal total
+        if isinstance(command, Ask):
+            reply = planner_reply if command.role == "planner" else grounder_reply
+            return Completion(reply(amounts, command.prompt.count("<|assistant|>")), "stop", 200, 20, 0.05)
+        if isinstance(command, Do):
+            turn = int(command.action.variables[0][1:])
+            total = sum(map(int, amounts[: turn + 1]))
+            return Execution("ok", str(total), ({"text": str(total)},), seconds=0.0001)
+        return None
+
+    return perform

@@ -1,0 +1,76 @@
+"""Bring about every fault, one case after the other, and print what each cost.
+
+    python -m tests.faults [--only NAME] [--seed N] [--json FILE]
+
+Exits with 1 when a case fails. Logs of the workers of a failed case stay in the folder that is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.faults import every  # noqa: F401 - enters the cases
+from tests.faults.lab import CASES, Case, Lab
+from tests.faults.result import Result, table
+from tests.services import running_postgres, running_rabbitmq, running_redis
+
+SERVERS = {"postgres": running_postgres, "redis": running_redis, "rabbitmq": running_rabbitmq}
+
+
+def run(name: str, make: Case, lab: Lab) -> Result:
+    """One case; whatever it raises speaks against it."""
+    began = time.monotonic()
+    try:
+        result = make(lab)
+    except pytest.skip.Exception as reason:
+        result = Result(skipped=True, notes=f"skipped: {reason}")
+    except (Exception, pytest.fail.Exception) as error:
+        traceback.print_exc()
+        result = Result(problems=[f"{type(error).__name__}: {error}"], seconds=round(time.monotonic() - began, 1))
+    result.case = name
+    return result
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="cases whose name contains this; may be given again"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--json", type=Path, default=Path(".lumos/faults.json"), help="where to write the table as JSON"
+    )
+    given = parser.parse_args()
+    chosen = {name: make for name, make in CASES.items() if not given.only or any(part in name for part in given.only)}
+    if not chosen:
+        parser.error("no such case; there are: " + "; ".join(CASES))
+    folder, results = Path(tempfile.mkdtemp(prefix="lumos-faults-")), []
+    with ExitStack() as stack:
+        lab = Lab(folder, given.seed, cache(lambda name: stack.enter_context(SERVERS[name]())))
+        for name, make in chosen.items():
+            results.append(run(name, make, lab))
+            cells = results[-1].cells()
+            print(f"{cells[-1]}  {name}  ({cells[-2]} s)", flush=True)
+    print("\n" + table(results))
+    given.json.parent.mkdir(parents=True, exist_ok=True)
+    given.json.write_text(json.dumps([result.as_json() for result in results], indent=1, default=str))
+    if all(result.passed for result in results):
+        shutil.rmtree(folder)
+        return 0
+    print(f"\nlogs: {folder}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

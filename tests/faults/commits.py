@@ -1,0 +1,65 @@
+"""Strikes at hundreds of chosen calls of the database driver, in and around the commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from tests.faults.groups import PLUGIN, ROOT
+from tests.faults.lab import Lab, case
+from tests.faults.result import Result
+
+
+@case("backend killed in COMMIT, PostgreSQL, 200 times")
+def backend_killed(lab: Lab, strikes: int = 200) -> Result:
+    return _strike(lab, "postgresql", "backend", strikes)
+
+
+@case("SIGQUIT in the commit path, PostgreSQL, 200 times")
+def quit_on_postgresql(lab: Lab, strikes: int = 200) -> Result:
+    return _strike(lab, "postgresql", "quit", strikes)
+
+
+@case("SIGKILL in the commit path, PostgreSQL, 200 times")
+def killed_on_postgresql(lab: Lab, strikes: int = 200) -> Result:
+    return _strike(lab, "postgresql", "kill", strikes)
+
+
+@case("SIGQUIT in the commit path, SQLite, 200 times")
+def quit_on_sqlite(lab: Lab, strikes: int = 200) -> Result:
+    return _strike(lab, "sqlite", "quit", strikes)
+
+
+@case("SIGKILL in the commit path, SQLite, 200 times")
+def killed_on_sqlite(lab: Lab, strikes: int = 200) -> Result:
+    return _strike(lab, "sqlite", "kill", strikes)
+
+
+def _strike(lab: Lab, database: str, how: str, strikes: int) -> Result:
+    """As many strikes as asked for, and then a dispatcher that finishes what is left."""
+    deployment = lab.deployment(
+        database, episodes=5 * strikes, latency=0.01, concurrency=4, flush_seconds=0.005, drain_seconds=0.0
+    )
+    with deployment:
+        deployment.submit()
+        command = [sys.executable, "-m", "tests.faults.striking", "--how", how, "--strikes", str(strikes),
+                   "--seed", str(lab.seed)]  # fmt: skip
+        with (deployment.folder / "striking.log").open("wb") as log:
+            told = subprocess.run(
+                command, env={**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}, cwd=ROOT,
+                stdout=subprocess.PIPE, stderr=log, timeout=600,
+            )  # fmt: skip
+        assert told.returncode == 0, (deployment.folder / "striking.log").read_text()[-2000:]
+        places = json.loads(told.stdout.splitlines()[-1])
+        deployment.environment["LUMOS_CONCURRENCY"] = "64"
+        deployment.endpoint.control(latency=0.0)
+        deployment.start("dispatcher")
+        deployment.wait_for_jobs()
+        # In flight and waiting for a commit, with four episodes in a process.
+        result = deployment.result(bound=strikes * 2 * 4)
+        result.notes = ", ".join(f"{count} {place}" for place, count in sorted(places.items()))
+        if sum(places.values()) != strikes:
+            result.problems.append(f"only {sum(places.values())} of {strikes} strikes: too little to do")
+        return result

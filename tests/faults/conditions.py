@@ -1,0 +1,99 @@
+"""Circumstances that nobody notices at first: wrong clocks, an old snapshot that is held, two versions of the code."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from sqlalchemy import text
+
+from tests.faults.groups import ROOT
+from tests.faults.lab import Lab, case
+from tests.faults.result import Result
+
+SHIFT = 600.0  #: seconds
+TIMES = ("item.not_before_at", "episode.started_at", "episode.finished_at", "job.started_at", "job.finished_at",
+         "heartbeat.at", "worker_session.started_at", "attempt.started_at")  # fmt: skip
+
+
+@case("clocks ten minutes off, PostgreSQL and Redis")
+def clocks_off(lab: Lab, episodes: int = 200, database: str = "postgresql", broker: str = "redis") -> Result:
+    """One worker ahead, one behind, and one of them dies. Only the database's clock may count."""
+    with lab.deployment(database, broker, episodes=episodes) as deployment:
+        began = time.time()
+        (early,) = deployment.start("celery" if broker else "dispatcher", FAULT_CLOCK=str(-SHIFT))
+        deployment.start("dispatcher", FAULT_CLOCK=str(SHIFT))
+        deployment.submit()
+        deployment.wait_for_items(episodes // 4)
+        deployment.strike(early)
+        early.start()
+        deployment.wait_for_jobs()
+        result = deployment.result()
+        for column in TIMES:
+            table, _, name = column.partition(".")
+            off = deployment.ask(
+                f"SELECT count(*) FROM {table} WHERE {name} > 0 AND ({name} < :low OR {name} > :high)",
+                low=began - 60, high=time.time() + 60,
+            )  # fmt: skip
+            if off:
+                result.problems.append(f"{off} rows have a time of the workers' clocks in {column}")
+        return result
+
+
+@case("clocks ten minutes off, SQLite")
+def clocks_off_on_sqlite(lab: Lab, episodes: int = 200) -> Result:
+    return clocks_off(lab, episodes, database="sqlite", broker="")
+
+
+@case("a long query on an old snapshot, PostgreSQL")
+def long_query(lab: Lab, episodes: int = 300, database: str = "postgresql") -> Result:
+    """Somebody's analysis begins early and is still reading when the job ends: it sees what there was, and no more."""
+    with lab.deployment(database, episodes=episodes) as deployment:
+        deployment.start("dispatcher", "dispatcher")
+        deployment.submit()
+        deployment.wait_for_items(episodes // 10)
+        counting = text("SELECT count(*) FROM completion")
+        with deployment.database.engine.connect() as analysis:
+            if database == "postgresql":
+                analysis = analysis.execution_options(isolation_level="REPEATABLE READ")
+            seen = analysis.execute(counting).scalar_one()
+            deployment.fault_ended()
+            deployment.wait_for_jobs()
+            assert analysis.execute(counting).scalar_one() == seen
+        return deployment.result()
+
+
+@case("a long query on an old snapshot, SQLite")
+def long_query_on_sqlite(lab: Lab) -> Result:
+    return long_query(lab, database="sqlite")
+
+
+@case("two versions of the code on one database")
+def two_versions(lab: Lab, episodes: int = 200) -> Result:
+    """A rolling deploy: one worker runs a copy that was edited without changing what it does; the other one dies."""
+    with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
+        other = _edited_copy(deployment.folder / "other")
+        (old,) = deployment.start("celery")
+        deployment.start("dispatcher", source=other)
+        deployment.submit()
+        deployment.wait(lambda: deployment.ask(_VERSIONS) == 2, "both versions have begun episodes")
+        deployment.wait_for_items(episodes // 4)
+        deployment.strike(old)
+        deployment.wait_for_jobs()
+        result = deployment.result()
+        attempts = deployment.ask("SELECT count(*) FROM attempt WHERE number > 1")
+        if attempts:
+            result.problems.append(f"{attempts} episodes were begun again, though both versions ask the same")
+        return result
+
+
+_VERSIONS = "SELECT count(DISTINCT code_version) FROM attempt"
+
+
+def _edited_copy(folder: Path) -> Path:
+    for name in ("lumos_queue", "workers", "db", "migrations"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (folder / "lumos_queue" / "version.py").open("a", encoding="utf-8") as file:
+        file.write("\n# A line that changes nothing but the digest.\n")
+    return folder

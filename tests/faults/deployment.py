@@ -1,0 +1,191 @@
+"""A deployment under faults: a database with witnesses, an endpoint, worker groups, jobs, and the reckoning."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from db.connection import open_database
+from db.migrate import upgrade
+from lumos_queue.agent import Agent
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.settings import Settings
+from lumos_queue.submission import Rows, read_rows, submit
+from tests.faults import witness
+from tests.faults.endpoint import Endpoint
+from tests.faults.groups import ROOT, Group
+from tests.faults.reckoning import reckon
+from tests.faults.result import Result
+from tests.gold_agent import gold_replies
+from tests.services import wait_until
+from workers.nudge import nudge
+
+#: Short, so that a case takes seconds; what matters is the order of the three.
+HEARTBEAT, FENCE, LEASE = 0.5, 2.0, 3.0
+CONCURRENCY = 16
+
+
+class Deployment:
+    """Use as a context manager: at its end nothing of it runs any more."""
+
+    def __init__(self, folder: Path, database_url: str, broker_url: str = "", *, seed: int = 0, episodes: int = 200,
+                 formulation: str = "iterative", split: str = "test", latency: float = 0.15,
+                 endpoint: str = "tests.fake_endpoint", **settings: Any):  # fmt: skip
+        """The endpoint knows the replies to the first `episodes` tasks. `settings` become LUMOS_* of the workers."""
+        self.folder, self.broker_url, self.began = folder, broker_url, time.monotonic()
+        self.pick = random.Random(seed)
+        self.database = open_database(database_url)
+        upgrade(self.database)
+        witness.install(self.database)
+        self.replies: dict[str, str] = {}
+        self._rows: dict[str, Rows] = {}
+        self._know(episodes, formulation, split)
+        self._request = (episodes, formulation, split)
+        self._others: list[tuple[int, str, str]] = []
+        self._endpoint_options = (latency, endpoint)
+        values = {
+            "home": folder, "database_url": database_url, "broker_url": broker_url, "concurrency": CONCURRENCY,
+            "poll_seconds": 0.3, "heartbeat_seconds": HEARTBEAT, "fence_seconds": FENCE, "lease_seconds": LEASE,
+        } | settings  # fmt: skip
+        self.settings = Settings(**values)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")},
+            **{f"LUMOS_{name.upper()}": str(value) for name, value in values.items()},
+        }
+        self.groups: list[Group] = []
+        self.jobs: list[str] = []
+        self.faults: list[float] = []  #: when each fault ended (Unix seconds): recovery counts from there
+        self.deaths = 0  #: processes with items that were killed, or stopped for longer than their lease
+        self.expected = "done"  #: state that each item should come to
+        self.quarantined = 0  #: items that should be in quarantine instead
+
+    def rows(self, split: str) -> Rows:
+        """The tasks of that split of the generated benchmark."""
+        if split not in self._rows:
+            self._rows[split] = read_rows(open_benchmark("wordmath"), None, split, False)
+        return self._rows[split]
+
+    def _know(self, episodes: int, formulation: str, split: str) -> None:
+        rows = self.rows(split)
+        self.replies |= gold_replies(rows.benchmark, rows.tasks[:episodes], formulation)
+
+    def also(self, episodes: int, formulation: str, split: str) -> None:
+        """A second job for `submit`, of which the endpoint knows the replies too. Before the `with` block."""
+        self._know(episodes, formulation, split)
+        self._others.append((episodes, formulation, split))
+
+    def __enter__(self) -> Deployment:
+        self.endpoint = Endpoint(self.folder, self.replies, *self._endpoint_options)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for group in self.groups:
+            group.kill()
+        self.endpoint.stop()
+        self.database.close()
+
+    # Workers and jobs
+
+    def start(self, *kinds: str, source: Path = ROOT, **environment: str) -> list[Group]:
+        """Start a worker group of each kind (`groups.COMMANDS`)."""
+        new = []
+        for kind in kinds:
+            name = f"{kind}-{len(self.groups)}"
+            new.append(Group(kind, name, self.folder, {**self.environment, **environment}, source))
+            self.groups.append(new[-1])
+        return new
+
+    def submit(self, *, nudged: bool = True) -> str:
+        """Submit the job, and those added by `also`; returns the id of the first."""
+        agent = Agent(roles={"planner": self.endpoint.tgi, "grounder": self.endpoint.tgi}, domain="maths")
+        for episodes, formulation, split in (self._request, *self._others):
+            rows = self.rows(split)
+            job = Evaluate(Infer("wordmath", rows.digest, split, formulation, agent, limit=episodes))
+            identifier, _ = submit(self.database, self.settings, job, rows)
+            self.jobs.append(identifier)
+            if nudged:
+                self.nudge(identifier, episodes)
+        return self.jobs[0]
+
+    def nudge(self, job: str, items: int) -> None:
+        nudge(self.settings, "evaluate", job, items)
+
+    def command(self, *arguments: str) -> float:
+        """Run `lumos` with these arguments; returns when it returned (Unix seconds)."""
+        command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments]
+        done = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return time.time()
+
+    # Looking
+
+    def ask(self, query: str, **values: Any) -> Any:
+        """The first column of the first row, from a database that may be away for a while."""
+        until = time.monotonic() + 30
+        while True:
+            try:
+                with self.database.engine.connect() as connection:
+                    return connection.execute(text(query), values).scalar()
+            except DBAPIError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+
+    def done(self) -> int:
+        return self.ask("SELECT count(*) FROM item WHERE state = 'done'")
+
+    def wait(self, happens: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
+        wait_until(happens, what, seconds, 0.1)
+
+    def wait_for_items(self, count: int, seconds: float = 90.0) -> None:
+        self.wait(lambda: self.done() >= count, f"{count} items are done", seconds)
+
+    def wait_for_jobs(self, seconds: float = 240.0, state: str = "done") -> None:
+        """Until all jobs are in that state."""
+        query = "SELECT count(*) FROM job WHERE state = :state"
+        self.wait(lambda: self.ask(query, state=state) == len(self.jobs), f"every job is {state}", seconds)
+
+    # Faults
+
+    def fault_ended(self) -> None:
+        self.faults.append(time.time())
+
+    def strike(self, group: Group, holder_only: bool = False) -> None:
+        """Kill a group, or only the process of it that holds items."""
+        self.deaths += 1
+        group.kill_holder() if holder_only else group.kill()
+        self.fault_ended()
+
+    def wasted_by(self, deaths: int) -> int:
+        """Calls that may be lost with so many processes: what was in flight, and what waited for one commit."""
+        return deaths * 2 * CONCURRENCY
+
+    def unwritten(self, processes: int) -> int:
+        """Calls that processes which cannot write may make meanwhile: their episodes in flight go on to their ends."""
+        return processes * CONCURRENCY * self.ask("SELECT max(calls) FROM episode")
+
+    def result(self, *, bound: int | None = None, repeats: int = 0) -> Result:
+        """What it came to, once all jobs are over; some worker must be alive, to bury the dead.
+
+        `bound`: wasted calls that are no failure, if not what the deaths so far explain; a negative one: no bound.
+        `repeats`: so many calls may come although their reply is stored, from processes that do not know it yet.
+        """
+        silent = (
+            "SELECT count(*) FROM worker_session w JOIN heartbeat h ON h.session = w.id WHERE w.ended_at IS NULL "
+            "AND h.at < (SELECT max(at) FROM heartbeat) - :lease"
+        )
+        self.wait(lambda: self.ask(silent, lease=LEASE) == 0, "the dead are buried", 30)
+        if bound is None:
+            bound = self.wasted_by(self.deaths)
+        return reckon(self, None if bound < 0 else bound, repeats)

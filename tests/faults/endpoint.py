@@ -1,0 +1,63 @@
+"""The fake endpoint as a process of its own, with its log of calls. It plays the gold agent."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+class Endpoint:
+    """Each call is in `log` before it is answered, whatever becomes of the client."""
+
+    def __init__(self, folder: Path, replies: Mapping[str, str], latency: float, module: str = "tests.fake_endpoint"):
+        """`replies`: by the sha256 of the prompt. `latency`: seconds of each call."""
+        self.log = folder / "calls.jsonl"
+        self.log.touch()
+        self._read, self._calls = 0, []
+        written = folder / "replies.json"
+        written.write_text(json.dumps(dict(replies)), encoding="utf-8")
+        command = [sys.executable, "-m", module, "--replies", str(written), "--log", str(self.log),
+                   "--latency", str(latency), "--slots", "1000"]  # fmt: skip
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        found = re.search(r"listening on (\d+)", self.process.stdout.readline())
+        assert found, "the fake endpoint does not start"
+        self.port = int(found[1])
+
+    @property
+    def tgi(self) -> str:
+        return f"tgi://127.0.0.1:{self.port}"
+
+    def control(self, **wish: Any) -> None:
+        """Change how it answers from now on: mode, latency, limit, drag (tests/fake_endpoint.py)."""
+        address = f"http://127.0.0.1:{self.port}/control"
+        with urllib.request.urlopen(address, json.dumps(wish).encode(), timeout=10) as response:
+            assert response.status == 200
+
+    @property
+    def calls(self) -> list[dict]:
+        """Every call so far: sha256 of its prompt, time of its arrival (Unix seconds)."""
+        with self.log.open("rb") as log:
+            log.seek(self._read)
+            new = log.read()
+        whole = new.rpartition(b"\n")[0]
+        if whole:
+            self._read += len(whole) + 1
+            self._calls += map(json.loads, whole.splitlines())
+        return self._calls
+
+    @property
+    def count(self) -> int:
+        return len(self.calls)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()

@@ -1,0 +1,91 @@
+"""Faults that come from the work itself: a task that kills its process, one that blocks the event loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.faults.deployment import CONCURRENCY, FENCE, LEASE
+from tests.faults.groups import Group
+from tests.faults.lab import Lab, case
+from tests.faults.poisonous import KILL
+from tests.faults.result import Result
+from tests.gold_agent import gold_replies
+from workers.presence import HUNG, HUNG_LEASES
+
+
+@case("one poisonous item among 200, PostgreSQL and Redis")
+def poison(
+    lab: Lab, episodes: int = 200, database: str = "postgresql", broker: str = "redis", **settings: Any
+) -> Result:
+    """Whoever works on it dies, again and again, until it is alone and counted out."""
+    deployment = lab.deployment(
+        database, broker, episodes=episodes, latency=0.05, endpoint="tests.faults.poisonous", **settings
+    )
+    poisoned = episodes // 3
+    rows = deployment.rows("test")
+    deployment.replies |= dict.fromkeys(gold_replies(rows.benchmark, [rows.tasks[poisoned]], "iterative"), KILL)
+    with deployment:
+        groups = deployment.start("celery", "dispatcher") if broker else deployment.start("dispatcher", "dispatcher")
+        deployment.submit()
+        deployment.quarantined = 1
+
+        def over() -> bool:
+            for group in groups:
+                if not group.alive:
+                    group.start()
+            return deployment.ask("SELECT state FROM job") == "done"
+
+        deployment.wait(over, "the job is done", 180)
+        deaths = deployment.ask("SELECT count(*) FROM worker_session WHERE ended_by LIKE 'session%'")
+        result = deployment.result(bound=deployment.wasted_by(deaths))
+        found = deployment.ask("SELECT ordinal FROM item WHERE state = 'quarantined'")
+        if found != poisoned:
+            result.problems.append(f"item {found} is in quarantine, not {poisoned}")
+        result.notes = f"{deaths} processes died until it was found"
+        return result
+
+
+@case("one poisonous item among 200, SQLite")
+def poison_on_sqlite(lab: Lab) -> Result:
+    return poison(lab, database="sqlite", broker="")
+
+
+@case("event loop blocked for two leases")
+def blocked(lab: Lab, episodes: int = 200) -> Result:
+    """The heartbeat is withheld, others take over; when the loop moves again, its process writes nothing."""
+    return _block(lab, episodes, 2 * LEASE)
+
+
+@case("event loop blocked for good")
+def blocked_for_good(lab: Lab, episodes: int = 200) -> Result:
+    """The process ends itself."""
+    return _block(lab, episodes, 3600.0)
+
+
+def _block(lab: Lab, episodes: int, seconds: float) -> Result:
+    with lab.deployment("postgresql", episodes=episodes, latency=0.3) as deployment:
+        order = deployment.folder / "block"
+        groups = deployment.start("dispatcher", "dispatcher", FAULT_BLOCK=str(order))
+        deployment.submit()
+        deployment.wait_for_items(20)
+        (deployment.folder / "block.new").write_text(str(seconds))
+        (deployment.folder / "block.new").rename(order)
+        deployment.wait(lambda: not order.exists(), "a process blocks", 10)
+        deployment.fault_ended()
+        deployment.deaths += 1
+        deployment.wait_for_jobs()
+        problems = []
+        if seconds > HUNG_LEASES * LEASE:
+            deployment.wait(lambda: _hung(groups), "the process ends itself", HUNG_LEASES * LEASE + 5 * FENCE)
+        else:
+            deployment.wait(lambda: any(group.said("withheld") for group in groups), "the block is noticed", 10)
+            if any(not group.alive for group in groups):
+                problems.append("a process ended, though its loop went on")
+        # When the loop moves again, each episode in flight may ask once more.
+        result = deployment.result(bound=deployment.wasted_by(1) + CONCURRENCY, repeats=CONCURRENCY)
+        result.problems += problems
+        return result
+
+
+def _hung(groups: list[Group]) -> bool:
+    return sorted(group.process.poll() or 0 for group in groups) == [0, HUNG]

@@ -1,0 +1,85 @@
+"""What a case came to: one row of the table, with what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+COLUMNS = ("case", "database", "broker", "items", "lost", "duplicated", "stale", "broken", "needed", "at endpoint",
+           "wasted", "bound", "recovery s", "seconds", "verdict")  # fmt: skip
+
+TEXTS = (0, 1, 2, 14)  #: columns that are no numbers
+
+
+@dataclass
+class Result:
+    """Counts of one case."""
+
+    case: str = ""
+    database: str = ""
+    broker: str = ""
+    items: int = 0
+    lost: int = 0  #: items that are not in the state the case has to bring them to
+    duplicated: int = 0  #: calls repeated although their reply was stored, and rows that are there twice
+    stale: int = 0  #: rows written under a stale fence
+    broken: dict[str, list] = field(default_factory=dict)  #: invariants that do not hold, with rows that break them
+    needed: int = 0  #: calls of the accepted results, or stored for results still owed
+    at_endpoint: int = 0
+    bound: int | None = None  #: most calls that may be wasted; None: the case has no such bound
+    recovery: float | None = None  #: seconds from a fault's end to the next stored completion, the longest
+    seconds: float = 0.0
+    notes: str = ""  #: what else is worth knowing
+    skipped: bool = False  #: the machine does not allow it
+    problems: list[str] = field(default_factory=list)  #: why the case fails
+
+    @property
+    def wasted(self) -> int:
+        return self.at_endpoint - self.needed
+
+    @property
+    def passed(self) -> bool:
+        return not self.problems
+
+    @property
+    def verdict(self) -> str:
+        return "skip" if self.skipped else "pass" if self.passed else "FAIL"
+
+    def judge(self) -> None:
+        """Add what no case may have."""
+        if self.lost:
+            self.problems.append(f"{self.lost} items lost")
+        if self.duplicated:
+            self.problems.append(f"{self.duplicated} recorded calls repeated")
+        if self.stale:
+            self.problems.append(f"{self.stale} rows under a stale fence")
+        self.problems += [f"{name}: {rows}" for name, rows in self.broken.items()]
+        if self.bound is not None and not 0 <= self.wasted <= self.bound:
+            self.problems.append(f"{self.wasted} calls wasted, at most {self.bound} may be")
+
+    def cells(self) -> list[str]:
+        return [
+            self.case, self.database, self.broker or "-", str(self.items), str(self.lost), str(self.duplicated),
+            str(self.stale), str(len(self.broken)), str(self.needed), str(self.at_endpoint), str(self.wasted),
+            "-" if self.bound is None else str(self.bound), "-" if self.recovery is None else f"{self.recovery:.1f}",
+            f"{self.seconds:.0f}", self.verdict,
+        ]  # fmt: skip
+
+    def as_json(self) -> dict:
+        return {**vars(self), "wasted": self.wasted, "verdict": self.verdict}
+
+
+def table(results: Iterable[Result]) -> str:
+    """All results in plain text, and below it what speaks against those that fail."""
+    results = list(results)
+    rows = [list(COLUMNS), *(result.cells() for result in results)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) if at in TEXTS else cell.rjust(width)
+                 for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    for result in results:
+        lines += [f"FAIL {result.case}: {problem}" for problem in result.problems]
+    lines += [f"{result.case}: {result.notes}" for result in results if result.notes]
+    return "\n".join(lines)

@@ -1,0 +1,17 @@
+"""Short forms of the strikes at chosen calls of the database driver. All of them: `make faults`."""
+
+from __future__ import annotations
+
+from tests.faults.commits import backend_killed, killed_on_sqlite, quit_on_postgresql
+
+
+def test_the_backend_is_killed_in_commit(lab):
+    assert backend_killed(lab, strikes=20).problems == []
+
+
+def test_quit_in_the_commit_path_on_postgresql(lab):
+    assert quit_on_postgresql(lab, strikes=30).problems == []
+
+
+def test_killed_in_the_commit_path_on_sqlite(lab):
+    assert killed_on_sqlite(lab, strikes=30).problems == []

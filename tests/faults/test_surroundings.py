@@ -1,0 +1,50 @@
+"""Short forms of cases in which a broker, a database, a disk or an endpoint fails. All of them: `make faults`."""
+
+from __future__ import annotations
+
+from tests.faults.brokers import flushed, forged, nudges_repeated, redis_gone
+from tests.faults.conditions import long_query
+from tests.faults.disks import full_disk_on_sqlite
+from tests.faults.orders import cancelled, paused
+from tests.faults.restarts import crashed
+from tests.faults.servers import endpoint_fails
+
+
+def test_the_broker_is_gone_for_good(lab):
+    assert redis_gone(lab, episodes=100).problems == []
+
+
+def test_the_broker_forgets_everything(lab):
+    assert flushed(lab, episodes=100).problems == []
+
+
+def test_nudges_are_repeated(lab):
+    assert nudges_repeated(lab, times=20, episodes=60).problems == []
+
+
+def test_messages_are_forged(lab):
+    assert forged(lab, episodes=40).problems == []
+
+
+def test_postgresql_crashes(lab):
+    assert crashed(lab, restarts=1, episodes=100).problems == []
+
+
+def test_the_disk_is_full(lab):
+    assert full_disk_on_sqlite(lab, episodes=100, seconds=1.0).problems == []
+
+
+def test_the_endpoint_fails(lab):
+    assert endpoint_fails(lab, "500", seconds=2.0, episodes=80, database="sqlite", broker="").problems == []
+
+
+def test_a_job_is_cancelled(lab):
+    assert cancelled(lab, episodes=200, database="sqlite", broker="").problems == []
+
+
+def test_a_job_is_paused_and_resumed(lab):
+    assert paused(lab, episodes=100, seconds=1.0).problems == []
+
+
+def test_somebody_reads_an_old_snapshot(lab):
+    assert long_query(lab, episodes=60).problems == []
