@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
@@ -92,6 +94,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
         options = f"-c idle_in_transaction_session_timeout={milliseconds} -c timezone=UTC"
         engine = create_engine(address, pool_size=4, connect_args={"options": options, "connect_timeout": 10})
+        event.listen(engine, "checkout", _refuse_if_closed)
     try:
         with engine.connect():
             pass
@@ -100,6 +103,17 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         reason = str(error.orig).strip().splitlines()[-1]
         raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
     return Database(url, engine, engine.execution_options(lumos_write=True))
+
+
+def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """A connection that the server has closed meanwhile is replaced by a new one, without a round trip to find out.
+
+    Between transactions a server says nothing but farewell.
+    """
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        raise DisconnectionError("the server has closed the connection")
 
 
 def _open_sqlite(address) -> Engine:

@@ -107,6 +107,8 @@ class Connections:
             raise
         finally:
             self._busy.discard(connection)
+        if reply.status >= 500:
+            connection.end(Broken("after a failure"))  # uvicorn, for one, closes it then, and does not say so
         if connection.open:
             self._idle.append(connection)
         return reply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import redis
-from kombu import Connection
+from kombu.connection import Connection
 
 from tests.bad_messages import BAD_ENVELOPES, bad_messages, counted, publish
 from tests.faults.deployment import Deployment

@@ -72,7 +72,7 @@ def long_query_on_sqlite(lab: Lab) -> Result:
 @case("two versions of the code on one database")
 def two_versions(lab: Lab, episodes: int = 200) -> Result:
     """A rolling deploy: one worker runs a copy that was edited without changing what it does; the other one dies."""
-    with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
+    with lab.deployment("postgresql", "redis", episodes=episodes, latency=0.2) as deployment:
         other = _edited_copy(deployment.folder / "other")
         (old,) = deployment.start("celery")
         deployment.start("dispatcher", source=other)

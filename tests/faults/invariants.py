@@ -101,10 +101,15 @@ INVARIANTS = {
 }  # fmt: skip
 
 
-def broken(connection: Connection, lease_seconds: float) -> dict[str, list]:
-    """The invariants that do not hold, each with up to five rows that break it. To be asked when all is quiet."""
+def broken(connection: Connection, lease_seconds: float, witnessed: bool = True) -> dict[str, list]:
+    """The invariants that do not hold, each with up to five rows that break it. To be asked when all is quiet.
+
+    `witnessed`: the database has had the triggers of witness.py from the beginning.
+    """
     clock, found = _CLOCK[connection.dialect.name], {}
     for name, query in INVARIANTS.items():
+        if "fault_" in query and not witnessed:
+            continue
         values = {"lease": lease_seconds} if ":lease" in query else {}
         rows = connection.execute(text(query.replace("{clock}", clock) + " LIMIT 5"), values)
         if bad := [list(row) for row in rows]:

@@ -13,7 +13,7 @@ OBEYED_WITHIN = 5.0  #: seconds after which no new call may arrive at the endpoi
 
 @case("cancelled in mid-job, PostgreSQL and Redis")
 def cancelled(lab: Lab, episodes: int = 400, database: str = "postgresql", broker: str = "redis") -> Result:
-    with lab.deployment(database, broker, episodes=episodes) as deployment:
+    with lab.deployment(database, broker, episodes=episodes, latency=0.3) as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         job = deployment.submit()
         deployment.wait_for_items(20)
@@ -33,7 +33,7 @@ def cancelled_on_sqlite(lab: Lab) -> Result:
 @case("paused and resumed, PostgreSQL and Redis")
 def paused(lab: Lab, episodes: int = 300, database: str = "postgresql", broker: str = "redis",
            seconds: float = 2 * OBEYED_WITHIN) -> Result:  # fmt: skip
-    with lab.deployment(database, broker, episodes=episodes) as deployment:
+    with lab.deployment(database, broker, episodes=episodes, latency=0.3) as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         job = deployment.submit()
         deployment.wait_for_items(20)

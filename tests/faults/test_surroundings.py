@@ -11,11 +11,11 @@ from tests.faults.servers import endpoint_fails
 
 
 def test_the_broker_is_gone_for_good(lab):
-    assert redis_gone(lab, episodes=100).problems == []
+    assert redis_gone(lab, episodes=60).problems == []
 
 
 def test_the_broker_forgets_everything(lab):
-    assert flushed(lab, episodes=100).problems == []
+    assert flushed(lab, episodes=60).problems == []
 
 
 def test_nudges_are_repeated(lab):
@@ -27,23 +27,23 @@ def test_messages_are_forged(lab):
 
 
 def test_postgresql_crashes(lab):
-    assert crashed(lab, restarts=1, episodes=100).problems == []
+    assert crashed(lab, restarts=1, episodes=60).problems == []
 
 
 def test_the_disk_is_full(lab):
-    assert full_disk_on_sqlite(lab, episodes=100, seconds=1.0).problems == []
+    assert full_disk_on_sqlite(lab, episodes=80, seconds=1.0).problems == []
 
 
 def test_the_endpoint_fails(lab):
-    assert endpoint_fails(lab, "500", seconds=2.0, episodes=80, database="sqlite", broker="").problems == []
+    assert endpoint_fails(lab, "500", seconds=2.0, episodes=60, database="sqlite", broker="").problems == []
 
 
 def test_a_job_is_cancelled(lab):
-    assert cancelled(lab, episodes=200, database="sqlite", broker="").problems == []
+    assert cancelled(lab, episodes=300, database="sqlite", broker="").problems == []
 
 
 def test_a_job_is_paused_and_resumed(lab):
-    assert paused(lab, episodes=100, seconds=1.0).problems == []
+    assert paused(lab, episodes=120, seconds=1.0).problems == []
 
 
 def test_somebody_reads_an_old_snapshot(lab):

@@ -138,7 +138,7 @@ def test_the_dispatcher_survives_a_database_that_goes_away_and_comes_back(postgr
             postgres_server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
             wait_for(database, identifier, seconds=40)
         with database.engine.connect() as connection:
-            assert broken(connection, identifier) == {}
+            assert broken(connection, settings.lease_seconds, witnessed=False) == {}
     assert any("database" in record.message or "heartbeat" in record.message for record in caplog.records)
     assert not any("Traceback" in record.message for record in caplog.records)
     database.close()

@@ -240,6 +240,19 @@ def test_a_kept_connection_that_the_server_has_closed_is_replaced():
     run(says(OK, then_close=True), use)
 
 
+def test_a_connection_is_not_used_again_after_a_failure_of_the_server():
+    async def answer(_reader, writer, number):
+        writer.write(OK if number != 2 else b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n")
+        if number == 2:
+            writer.close()  # without a word about it in the reply
+
+    async def use(connections, server):
+        assert [(await connections.request("POST", "/", b"", 5)).status for _ in range(4)] == [200, 500, 200, 200]
+        assert server.connections == 2
+
+    run(answer, use)
+
+
 def test_a_request_that_was_cut_off_is_not_sent_again_by_itself():
     """It may have cost a model call: whoever counts calls and failures has to know."""
 

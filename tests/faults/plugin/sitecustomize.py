@@ -64,9 +64,9 @@ def _block_loop(order: Path) -> None:
                 continue
             loop.call_soon_threadsafe(time.sleep, seconds)
 
-    def run_forever(loop):
-        threading.Thread(target=wait_and_block, args=(loop,), daemon=True).start()
-        run(loop)
+    def run_forever(self: asyncio.BaseEventLoop) -> None:
+        threading.Thread(target=wait_and_block, args=(self,), daemon=True).start()
+        run(self)
 
     asyncio.BaseEventLoop.run_forever = run_forever
 
