@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,13 @@ def test_the_database_is_durable_and_its_clock_tells_the_time(tmp_path):
 
         assert abs(connection.execute(select(now())).scalar_one() - time.time()) < 2
     database.close()
+
+
+def test_a_new_file_may_be_opened_by_many_at_once(tmp_path):
+    for number in range(10):
+        url = f"sqlite:///{tmp_path / f'{number}.db'}"
+        with ThreadPoolExecutor(8) as threads:
+            for database in list(threads.map(lambda _, url=url: open_database(url), range(8))):
+                with database.engine.connect() as connection:
+                    assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+                database.close()
