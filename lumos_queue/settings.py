@@ -26,7 +26,7 @@ class Settings(BaseSettings):
     heartbeat_seconds: float = Field(default=2.0, gt=0)
     lease_seconds: float = Field(default=15.0, gt=0)  #: a process silent for so long has lost its items
     fence_seconds: float = Field(default=10.0, gt=0)  #: a process that could not report for so long stops itself
-    flush_seconds: float = Field(default=0.05, ge=0)  #: steps wait this long for company in a commit
+    flush_seconds: float = Field(default=0.1, ge=0)  #: steps wait at most this long for company in a commit
     slice_seconds: float = Field(default=60.0, gt=0)  #: how long a slice lasts while other jobs wait
     drain_seconds: float = Field(default=4.0, ge=0)  #: what is in flight may finish for so long after TERM
     poll_seconds: float = Field(default=2.0, gt=0)  #: how often a dispatcher looks for owed items

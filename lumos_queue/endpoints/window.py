@@ -12,7 +12,7 @@ Lengths of replies vary, but a round has as many replies as the window has place
 
 from __future__ import annotations
 
-FIRST = 32  #: requests at once to begin with; three round trips to 256
+FIRST = 64  #: requests at once to begin with; two round trips to 256
 JUDGED_AT = 2.0  #: latency is judged when the window has grown so much: the effect then stands out from chance
 QUEUEING = 0.6  #: of the growth in requests, found again as growth in latency: the server only queues
 BELOW = 0.85  #: of where the queue seems to begin; errors of judgement would else add up to an ever longer queue

@@ -98,3 +98,41 @@ def test_a_worker_does_what_is_owed_and_ends_by_term(environment, slow_agent):
     assert (report["job"], report["state"], report["finished"]) == (job, "done", 8)
     assert worker.returncode == 0
     assert json.loads(out) == {"stopped": True}
+
+
+def test_a_job_is_paused_and_its_worker_is_seen(environment, slow_agent):
+    deployed = environment | {"LUMOS_BROKER_URL": "redis://127.0.0.1:9/0", "LUMOS_POLL_SECONDS": "0.2"}
+    job = lumos(deployed, "evaluate", "wordmath", "--limit", "300", *slow_agent).stdout.strip()
+    assert json.loads(lumos(deployed, "workers", "--json").stdout) == {"workers": [], "refused": []}
+    worker = subprocess.Popen([*COMMAND, "worker"], env=deployed, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+
+        def seen() -> list:
+            return json.loads(lumos(deployed, "workers", "--json").stdout)["workers"]
+
+        (one,) = wait_until(lambda: [row for row in seen() if row["items"]], "the worker holds items", 30)
+        assert (one["pid"], 4 <= one["items"] <= 16) == (worker.pid, True)
+        paused = lumos(deployed, "pause", job)
+        assert (paused.returncode, paused.stdout) == (0, f"job {job} is paused\n")
+        (one,) = wait_until(lambda: [row for row in seen() if not row["items"]], "everything is given back", 30)
+        shown = json.loads(lumos(deployed, "job", job, "--json").stdout)
+        assert shown["state"] == "paused" and shown["items"]["owed"] > 0
+        assert "No endpoint has a cap" in lumos(deployed, "endpoints").stdout
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=30)
+
+
+def test_caps_are_set_shown_and_taken_away(environment):
+    def caps(*arguments) -> list:
+        ran = lumos(environment, "endpoints", *arguments, "--json")
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout)["endpoints"]
+
+    assert caps("tgi://a:1,b:2", "--cap", "5") == [{"url": "tgi://a:1,b:2", "cap": 5, "held": 0, "workers": 0}]
+    assert [one["cap"] for one in caps("tgi://a:1,b:2", "--cap", "7")] == [7]
+    assert "tgi://a:1,b:2" in lumos(environment, "endpoints").stdout
+    assert caps("tgi://a:1,b:2", "--cap", "0") == []
+    for wrong in (["--cap", "5"], ["tgi://a:1"], ["tgi://user:secret@a:1", "--cap", "5"], ["nope://a", "--cap", "5"]):
+        ran = lumos(environment, "endpoints", *wrong)
+        assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and "secret" not in ran.stderr
