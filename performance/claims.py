@@ -6,11 +6,12 @@ python -m performance.claims [--quick]
 from __future__ import annotations
 
 import re
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from statistics import median
 
@@ -18,6 +19,7 @@ import psycopg
 from sqlalchemy import event
 
 from db.claims import commit
+from db.connection import Database
 from performance.processes import tree_cpu
 from performance.servers import Servers, running_servers
 from performance.stocked import Stock
@@ -105,9 +107,15 @@ def _add(sums, began: float, cpu_began: float, server_began: float, pid: int | N
 
 
 @contextmanager
-def old_snapshot(url: str) -> Iterator[None]:
+def old_snapshot(database: Database) -> Iterator[None]:
     """A transaction that saw the database as it is now and stays open."""
-    with psycopg.connect(url.replace("+psycopg", "", 1)) as connection:
+    if database.is_sqlite:
+        with closing(sqlite3.connect(str(database.engine.url.database), isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM item")
+            yield
+        return
+    with psycopg.connect(database.url.replace("+psycopg", "", 1)) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute("SELECT count(*) FROM item")
         yield
@@ -122,7 +130,7 @@ def after_churn(folder: Path, url: str, rounds: int, snapshot: bool) -> tuple[fl
     stock = Stock(folder, url, owed=WANTED * (rounds + 2 * TIMES) + 1)
     try:
         spans = Spans(stock)
-        with old_snapshot(url) if snapshot else tempfile.TemporaryDirectory():
+        with old_snapshot(stock.database) if snapshot else nullcontext():
             timed_claims(stock, spans, rounds, True)
             running, _ = timed_claims(stock, spans, TIMES, True)
             fresh, _ = timed_claims(stock, spans, TIMES, True, fresh=True)
@@ -145,15 +153,20 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
                 most, before = (figures[f"claim-{size}"] for size in (sizes[-1], sizes[-2]))
                 found[f"claim-{place}"] = [each / median(before) for each in most]
                 found[f"claim-ms-{place}"] = most
-        for number in range(1 if quick else min(pairs, 3)) if servers else ():
-            assert servers
-            held, free = (
-                after_churn(Path(name) / f"churn-{number}-{held}", servers.postgres.fresh(), 50 if quick else 300, held)
-                for held in (True, False)
-            )
-            for key, old, new in zip(("churn-postgres", "churn-fresh-postgres"), held, free, strict=True):
-                found.setdefault(key, []).append(old / new)
-                found.setdefault(f"claims-postgres.{key}-ms", []).append(old)
+        for place in places:
+            for number in range(1 if quick else min(pairs, 3)):
+                held, free = (
+                    after_churn(
+                        Path(name) / f"churn-{place}-{number}-{snapshot}",
+                        servers.postgres.fresh() if servers and place == "postgres" else "",
+                        50 if quick else 300,
+                        snapshot,
+                    )
+                    for snapshot in (True, False)
+                )
+                for key, old, new in zip((f"churn-{place}", f"churn-fresh-{place}"), held, free, strict=True):
+                    found.setdefault(key, []).append(old / new)
+                    found.setdefault(f"claims-{place}.{key}-ms", []).append(old)
     return found
 
 

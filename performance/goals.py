@@ -94,6 +94,8 @@ OTHERS = (
     Goal("claim-postgres", "claim of 64 among 10^6 / among 10^5, PostgreSQL", 1.3),
     Goal("claim-ms-sqlite", "claim of 64 among 10^6, SQLite: ms", 1.0),
     Goal("claim-ms-postgres", "claim of 64 among 10^6, PostgreSQL: ms", 1.0),
+    Goal("churn-sqlite", "SQLite: claim after churn, old snapshot open / none", None),
+    Goal("churn-fresh-sqlite", "the same, the first claim of a slice", None),
     Goal("churn-postgres", "PostgreSQL: claim after churn, old snapshot open / none", None),
     Goal("churn-fresh-postgres", "the same, the first claim of a slice", None),
     Goal("memory-embedded", "PSS at 256 in flight, embedded: MB", 200, digits=0),

@@ -35,8 +35,8 @@ def workers(json: opt.Json = False) -> None:
 def endpoints(
     url: Annotated[str, typer.Argument(help="Of an endpoint, exactly as jobs name it.")] = "",
     cap: Annotated[
-        int, typer.Option(min=0, max=opt.MOST, help="Requests in flight there over all workers; 0: no cap.")
-    ] = -1,
+        int | None, typer.Option(min=0, max=opt.MOST, help="Requests in flight there over all workers; 0: no cap.")
+    ] = None,
     json: opt.Json = False,
 ) -> None:
     """The caps of endpoints and who holds how much of them; with URL and --cap, set one."""
@@ -46,7 +46,7 @@ def endpoints(
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
 
-    if bool(url) != (cap >= 0):
+    if bool(url) != (cap is not None):
         raise SpecError("A cap needs both: lumos endpoints URL --cap NUMBER (0 takes the cap away).")
     if url:
         check_url(url)
