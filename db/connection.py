@@ -113,10 +113,14 @@ def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
 
     Between transactions a server says nothing but farewell.
     """
+    if connection.closed or _has_something_to_read(connection):
+        raise DisconnectionError("the server has closed the connection")
+
+
+def _has_something_to_read(connection: Any) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
-    if poll.poll(0):
-        raise DisconnectionError("the server has closed the connection")
+    return bool(poll.poll(0))
 
 
 def _open_sqlite(address) -> Engine:

@@ -174,3 +174,18 @@ def test_values_that_json_cannot_hold_are_stored_alike(tmp_path, postgres_url):
     assert len(found) == len(odd) and found == stored_rows(postgres, second)
     for database in (sqlite, postgres):
         database.close()
+
+
+@pytest.mark.parametrize("by", ["the server", "this side"])
+def test_a_connection_that_was_closed_meanwhile_is_replaced(postgres_server, postgres_url, by):
+    database = open_database(postgres_url)
+    with database.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        backend = connection.execute(text("SELECT pg_backend_pid()")).scalar()
+    if by == "the server":
+        postgres_server.execute(f"SELECT pg_terminate_backend({backend}, 5000)")
+    else:
+        driver.close()
+    with database.engine.connect() as connection:
+        assert connection.execute(text("SELECT pg_backend_pid()")).scalar() != backend
+    database.close()
