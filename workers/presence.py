@@ -76,14 +76,15 @@ class Presence:
         """Leave in good order. A database that cannot be told finds out when the lease ends."""
         self._stop.set()
         self._thread.join(timeout=5)
-        try:
-            end_session(self.database, self.session)
-        except DBAPIError as error:
-            log.warning("could not end worker session %s: %s", self.session, error)
+        self._ended()
 
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
+            if self._lost:  # its slice has stopped: a session that went on beating would hold its items for ever
+                if self._ended():
+                    return
+                continue
             hung = time.monotonic() - self._loop_at if self._working else 0.0
             if hung > HUNG_LEASES * self.settings.lease_seconds:
                 log.critical("the event loop hangs for %.0f s: this process ends", hung)
@@ -103,6 +104,14 @@ class Presence:
                 return
             except DBAPIError as error:
                 log.warning("heartbeat failed: %s", str(error).splitlines()[0])
+
+    def _ended(self) -> bool:
+        try:
+            end_session(self.database, self.session)
+        except DBAPIError as error:
+            log.warning("could not end worker session %s: %s", self.session, str(error).splitlines()[0])
+            return False
+        return True
 
     def _beat(self) -> None:
         with self._beating:  # called by the heartbeat's thread, and once by a slice that begins

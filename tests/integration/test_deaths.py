@@ -9,7 +9,7 @@ import time
 import pytest
 from sqlalchemy import select, update
 
-from db.claiming import Wish, claim_items
+from db.claiming import Holder, Wish, claim_items
 from db.claims import Batch, GivenBack, commit
 from db.connection import now
 from db.deaths import DEATHS
@@ -17,7 +17,9 @@ from db.fence import Fenced, beat, end_session, hold_fence, reap
 from db.jobs import cancel, get_job, gets_on, pause, progress, put_off, resume, runnable, settle
 from db.models import EndpointShare, Heartbeat, Item, Job
 from db.shares import fair_shares, list_caps, set_cap
+from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
+from workers.presence import Presence
 
 
 def kill(database, who) -> None:
@@ -52,6 +54,23 @@ def test_a_process_that_leaves_in_good_order_makes_no_suspects(database):
     claim(database, who, 3)
     end_session(database, who.session)
     assert set(items_of(database, job).values()) == {("owed", 0, 0)}
+
+
+def test_a_process_that_lost_its_lease_ends_its_session_instead_of_beating_on(database):
+    job = new_job(database, tasks=3)
+    settings = Settings(lease_seconds=1.5)
+    presence = Presence(database, settings, "1")
+    try:
+        with database.engine.connect() as connection:
+            who = Holder(presence.session, "1", get_job(connection, job))
+        claim(database, who, 3)
+        presence.declare_lost()
+        until = time.monotonic() + 10
+        while set(items_of(database, job).values()) != {("owed", 0, 0)}:
+            assert time.monotonic() < until, items_of(database, job)
+            time.sleep(0.05)
+    finally:
+        presence.close()
 
 
 def test_suspects_run_last_and_only_beside_as_many_as_their_batch_allows(database):
