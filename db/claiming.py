@@ -16,7 +16,7 @@ from db.rows import clock, insert_rows
 from lumos_queue.records import Task
 
 _EPISODE_COLUMNS = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "attempt",
-                    "ending", "message", "calls", "prompt_tokens", "completion_tokens", "seconds")  # fmt: skip
+                    "ending", "message", "calls", "prompt_tokens", "completion_tokens", "seconds", "level")  # fmt: skip
 # Made once: putting a statement together costs more than sending it.
 _LARGEST_BATCH = select(func.max(Item.batch)).where(
     Item.job == bindparam("job"), Item.state == "owed", Item.batch > bindparam("busy"), Item.not_before_at <= now()
@@ -138,7 +138,7 @@ def _open_episodes(connection: Connection, holder: Holder, first: list[Any]) -> 
     origin = "converted" if job.kind == "convert" else "run"
     episodes = [
         (row.id, job.id, row.task, row.sample, job.formulation, job.agent, origin, job.split, job.licence, 1, "", "", 0,
-         0, 0, 0.0)
+         0, 0, 0.0, "")
         for row in first
     ]  # fmt: skip
     insert_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")

@@ -13,15 +13,16 @@ from db.claiming import NOTHING, Claimed, Holder, Wish, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
-from db.models import Attempt, EpisodeRow, Item, ScoreRow
+from db.models import Attempt, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.rows import insert_rows, update_rows
 from db.texts import insert_texts
-from lumos_queue.records import Outcome, Score
+from lumos_queue.records import Outcome, Score, Verdict
 
 _HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail")
+_VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
 _EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
-                    "seconds")  # fmt: skip
+                    "seconds", "level")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Finished:
     completion_tokens: int = 0
     seconds: float = 0.0
     output: Any = None  #: of kinds whose items are not
+    verdicts: Sequence[Verdict] = ()
+    level: str = ""  #: how an annotation was checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
         return
     episodes = [
         (done.item, done.attempt, done.outcome.ending, done.outcome.answer, done.outcome.message, done.calls,
-         done.prompt_tokens, done.completion_tokens, done.seconds)
+         done.prompt_tokens, done.completion_tokens, done.seconds, done.level)
         for done in finished if done.outcome
     ]  # fmt: skip
     # An empty ending is the only one that may be replaced: one accepted result.
@@ -125,6 +128,12 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
         for score in done.scores
     ]
     insert_rows(connection, ScoreRow.__table__, _SCORE_COLUMNS, scores)
+    verdicts = [
+        (done.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
+        for done in finished
+        for verdict in done.verdicts
+    ]
+    insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
     items = [(done.item, "done", None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
     update_rows(connection, Item.__table__, columns, items, "s.state = 'claimed'")

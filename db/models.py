@@ -241,6 +241,8 @@ class EpisodeRow(Base, table=True):
     origin: Mapped[str] = Field(default="run")  # run, converted, imported, corrected
     split: Mapped[str] = Field(default="")
     licence: Mapped[str] = Field(default="")
+    parent: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))  # the episode it corrects
+    level: Mapped[str] = Field(default="")  # how an annotation was checked; empty: none, or none accepted
     attempt: Mapped[int] = Field(default=1)  # the accepted one
     ending: Mapped[str] = Field(default="")
     answer: Mapped[str | None] = long_text(nullable=True)
@@ -347,6 +349,56 @@ class ScoreRow(Base, table=True):
     version: Mapped[str] = Field(primary_key=True)
     value: Mapped[float]
     detail: Mapped[str] = long_text()
+
+
+class VerdictRow(Base, table=True):
+    """What a filter found in an annotated episode, for the training row of one module."""
+
+    __tablename__ = "verdict"
+    episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
+    module: Mapped[str] = Field(primary_key=True)  # planner, grounder
+    name: Mapped[str] = Field(primary_key=True)
+    rejects: Mapped[bool]
+    detail: Mapped[str] = long_text()
+
+
+class Audit(Base, table=True):
+    """A stratified sample of accepted annotations, drawn for people to judge."""
+
+    __tablename__ = "audit"
+    name: Mapped[str] = Field(primary_key=True)
+    query: Mapped[str] = long_text()  # which episodes it was drawn from
+    seed: Mapped[int]
+    population: Mapped[int]  # episodes that answered the query
+    created_at: Mapped[float] = instant(nullable=False)
+
+
+class AuditSample(Base, table=True):
+    """One drawn episode."""
+
+    __tablename__ = "audit_sample"
+    audit: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("audit.name", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    place: Mapped[int] = Field(primary_key=True)  # from 1, in the order they are shown
+    episode: Mapped[int] = refers("episode.id")
+    stratum: Mapped[str]
+    weight: Mapped[float]  # episodes of the population that this one stands for
+
+
+class Label(Base, table=True):
+    """What a person says of an episode, or of one of its steps. Never overwritten: the newest of a person counts."""
+
+    __tablename__ = "label"
+    id: Mapped[int] = key()
+    episode: Mapped[int] = refers("episode.id", index=True)
+    position: Mapped[int | None] = Field(default=None)  # of a step; None: the whole episode
+    branch: Mapped[int | None] = Field(default=None)
+    value: Mapped[str]  # right, wrong, unsure
+    note: Mapped[str] = long_text()
+    labeller: Mapped[str]
+    audit: Mapped[str | None] = Field(default=None)
+    labelled_at: Mapped[float] = instant(nullable=False)
 
 
 #: The tables of steps, by the kind of command they keep.

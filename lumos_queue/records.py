@@ -9,6 +9,12 @@ from typing import Any
 #: How an episode can end. An ending is not a score: `answered` may still be wrong.
 ENDINGS = ("answered", "no_answer", "limit", "action_error", "unreadable", "cancelled", "infra_error")
 
+#: How an annotation was checked, from the weakest to the strongest; each level includes the ones before it.
+#: format: it reads as an annotation. oracle_tool: its steps ran with tools that answer from the annotation itself.
+#: executed: its steps ran, gave the stated results and the gold answer. perturbed: so they do with other numbers.
+LEVELS = ("format", "oracle_tool", "executed", "perturbed")
+MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, which may be rejected separately
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -96,6 +102,16 @@ class Score:
     value: float
     version: str = "1"
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a filter found in an annotation, for the training row of one module."""
+
+    module: str  #: 'planner' or 'grounder'
+    name: str  #: of the filter, e.g. 'undefined reference'; counted in reports
+    detail: str = ""
+    rejects: bool = True  #: False: noted only, the row is still accepted
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import EndpointDown, InfrastructureError
-from lumos_queue.jobs.base import Job, Work
+from lumos_queue.jobs.base import Job, Result, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
 from lumos_queue.storable import storable
@@ -154,7 +154,6 @@ class Slice:
                 journal = EpisodeJournal(item.id, item.attempt + 1, self._buffer, self._heads)
                 self._buffer.add(Attempt, (item.id, journal.attempt, self.presence.code_version))
                 result = await self.job.run(work, journal, self._context)
-            outcome, scores, output = result.outcome, result.scores, result.output
         except EndpointDown as error:
             self.down = error
             self._given_back.append(GivenBack(item.id))
@@ -169,15 +168,15 @@ class Slice:
             if item.task is None:  # no episode could say so, and later items may need this one
                 self._give_back(item, problem)
                 return
-            outcome, scores, output = Outcome(None, "infra_error", problem), (), None
+            result = Result(Outcome(None, "infra_error", problem))
         finally:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)
             self._start()
         self.finished += 1
         self._done.append(Finished(
-            item.id, outcome, scores, journal.attempt, journal.calls, journal.prompt_tokens,
-            journal.completion_tokens, time.monotonic() - started, output,
+            item.id, result.outcome, result.scores, journal.attempt, journal.calls, journal.prompt_tokens,
+            journal.completion_tokens, time.monotonic() - started, result.output, result.verdicts, result.level,
         ))  # fmt: skip
 
     def _give_back(self, item: Claimed, problem: str, retry_after: float | None = None) -> None:

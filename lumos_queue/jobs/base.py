@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lumos_queue.episode import Journal
-from lumos_queue.records import Outcome, Score, Task
+from lumos_queue.records import Outcome, Score, Task, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Result:
     outcome: Outcome | None = None
     scores: Sequence[Score] = ()
     output: Any = None
+    verdicts: Sequence[Verdict] = ()
+    level: str = ""  #: how the annotation was checked (records.LEVELS); empty: no annotation, or none accepted
 
 
 class Job(Protocol):
