@@ -24,7 +24,8 @@ from db.models import (
     WorkerSession,
 )
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Task
+from lumos_queue.given import GIVEN
+from lumos_queue.records import MAIN_METRICS, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def running_score(connection: Connection, job: str) -> tuple[int, int]:
     row = connection.execute(
         select(func.coalesce(func.sum(ScoreRow.value), 0), func.count())
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
-        .where(EpisodeRow.job == job, ScoreRow.metric.in_(("accuracy", "executed")), EpisodeRow.ending != "infra_error")
+        .where(EpisodeRow.job == job, ScoreRow.metric.in_(MAIN_METRICS), EpisodeRow.ending != "infra_error")
     ).one()
     return int(row[0]), int(row[1])
 
@@ -68,12 +69,16 @@ def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
 
 
 def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
-    """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion."""
+    """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion.
+
+    Replies that the task gave are no calls.
+    """
     phases = ("waited", "lost", "seconds", "queued")
     means: list[Any] = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
     rows = connection.execute(
         select(CompletionRow.role, func.count(), *means)
         .where(CompletionRow.episode.in_(select(EpisodeRow.id).where(EpisodeRow.job == job)))
+        .where(CompletionRow.finish_reason != GIVEN)
         .group_by(CompletionRow.role)
         .order_by(CompletionRow.role)
     )
@@ -97,7 +102,8 @@ def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[i
 def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, int, int]]:
     """(ending, subgoals, model calls, episodes): how many episodes had so many subgoals and made so many calls.
 
-    Counted from the tables of completions and subgoals, not from the episodes' own counters.
+    Counted from the tables of completions and subgoals, not from the episodes' own counters; so replies that the task
+    gave count here, as the rule of how many calls an episode makes does not ask who answered.
     """
 
     def count(table):
@@ -162,29 +168,6 @@ def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
         select(Item.ordinal, Item.output).where(Item.job == job, Item.state == "done").order_by(Item.ordinal)
     )
     return [(ordinal, output) for ordinal, output in rows]
-
-
-def list_episodes(connection: Connection, job: str, ending: str, wrong: bool, after: int, limit: int) -> list[Any]:
-    """Finished episodes of a job by ordinal, from `after` on; `wrong` keeps those whose main score is below 1."""
-    main = (
-        select(func.max(ScoreRow.value))
-        .where(ScoreRow.episode == EpisodeRow.id, ScoreRow.metric.in_(("accuracy", "executed")))
-        .scalar_subquery()
-    )
-    wanted = (
-        select(Item.ordinal, EpisodeRow.ending, EpisodeRow.answer, EpisodeRow.calls, TaskRow.row, TaskRow.question,
-               TaskRow.gold, main.label("score"))
-        .join(Item, Item.id == EpisodeRow.id)
-        .join(TaskRow, TaskRow.id == EpisodeRow.task)
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "", Item.ordinal >= after)
-        .order_by(Item.ordinal)
-        .limit(limit)
-    )  # fmt: skip
-    if ending:
-        wanted = wanted.where(EpisodeRow.ending == ending)
-    if wrong:
-        wanted = wanted.where(main < 1)
-    return list(connection.execute(wanted))
 
 
 @dataclass(frozen=True, slots=True)

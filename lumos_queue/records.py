@@ -9,6 +9,8 @@ from typing import Any
 #: How an episode can end. An ending is not a score: `answered` may still be wrong.
 ENDINGS = ("answered", "no_answer", "limit", "action_error", "unreadable", "cancelled", "infra_error")
 
+#: The metric an episode is first judged by; it has one of them: of an evaluation, or of a conversion.
+MAIN_METRICS = ("accepted", "accuracy", "executed")
 #: How an annotation was checked, from the weakest to the strongest; each level includes the ones before it.
 #: format: it reads as an annotation. oracle_tool: its steps ran with tools that answer from the annotation itself.
 #: executed: its steps ran, gave the stated results and the gold answer. perturbed: so they do with other numbers.
@@ -74,7 +76,7 @@ class Completion:
     """One model call: its reply, cut at the stop strings, and what it cost."""
 
     text: str
-    finish_reason: str  #: 'stop', 'length' or 'empty'
+    finish_reason: str  #: 'stop', 'length', 'empty', or 'given' for a reply that the task brought along
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0  #: from sending the request to having the whole reply

@@ -1,4 +1,4 @@
-"""Commands that read what is stored: jobs, job, report, episodes, show."""
+"""Commands that read what is stored: jobs, job, report, show."""
 
 from __future__ import annotations
 
@@ -66,33 +66,6 @@ def report(
     from lumos_queue.settings import read_settings
 
     show_reports(read_settings(), jobs)
-
-
-def episodes(
-    job: opt.JobId, ending: Annotated[str, typer.Option(help="Only those that ended so.")] = "",
-    wrong: Annotated[bool, typer.Option("--wrong", help="Only those that scored below 1.")] = False,
-    after: Annotated[int, typer.Option(min=0, max=opt.MOST, help="From this episode on.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False,
-) -> None:  # fmt: skip
-    """A job's finished episodes."""
-    from db.jobs import get_job
-    from db.reading import list_episodes
-    from lumos_queue.cli.run import database
-    from lumos_queue.cli.tables import gold_text, print_episodes
-    from lumos_queue.errors import unknown
-    from lumos_queue.records import ENDINGS
-    from lumos_queue.settings import read_settings
-
-    if ending and ending not in ENDINGS:
-        raise unknown("ending", ending, ENDINGS)
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
-        row = get_job(connection, job)
-        found = [
-            {"episode": f"{row.id}-{one.ordinal}", "score": one.score, "ending": one.ending, "answer": one.answer,
-             "gold": gold_text(one.gold), "calls": one.calls, "question": one.question}
-            for one in list_episodes(connection, row.id, ending, wrong, after, limit)
-        ]  # fmt: skip
-    output.result({"job": row.id, "episodes": found}, lambda _: print_episodes(row.id, found))
 
 
 def show(

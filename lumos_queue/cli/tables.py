@@ -32,6 +32,10 @@ def print_reports(reports: list[dict[str, Any]]) -> None:
             _print_training(console, report)
         if kind != "train":
             _print_group(console, group)
+    if converted := [report for report in reports if report["kind"] == "convert"]:
+        from lumos_queue.cli.conversions import print_conversions
+
+        print_conversions(console, converted)
 
 
 def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
@@ -171,26 +175,6 @@ def print_job(job: dict[str, Any]) -> None:
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
     console.print(grid)
-
-
-def print_episodes(job: str, episodes: list[dict[str, Any]]) -> None:
-    """A list of episodes."""
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("episode", "score", "ending", "answer", "gold", "calls", "question"):
-        table.add_column(name, no_wrap=name == "episode", max_width=48 if name == "question" else None)
-    for one in episodes:
-        score = "" if one["score"] is None else f"{one['score']:g}"
-        cells = (
-            one["episode"],
-            score,
-            one["ending"],
-            one["answer"] or "",
-            one["gold"],
-            str(one["calls"]),
-            one["question"],
-        )
-        table.add_row(*(escape(cell) for cell in cells))
-    output.console().print(table)
 
 
 def gold_text(gold: Any) -> str:

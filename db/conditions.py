@@ -1,0 +1,136 @@
+"""A filter as conditions on the table of episodes. Every value is a bound parameter."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Float, collate, exists, func, literal, not_, select
+from sqlalchemy.orm import aliased
+
+from db.filters import CHOICES, Filter, Term
+from db.models import EpisodeRow, ExecutionRow, Job, JobEndpoint, Label, ScoreRow, SubgoalRow, VerdictRow
+from db.searching import Condition, accepted, among, contains, says
+from lumos_queue.records import MAIN_METRICS
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
+_OF_JOB = ("benchmark", "project")
+
+
+def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
+    """What must hold of EpisodeRow. Looks models, and texts that are stored compressed, up at once."""
+    plain = [_condition(connection, one) for one in wanted.terms if one.field != "text"]
+    found = [EpisodeRow.ending != "", *plain]
+    searched = [str(one.value) for one in wanted.terms if one.field == "text"]
+    return found + [says(connection, text, plain) for text in searched]
+
+
+def _condition(connection: Connection, one: Term) -> Condition:
+    field, value = one.field, one.value
+    if field in _OF_EPISODE:
+        return _compared(connection, getattr(EpisodeRow, field), one)
+    if field in _OF_JOB:
+        return EpisodeRow.job.in_(select(Job.id).where(_compared(connection, getattr(Job, field), one)))
+    match field:
+        case "model":
+            jobs = among(EpisodeRow.job, _jobs_of_model(connection, one))
+            return not_(jobs) if one.operator == "!=" else jobs
+        case "level":
+            levels = CHOICES["level"]
+            fits = [level for level in levels if _COMPARE[one.operator](levels.index(level), levels.index(str(value)))]
+            return EpisodeRow.level.in_(["" if level == "none" else level for level in fits])
+        case "score":
+            return _compared(connection, newest_score(connection), one)
+        case "metric":
+            return _compared(connection, newest_score(connection, one.metric), one)
+        case "subgoals":
+            count = select(func.count()).where(*accepted(SubgoalRow)).scalar_subquery()
+            return _compared(connection, count, one)
+        case "since":
+            return EpisodeRow.finished_at >= literal(value, Float)
+        case "until":
+            return EpisodeRow.finished_at < literal(value, Float)
+        case "action":
+            return _any(connection, ExecutionRow, ExecutionRow.name, one)
+        case "error":
+            return _any(connection, ExecutionRow, ExecutionRow.status, one, ExecutionRow.status != "ok")
+        case "verdict" if value == "accepted" and one.operator != "~":
+            rejected = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
+            return rejected if one.operator == "!=" else not_(rejected)
+        case "verdict":
+            return _any(connection, VerdictRow, VerdictRow.name, one)
+        case "label":
+            return _labelled(one)
+    raise AssertionError(f"the field '{field}' has no condition")
+
+
+def _compared(connection: Connection, column: Any, one: Term) -> Condition:
+    if one.operator == "~":
+        return contains(connection, column, str(one.value))
+    # As a Float: a number may be too large for the column's own type, and is then simply not there.
+    value = literal(one.value, Float) if isinstance(one.value, float) else one.value
+    return _COMPARE[one.operator](column, value)
+
+
+def newest_score(connection: Connection, metric: str = "") -> Any:
+    """The episode's score by the newest version of that metric's scorer; without a metric, by the main one."""
+    byte_order = collate(ScoreRow.version, "C" if connection.dialect.name == "postgresql" else "BINARY")
+    fits = ScoreRow.metric == metric if metric else ScoreRow.metric.in_(MAIN_METRICS)
+    return (
+        select(ScoreRow.value)
+        .where(ScoreRow.episode == EpisodeRow.id, fits)
+        .order_by(ScoreRow.metric, byte_order.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+def _any(connection: Connection, table: Any, column: Any, one: Term, *others: Condition) -> Condition:
+    """Whether a row of the episode has such a value; with !=, whether none has it."""
+    own = accepted(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
+    fits = contains(connection, column, str(one.value)) if one.operator == "~" else column == one.value
+    found = exists().where(*own, *others, fits)
+    return not_(found) if one.operator == "!=" else found
+
+
+def _labelled(one: Term) -> Condition:
+    """By anybody: the newest label of a person for the whole episode counts."""
+    later = aliased(Label)
+    replaced = exists().where(
+        later.episode == Label.episode, later.labeller == Label.labeller, later.position.is_(None), later.id > Label.id
+    )
+    found = exists().where(
+        Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value == one.value, not_(replaced)
+    )
+    return not_(found) if one.operator == "!=" else found
+
+
+def _jobs_of_model(connection: Connection, one: Term) -> list[str]:
+    """Jobs one of whose models has this name, address or digest, by its URL or by what it said it was."""
+    said: dict[str, set[str]] = {}
+    for job, spec in connection.execute(select(Job.id, Job.spec)):
+        said.setdefault(job, set()).update(_models_in(spec))
+    for job, url, identity in connection.execute(select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity)):
+        said.setdefault(job, set()).update((url, *_texts_in(identity)))
+    wanted = str(one.value)
+    fits = (lambda text: wanted in text) if one.operator == "~" else (lambda text: wanted == text)
+    return [job for job, texts in said.items() if any(map(fits, texts))]
+
+
+def _models_in(spec: Any) -> Iterator[str]:
+    """Addresses and weights that a job's request names, by role, at whatever depth."""
+    if isinstance(spec, dict):
+        for name, value in spec.items():
+            yield from _texts_in(value) if name in ("roles", "weights", "teacher") else _models_in(value)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(item)

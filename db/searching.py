@@ -1,0 +1,81 @@
+"""Looking for a text in what is stored of episodes, long results that are stored compressed included."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, func, literal, or_, select, tuple_, union_all
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import aliased
+from sqlalchemy.sql.functions import FunctionElement
+
+from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, TextBlock
+
+Condition = ColumnElement[bool]
+
+
+class strings(FunctionElement):
+    """A list of texts sent as one JSON text, as db.connection.numbers sends numbers."""
+
+    inherit_cache = True
+
+
+@compiles(strings, "postgresql")
+def _strings_postgresql(element, compiler, **options):
+    sent = compiler.process(element.clauses, **options)
+    return f"(SELECT value FROM json_array_elements_text(CAST({sent} AS json)))"
+
+
+@compiles(strings, "sqlite")
+def _strings_sqlite(element, compiler, **options):
+    return f"(SELECT value FROM json_each({compiler.process(element.clauses, **options)}))"
+
+
+def among(column: Any, texts: list[str]) -> Condition:
+    """Whether the column is one of the texts, however many they are."""
+    return column.op("IN", is_comparison=True)(strings(literal(json.dumps(texts))))
+
+
+def contains(connection: Connection, column: Any, text: str) -> Condition:
+    """Whether the column's text contains this one, with capitals as written. No character of it means anything else."""
+    if connection.dialect.name == "postgresql":  # whose planner knows what to expect of LIKE, and nothing of strpos
+        return column.contains(text, autoescape=True)
+    return func.instr(column, text) > 0
+
+
+def accepted(table: Any) -> tuple[Condition, Condition]:
+    """The table's steps of the episode's accepted attempt."""
+    return table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt
+
+
+def says(connection: Connection, text: str, others: list[Condition]) -> Condition:
+    """Whether question, answer, a subgoal, an action's arguments or result, or a reply contains the text."""
+    result: Condition = contains(connection, ExecutionRow.result, text)
+    if long := _long_results(connection, text, others):
+        result = or_(result, among(ExecutionRow.result_block, long))
+    places = [
+        (SubgoalRow, contains(connection, SubgoalRow.text, text)),
+        (CompletionRow, contains(connection, CompletionRow.reply, text)),
+        (ExecutionRow, or_(contains(connection, ExecutionRow.arguments, text), result)),
+    ]
+    other = aliased(EpisodeRow)
+    own = select(other.id, other.attempt)
+    parts = [
+        own.where(contains(connection, other.answer, text)),
+        own.join(TaskRow, TaskRow.id == other.task).where(contains(connection, TaskRow.question, text)),
+        *(select(table.episode, table.attempt).where(fits) for table, fits in places),
+    ]
+    # One list of all: beside an OR, PostgreSQL would look the list through for each episode.
+    return tuple_(EpisodeRow.id, EpisodeRow.attempt).in_(union_all(*parts))
+
+
+def _long_results(connection: Connection, text: str, others: list[Condition]) -> list[str]:
+    """Digests of compressed results that contain the text, of those that episodes which meet the others have."""
+    used = select(ExecutionRow.result_block).where(ExecutionRow.result_block.is_not(None))
+    if others:
+        used = used.join(EpisodeRow, and_(*accepted(ExecutionRow))).where(*others)
+    blocks = select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(used))
+    needle, found = text.encode(), connection.execute(blocks.execution_options(yield_per=100))
+    return [digest for digest, data in found if needle in zlib.decompress(data)]

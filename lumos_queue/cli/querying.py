@@ -1,0 +1,104 @@
+"""`lumos episodes`: finding stored episodes, a page at a time."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+_WHERE = (
+    "Terms FIELD OPERATOR VALUE that must all hold, as in 'score=1 subgoals<=4 text~\"two words\"' (docs/queries.md)."
+)
+
+
+def episodes(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Only of this job: its id, or a beginning of it.")] = "",
+    where: Annotated[str, typer.Option(help=_WHERE)] = "",
+    benchmark: Annotated[str, typer.Option(help="Only of this benchmark.")] = "",
+    formulation: Annotated[str, typer.Option(help="Only by this formulation.")] = "",
+    model: Annotated[str, typer.Option(help="Only by a model whose name, address or digest contains this.")] = "",
+    ending: Annotated[str, typer.Option(help="Only those that ended so.")] = "",
+    wrong: Annotated[bool, typer.Option("--wrong", help="Only those that scored below 1.")] = False,
+    level: Annotated[str, typer.Option(help="Only annotations checked so, or better.")] = "",
+    origin: Annotated[str, typer.Option(help="Only run, converted, imported or corrected ones.")] = "",
+    action: Annotated[str, typer.Option(help="Only those that ran this action.")] = "",
+    error: Annotated[str, typer.Option(help="Only those with an action that failed so.")] = "",
+    verdict: Annotated[str, typer.Option(help="Only annotations of which a filter said so; or: accepted.")] = "",
+    text: Annotated[str, typer.Option(help="Only those in which this text stands, capitals as written.")] = "",
+    since: Annotated[str, typer.Option(help="Only those finished at or after this date or time (UTC).")] = "",
+    after: Annotated[
+        str, typer.Option(metavar="CURSOR", help="After this episode, JOB-NUMBER; with JOB, a number: from there on.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, max=opt.MOST - 1)] = 20, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Finished episodes of a job, or of all jobs, that meet a filter."""
+    from db.filters import Filter, parse_where, term
+    from db.jobs import get_job
+    from db.trajectories import find_episodes, reading
+    from lumos_queue.cli.run import database
+    from lumos_queue.settings import read_settings
+
+    shortcuts = (
+        ("benchmark", "=", benchmark), ("formulation", "=", formulation), ("model", "~", model),
+        ("ending", "=", ending), ("score", "<", "1" if wrong else ""), ("level", ">=", level), ("origin", "=", origin),
+        ("action", "=", action), ("error", "=", error), ("verdict", "=", verdict), ("text", "~", text),
+        ("since", "=", since),
+    )  # fmt: skip
+    wanted = parse_where(where) & Filter(tuple(term(*one) for one in shortcuts if one[2]))
+    with database(read_settings()) as opened, reading(opened) as connection:
+        own = get_job(connection, job).id if job else ""
+        inside = Filter((term("job", "=", own),)) if own else Filter()
+        place = _place(connection, own, after) if after else 0
+        rows = find_episodes(connection, inside & wanted, place, limit + 1)
+    found = [_shown(row) for row in rows[:limit]]
+    result: dict[str, Any] = {"job": own} if own else {}
+    result |= {"where": str(wanted), "episodes": found, "next": found[-1]["episode"] if len(rows) > limit else None}
+    output.result(result, lambda value: _print(value, own, limit))
+
+
+def _place(connection: Any, job: str, after: str) -> int:
+    """The id after which the page begins."""
+    from db.jobs import get_job
+    from db.trajectories import place_of
+    from lumos_queue.errors import SpecError
+
+    name, dash, number = after.rpartition("-")
+    if not number.isdecimal() or len(number) > 9 or not (name if dash else job):
+        raise SpecError(f"'{after}' is no place to go on from: expected JOB-NUMBER, or with a JOB a number.")
+    if dash:
+        return place_of(connection, get_job(connection, name).id, int(number))
+    return place_of(connection, job, int(number) - 1)
+
+
+def _shown(row: Any) -> dict[str, Any]:
+    from lumos_queue.cli.tables import gold_text
+
+    names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
+    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold)} | {n: getattr(row, n) for n in names}
+
+
+def _print(result: dict[str, Any], job: str, limit: int) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from lumos_queue.cli.tables import escape
+
+    console = output.console()
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for name in ("episode", "score", "ending", "answer", "gold", "calls", "question"):
+        table.add_column(name, no_wrap=name == "episode", max_width=48 if name == "question" else None)
+    for one in result["episodes"]:
+        score = "" if one["score"] is None else f"{one['score']:g}"
+        cells = (one["episode"], score, one["ending"], one["answer"] or "", one["gold"], str(one["calls"]),
+                 one["question"])  # fmt: skip
+        table.add_row(*map(escape, cells))
+    console.print(table if result["episodes"] else "No finished episode is so.")
+    if result["next"]:
+        words = ["lumos", "episodes", *([job] if job else [])]
+        words += ["--where", result["where"]] if result["where"] else []
+        command = shlex.join([*words, "--after", result["next"], "--limit", str(limit)])
+        console.print(f"Next page: {escape(command)}", soft_wrap=True)
