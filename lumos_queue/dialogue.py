@@ -1,4 +1,4 @@
-"""Records → planner and grounder conversations: the one text for training and for inference (spec/lumos.md 1, 3.5).
+"""Records → conversations with planner, grounder or solver: the one text for training and inference (spec/lumos.md 1).
 
 Two framings exist. `train` is what checkpoints are fitted on; `eval` is what the published numbers were made with.
 No text here holds `<s>`: `FRAMINGS[framing].bos` says whether the tokenizer puts it in front.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lumos_queue.domains import PLAN_HEAD, domain_named
+from lumos_queue.domains import PLAN_HEAD, Domain, domain_named
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import shown_result, unlabelled
 from lumos_queue.records import Action, Execution, Subgoal, Task
@@ -75,6 +75,12 @@ def question_prompt(task: Task, framing: str = "train") -> str:
     return render([Turn("user", task.question.strip())], framing)
 
 
+def _integrated_head(domain: Domain) -> str:
+    """What a model that plans and grounds is told: the planner's instruction and the grounder's list of actions."""
+    _, found, actions = domain.ground_head.partition("The available action list")
+    return f"{PLAN_HEAD}{found}{actions}"
+
+
 class _Conversation:
     """Turns and their text so far; the text only grows."""
 
@@ -94,10 +100,11 @@ class _Conversation:
 
 
 class Dialogue:
-    """The conversations of one episode: one with the planner, one with the grounder.
+    """The conversations of one episode: one with the planner and one with the grounder, or one with the solver.
 
-    The order is `to_planner`, `planned`, `to_grounder`, `grounded`, `saw` for each action, and again. Asking twice for
-    the same prompt gives the same prompt; replies without a prompt before them open the turn they answer.
+    The order is `to_planner`, `planned`, `to_grounder`, `grounded`, `saw` for each action, and again; or `to_solver`,
+    `solved`, `saw`. Asking twice for the same prompt gives the same prompt; replies without a prompt before them open
+    the turn they answer.
     """
 
     def __init__(self, task: Task, domain: str, framing: str = "train"):
@@ -109,6 +116,7 @@ class Dialogue:
         self._style = framing_named(framing)
         self._planner = _Conversation(self._style)
         self._grounder = _Conversation(self._style)
+        self._solver = _Conversation(self._style)
         self._subgoal: Subgoal | None = None
         self._result = ""  #: of the current subgoal, as the planner is told it
         self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
@@ -116,7 +124,10 @@ class Dialogue:
     @property
     def heads(self) -> dict[str, str]:
         """Role to the leading text of its first prompt that is the same for every task of the domain."""
-        return {"planner": f"{USER}{PLAN_HEAD}Task: ", "grounder": f"{USER}{self._domain.ground_head}Task: "}
+        return {
+            "planner": f"{USER}{PLAN_HEAD}Task: ", "grounder": f"{USER}{self._domain.ground_head}Task: ",
+            "solver": f"{USER}{_integrated_head(self._domain)}Task: ",
+        }  # fmt: skip
 
     @property
     def planner_turns(self) -> tuple[Turn, ...]:
@@ -125,6 +136,10 @@ class Dialogue:
     @property
     def grounder_turns(self) -> tuple[Turn, ...]:
         return tuple(self._grounder.turns)
+
+    @property
+    def solver_turns(self) -> tuple[Turn, ...]:
+        return tuple(self._solver.turns)
 
     def to_planner(self) -> str:
         """The prompt for the planner's next reply."""
@@ -156,6 +171,18 @@ class Dialogue:
         self._grounder.add("assistant", reply)
         self._result = reply.strip()
 
+    def to_solver(self) -> str:
+        """The integrated formulation's next prompt. Raises SpecError when the domain's instruction is unknown."""
+        if not self._solver.awaits_reply:
+            self._solver.add("user", self._solver_turn())
+        return self._solver.text
+
+    def solved(self, reply: str, subgoal: Subgoal | None = None, grounding: str = "") -> None:
+        """The solver's reply, kept verbatim, with the subgoal and the actions in it. None: it stops."""
+        self.to_solver()
+        self._solver.add("assistant", reply)
+        self._subgoal, self._result = subgoal, grounding.strip()
+
     def saw(self, action: Action, execution: Execution) -> None:
         """What an action gave. The subgoal's result is that of its last action; one that failed shows its own text."""
         if execution.ok:
@@ -170,10 +197,18 @@ class Dialogue:
             self._results[label] = self._result
 
     def _planner_turn(self) -> str:
-        if not self._planner.turns:
-            return f"{PLAN_HEAD}Task: {self._task}; Initial Environment Description: None."
+        return self._told() if self._planner.turns else f"{PLAN_HEAD}{self._plan_task()}"
+
+    def _solver_turn(self) -> str:
+        return self._told() if self._solver.turns else f"{_integrated_head(self._domain)}{self._plan_task()}"
+
+    def _plan_task(self) -> str:
+        return f"Task: {self._task}; Initial Environment Description: None."
+
+    def _told(self) -> str:
+        """What became of the current subgoal."""
         if self._subgoal is None:
-            raise ValueError("the planner stopped or planned everything at once: it has no further turn")
+            raise ValueError("the model stopped or planned everything at once: it has no further turn")
         if self._domain.reports == "done":
             text = unlabelled(self._subgoal.text)
             done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()

@@ -1,22 +1,33 @@
-"""A gold solution acted out: its subgoals are noted, its actions run, and no model is asked."""
+"""An annotation acted out: its subgoals are noted and its actions run. By rule no model is asked; else a teacher is."""
 
 from __future__ import annotations
 
-from lumos_queue.commands import Do, Note
-from lumos_queue.formulations.answer import last_value
-from lumos_queue.records import Annotation, Outcome
+from lumos_queue.commands import Ask, Do, Note
 
 
-def annotation(task, gold: Annotation):
-    """Ends as `action_error` at the first action whose result is not the stated one."""
+def annotation(task, desk):
+    """Act out the steps that the desk has."""
+    return desk.judged((yield from act_out(desk.steps_to_act_out())))
+
+
+def taught(task, desk):
+    """Ask the teacher, act out what it says, and ask again while the verdicts reject it and re-asks are left.
+
+    1 + re-asks model calls at most. The steps after the last of them are the annotation.
+    """
+    while True:
+        completion = yield Ask("teacher", desk.prompt)
+        outcome = desk.judged((yield from act_out(desk.read(completion))))
+        if not desk.again(completion):
+            return outcome
+
+
+def act_out(steps):
+    """Note each subgoal and run its actions; returns (action, stated result, execution) of each action."""
     seen = []
-    for step in gold.steps:
+    for step in steps:
         yield Note(step.subgoal)
         for action, stated in zip(step.actions, step.results, strict=True):
             execution = yield Do(action)
-            if not execution.ok:
-                return Outcome(None, "action_error", f"{action.raw or action}: {execution.message or execution.status}")
-            if execution.result != stated:
-                return Outcome(None, "action_error", f"{action.raw or action} gives {execution.result}, not {stated}")
-            seen.append((action, execution))
-    return last_value(seen)
+            seen.append((action, stated, execution))
+    return seen

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do
 from lumos_queue.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
 from lumos_queue.episode import Formulation
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
 from lumos_queue.records import Annotation, Completion, Execution, Task
+from lumos_queue.training.replies import gold_replies
 
 ROLES = ("user", "assistant")
 TRAIN = FRAMINGS["train"]
@@ -50,16 +51,19 @@ class Conversation:
 
 
 def gold_conversations(
-    task: Task, annotation: Annotation, formulation: Formulation, agent, name: str
+    task: Task, annotation: Annotation, formulation: Formulation, agent: Agent, name: str, rationale: str = ""
 ) -> list[Conversation]:
-    """What planner and grounder say when everything goes as in `annotation`; `name` is the formulation's.
+    """What each role says when everything goes as in `annotation`; `name` is the formulation's.
 
+    `rationale` is what `cot` says before the answer. The limit of subgoals does not count: who stops, says so.
     Raises SpecError when the generator does not accept the gold replies as they stand.
     """
     asked: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
-    gold = {"planner": iter(planner_replies(annotation, name)), "grounder": iter(grounder_replies(annotation, name))}
-    results = iter([pair for step in annotation.steps for pair in zip(step.actions, step.results, strict=True)])
+    gold = {role: iter(said) for role, said in gold_replies(annotation, name, agent.domain, rationale).items()}
+    executed = annotation.steps if name not in ("cot", "direct") else ()
+    results = iter([pair for step in executed for pair in zip(step.actions, step.results, strict=True)])
+    agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
     generator = formulation(task.without_gold(), agent)
     reply = None
     try:
@@ -90,21 +94,6 @@ def gold_conversations(
         Conversation(f"{task.benchmark}/{name}/{role}", task.row, _turns([ask.prompt for ask in asks], replies[role]))
         for role, asks in asked.items()
     ]
-
-
-def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
-    """Iterative: one subgoal a turn, then the stop phrase. One-pass: every subgoal on one line."""
-    subgoals = [step.subgoal for step in annotation.steps]
-    if formulation == "one-pass":
-        return [write_plan(subgoals)]
-    return [*map(write_subgoal, subgoals), STOP_PLANNING]
-
-
-def grounder_replies(annotation: Annotation, formulation: str) -> list[str]:
-    """Iterative: the actions of one subgoal a turn. One-pass: those of all subgoals on one line."""
-    if formulation == "one-pass":
-        return [write_actions(action for step in annotation.steps for action in step.actions)]
-    return [write_actions(step.actions) for step in annotation.steps]
 
 
 def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:

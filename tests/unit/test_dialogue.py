@@ -98,6 +98,25 @@ def test_the_intercode_grounder_is_given_no_action_list():
     assert domain_named("intercode_sql").ground_head == MATHS_HEAD[: MATHS_HEAD.index("The available")]
 
 
+def test_the_integrated_prompt_has_the_planner_s_instruction_and_the_grounder_s_actions():
+    assert Dialogue(task("How many?"), "maths").to_solver() == (
+        f"<|user|>\n{PLAN_HEAD}{MATHS_HEAD[MATHS_HEAD.index('The available') :]}"
+        "Task: How many?; Initial Environment Description: None.\n<|assistant|>\n"
+    )
+
+
+def test_the_solver_is_told_results_as_the_planner_is():
+    talk = Dialogue(task("Buy"), "web_agent")
+    talk.solved("Subgoal 1: Click. Actions: R1 = CLICK(Env, QUERY: x)", Subgoal(1, "Subgoal 1: Click."), "R1 = CLICK()")
+    talk.to_solver()
+    assert talk.solver_turns[-1].content == "We have already click. Should we stop planning?"
+    talk = Dialogue(task("q"), "maths")
+    talk.solved("Subgoal 1: x", Subgoal(1, "Subgoal 1: x"), " R1 = (R9) ")
+    talk.to_solver()
+    assert talk.solver_turns[-1].content == "The executed result for Subgoal 1 is R1 = (R9). Should we stop planning?"
+    assert [turn.role for turn in talk.solver_turns] == ["user", "assistant", "user"]
+
+
 # --- A4: one example, every message -----------------------------------------------------------------------------------
 
 SOURCE = """\

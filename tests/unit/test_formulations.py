@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do, Note
@@ -12,8 +14,9 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS, formulation, roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Subgoal, Task
+from lumos_queue.solver import read_cot_answer, read_integrated
 
 TASK = Task("wordmath", "digest", "1", "Ann has 12 boxes of 3 pens and loses 5 pens. How many are left?")
 AGENT = Agent(roles={}, domain="maths", max_subgoals=3)
@@ -203,8 +206,89 @@ def test_a_formulation_never_sees_the_gold_answer():
     assert seen == {"gold": None}
 
 
+# --- one model alone --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("She has 12 * 3 = 36 pens. Answer is 31.", "31"),
+        ("The answer is not 36. Based on these evidences, the answer is True.", "True"),
+        ("answer is: 3.5", "3.5"),
+        ("Answer is 31. ", "31"),
+        ("The answer is .", None),
+        ("I do not know", None),
+        ("", None),
+    ],
+)
+def test_cot_answers_with_what_follows_the_last_answer_is(reply, answer):
+    commands, outcome = drive(formulation("cot")(TASK, AGENT), [says(reply)])
+    assert [(command.role, command.prompt) for command in commands] == [
+        ("solver", f"<|user|>\n{TASK.question}\n<|assistant|>\n")
+    ]
+    assert (outcome.answer, outcome.ending) == (answer, "answered" if answer else "no_answer")
+
+
+@pytest.mark.parametrize(("reply", "answer"), [(" 31\n", "31"), ("31 pens.", "31 pens."), (" ", None)])
+def test_direct_answers_with_the_reply(reply, answer):
+    commands, outcome = drive(formulation("direct")(TASK, AGENT), [says(reply)])
+    assert [command.prompt for command in commands] == [f"<|user|>\n{TASK.question}\n<|assistant|>\n"]
+    assert (outcome.answer, outcome.ending) == (answer, "answered" if answer else "no_answer")
+
+
+def test_integrated_takes_subgoal_and_actions_from_one_model_and_tells_it_the_result():
+    commands, outcome = drive(
+        formulation("integrated")(TASK, AGENT),
+        [says(f"{FIRST} Actions: R1 = Calculator(12 * 3)"), gives("36"),
+         says(f"No, I will keep planning. {SECOND} Actions: R2 = Calculator(R1 - 5); R3 = (R2)"), gives("31"),
+         gives("31"), says(STOP)],
+    )  # fmt: skip
+    assert shape(commands) == [
+        "solver", FIRST, "R1 = Calculator(12 * 3)", "solver", SECOND, "R2 = Calculator(R1 - 5)", "R3 = (R2)", "solver",
+    ]  # fmt: skip
+    assert outcome == Outcome("31", "answered")
+    prompts = [command.prompt for command in commands if isinstance(command, Ask)]
+    assert prompts[1] == (
+        f"{prompts[0]}{FIRST} Actions: R1 = Calculator(12 * 3)</s>\n<|user|>\n"
+        "The executed result for Subgoal 1 is 36. Should we stop planning?\n<|assistant|>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "ending"),
+    [("", "unreadable"), ("Actions: R1 = Calculator(1)", "unreadable"), (FIRST, "no_answer"),
+     (f"{FIRST} Actions: none", "unreadable")],
+)  # fmt: skip
+def test_integrated_replies_that_lack_something_end_by_name(reply, ending):
+    results = [says(reply)] + [fails("unreadable")] * ("none" in reply) + [says(STOP)] * (FIRST in reply)
+    assert drive(formulation("integrated")(TASK, AGENT), results)[1].ending == ending
+
+
+def test_integrated_ends_at_the_limit_of_subgoals():
+    rounds = [
+        part for n in (1, 2, 3) for part in (says(f"Subgoal {n}: x. Actions: R{n} = Calculator({n})"), gives(str(n)))
+    ]
+    assert drive(formulation("integrated")(TASK, AGENT), rounds)[1] == Outcome("3", "limit")
+
+
+@given(st.text(max_size=60), st.text(max_size=30))
+def test_no_reply_of_a_solver_is_too_odd_to_be_read(before, after):
+    for reply in (before, f"{before}Actions:{after}", f"{before} Actions: R1 ={after}", f"{before}answer is{after}"):
+        subgoal, actions = read_integrated(reply, 1)
+        assert subgoal is None or subgoal.text.strip()
+        assert actions == actions.strip()
+        assert read_cot_answer(reply) is not None
+
+
+def test_every_formulation_says_whom_it_asks():
+    assert {name: roles(name) for name in FORMULATIONS} == {
+        "iterative": ("planner", "grounder"), "one-pass": ("planner", "grounder"), "cot": ("solver",),
+        "direct": ("solver",), "integrated": ("solver",),
+    }  # fmt: skip
+
+
 def test_unknown_formulation_lists_the_choices():
-    message = "No formulation called 'lumos_iterative'. Choose one of: iterative, one-pass."
+    message = "No formulation called 'lumos_iterative'. Choose one of: cot, direct, integrated, iterative, one-pass."
     with pytest.raises(SpecError, match=re.escape(message)):
         formulation("lumos_iterative")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,8 @@ from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.gsm8k import benchmark as gsm8k
 from lumos_queue.commands import Ask, Do
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS, formulation
+from lumos_queue.notation import read_annotation
 from lumos_queue.records import (
     Action,
     AnnotatedSubgoal,
@@ -64,7 +66,7 @@ def prompts_at_inference(name: str, replies: dict[str, list[str]]) -> dict[str, 
         return sent
 
 
-@pytest.mark.parametrize("name", ["iterative", "one-pass"])
+@pytest.mark.parametrize("name", sorted(FORMULATIONS))
 def test_every_prompt_of_an_episode_is_a_beginning_of_the_training_text(name):
     made = {
         one.dataset.rpartition("/")[2]: one
@@ -94,6 +96,86 @@ def test_iterative_and_one_pass_conversations_read_as_in_the_released_data():
     assert planner.turns[1].content == plan
     assert f"Subgoals to be grounded: {plan}\n<|assistant|>" in grounder.text()
     assert grounder.turns[1].content == "R1 = Calculator(12 * 3); R2 = Calculator(R1 - 5)"
+
+
+def replies_of(name: str, annotation: Annotation, task=TASK, domain="maths", rationale="") -> list[str]:
+    agent = Agent(roles={}, domain=domain)
+    [one] = gold_conversations(task, annotation, formulation(name), agent, name, rationale)
+    assert (one.dataset, one.id) == (f"made-up/{name}/solver", "1")
+    return [turn.content for turn in one.turns if turn.role == "assistant"]
+
+
+def test_a_model_that_works_alone_is_trained_on_the_texts_of_the_paper():
+    rationale = "She has 12 * 3 = 36.\nShe keeps 36 - 5 = 31.\n"
+    assert replies_of("cot", solved(), rationale=rationale) == [
+        "She has 12 * 3 = 36. She keeps 36 - 5 = 31. Answer is 31."
+    ]
+    assert replies_of("direct", solved()) == ["31"]
+    assert replies_of(
+        "cot", replace(solved(), answer="True"), domain="complex_qa", rationale="We find facts: A is B."
+    ) == ["We find facts: A is B. Based on these evidences and decomposed questions, the answer is True."]
+    assert replies_of("integrated", solved()) == [
+        "Subgoal 1: Multiply 12 by 3. Actions: R1 = Calculator(12 * 3)",
+        "No, I will keep planning. Subgoal 2: Subtract 5 from the result of subgoal 1. "
+        "Actions: R2 = Calculator(R1 - 5)",
+        "Yes, I will stop planning.",
+    ]
+
+
+QA = """\
+Subgoal 1: How tall is A?
+Action 1-1: R1 = KnowledgeQuery(A) = WikipediaPage(A)
+Action 1-2: R2 = QA([R1], Question: How tall?; in metres?) = 330 metres.
+
+Subgoal 2: How tall is B?
+Action 2-1: R3 = QA([R1], Question: B?) = 96 metres.
+
+Subgoal 3: Which is taller?
+Action 3-1: R4 = QA([R2, R3], Question: taller?) = A."""
+WEB = """\
+Subgoal 1: Click on the box
+Action 1-1: R1 = CLICK(Env, QUERY: City)
+
+Subgoal 2: Type Rome.
+Action 2-1: R2 = TYPE(R1, QUERY: City, TEXT: Rome)"""
+
+
+def test_qa_conversations_show_the_grounder_the_earlier_results():
+    steps, issues = read_annotation(QA)
+    assert not issues
+    agent = Agent(roles={}, domain="complex_qa")
+    planner, grounder = gold_conversations(TASK, Annotation(steps, "A"), formulation("iterative"), agent, "iterative")
+    assert planner.turns[2].content == "The executed result for Subgoal 1 is 330 metres. Should we stop planning?"
+    assert grounder.turns[4].content == (
+        "Subgoal to be grounded: Subgoal 3: Which is taller? The grounding could be based on the following results: "
+        "The execution result for Subgoal 1 is 330 metres. The execution result for Subgoal 2 is 96 metres."
+    )
+    assert grounder.turns[1].content == "R1 = KnowledgeQuery(A); R2 = QA([R1], Question: How tall?; in metres?)"
+
+
+def test_web_conversations_tell_what_was_done():
+    steps, issues = read_annotation(WEB, results=False)
+    assert not issues
+    agent = Agent(roles={}, domain="web_agent")
+    planner, grounder = gold_conversations(TASK, Annotation(steps, ""), formulation("iterative"), agent, "iterative")
+    assert [turn.content for turn in planner.turns[2::2]] == [
+        "We have already click on the box. Should we stop planning?",
+        "We have already type Rome. Should we stop planning?",
+    ]
+    assert grounder.turns[3].content == "R2 = TYPE(R1, QUERY: City, TEXT: Rome)"
+
+
+def test_the_multimodal_grounder_cannot_be_trained():
+    agent = Agent(roles={}, domain="multimodal")
+    with pytest.raises(SpecError, match="never published"):
+        gold_conversations(TASK, solved(), formulation("iterative"), agent, "iterative")
+
+
+def test_more_subgoals_than_an_agent_would_take_still_end_in_the_stop_phrase():
+    planner, _ = gold_conversations(
+        TASK, solved(), formulation("iterative"), replace(AGENT, max_subgoals=1), "iterative"
+    )
+    assert planner.turns[-1].content == "Yes, I will stop planning."
 
 
 def test_the_pieces_are_the_text_and_the_learnt_ones_are_the_replies():

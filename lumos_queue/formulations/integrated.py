@@ -1,0 +1,35 @@
+"""Integrated: one model writes each subgoal together with its actions, and is told the result.
+
+The paper compares with such a model and shows no text of it: this is a wire format of our own.
+"""
+
+from __future__ import annotations
+
+from lumos_queue.commands import Ask, Do, Note
+from lumos_queue.formulations.answer import last_value
+from lumos_queue.notation import read_actions, says_stop
+from lumos_queue.records import Outcome
+from lumos_queue.solver import read_integrated
+
+
+def integrated(task, agent):
+    """One model call for each of k subgoals, and one more in which the model says that it stops.
+
+    At the limit of subgoals nobody is asked again: k calls, ending `limit`.
+    """
+    talk = agent.dialogue(task)
+    seen = []
+    for number in agent.subgoal_numbers():
+        reply = yield Ask("solver", talk.to_solver())
+        if says_stop(reply.text):
+            return last_value(seen)
+        subgoal, grounding = read_integrated(reply.text, number)
+        if subgoal is None:
+            return Outcome(None, "unreadable", f"the model's reply {number} holds no subgoal")
+        yield Note(subgoal)
+        talk.solved(reply.text, subgoal, grounding)
+        for action in read_actions(grounding):
+            execution = yield Do(action)
+            talk.saw(action, execution)
+            seen.append((action, execution))
+    return last_value(seen, ending="limit")

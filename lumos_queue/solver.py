@@ -1,0 +1,44 @@
+"""Text ↔ records for a model that works alone: the replies of the formulations `cot` and `integrated`.
+
+Reading is total: every text gives a value, none raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from lumos_queue.notation import read_subgoal, write_actions, write_subgoal
+from lumos_queue.records import Action, Subgoal
+
+_ANSWER = re.compile(r"\banswer is\b:?", re.IGNORECASE)
+_ACTIONS = re.compile(r"(?:^|\s)Actions:(?=\s*(?:R[0-9]{1,6}|Output)(?:,| =))")
+_ACTIONS_AT_ALL = re.compile(r"(?:^|\s)Actions:")
+
+
+def read_integrated(reply: str, number: int) -> tuple[Subgoal | None, str]:
+    """The subgoal of a reply (None when there is none) and its actions as a grounder would write them."""
+    found = _ACTIONS.search(reply) or _ACTIONS_AT_ALL.search(reply)
+    before, actions = (reply[: found.start()], reply[found.end() :]) if found else (reply, "")
+    return read_subgoal(before, number), actions.strip()
+
+
+def write_integrated(subgoal: Subgoal, actions: Iterable[Action]) -> str:
+    """`Subgoal 1: … Actions: R1 = …; R2 = …` on one line; from the second on, it says first that it keeps planning."""
+    return f"{write_subgoal(subgoal)} Actions: {write_actions(actions)}"
+
+
+def read_cot_answer(reply: str) -> str:
+    """What follows the last `answer is`, without its full stop; '' when nothing does."""
+    *_, answer = _ANSWER.split(reply) if _ANSWER.search(reply) else ("",)
+    return answer.strip().removesuffix(".").strip()
+
+
+def write_cot(domain: str, rationale: str, answer: str) -> str:
+    """The target of the paper's CoT models (spec/lumos.md 3.4), on one line, as a reply ends at a line break."""
+    text = " ".join(rationale.strip().splitlines())
+    if domain == "complex_qa":
+        ending = f"Based on these evidences and decomposed questions, the answer is {answer}."
+    else:
+        ending = f"Answer is {answer}."
+    return f"{text} {ending}".lstrip()

@@ -1,0 +1,35 @@
+"""What each role of a formulation says when everything goes as in an annotation."""
+
+from __future__ import annotations
+
+from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
+from lumos_queue.records import Annotation
+from lumos_queue.solver import write_cot, write_integrated
+
+
+def gold_replies(annotation: Annotation, formulation: str, domain: str, rationale: str = "") -> dict[str, list[str]]:
+    """The replies of each role, in order. `rationale` is what `cot` says before the answer."""
+    match formulation:
+        case "cot":
+            return {"solver": [write_cot(domain, rationale, annotation.answer)]}
+        case "direct":
+            return {"solver": [annotation.answer]}
+        case "integrated":
+            steps = [write_integrated(step.subgoal, step.actions) for step in annotation.steps]
+            return {"solver": [*steps, STOP_PLANNING]}
+    return {"planner": planner_replies(annotation, formulation), "grounder": grounder_replies(annotation, formulation)}
+
+
+def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
+    """Iterative: one subgoal a turn, then the stop phrase. One-pass: every subgoal on one line."""
+    subgoals = [step.subgoal for step in annotation.steps]
+    if formulation == "one-pass":
+        return [write_plan(subgoals)]
+    return [*map(write_subgoal, subgoals), STOP_PLANNING]
+
+
+def grounder_replies(annotation: Annotation, formulation: str) -> list[str]:
+    """Iterative: the actions of one subgoal a turn. One-pass: those of all subgoals on one line."""
+    if formulation == "one-pass":
+        return [write_actions(action for step in annotation.steps for action in step.actions)]
+    return [write_actions(step.actions) for step in annotation.steps]
