@@ -24,6 +24,11 @@ _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 OPEN = ("queued", "running")
 
 
+def new_id() -> str:
+    """A job's id: eight letters and digits."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(8))
+
+
 @dataclass(frozen=True, slots=True)
 class NewJob:
     """What submitting needs to know of a job, whatever its kind."""
@@ -43,6 +48,7 @@ class NewJob:
     priority: int
     code_version: str
     ordered: bool = False
+    origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ def create_job(
     Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
     a task. A job of the same content that was not cancelled is returned instead, unless `again`.
     """
-    job = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+    job = new_id()
     with database.writer.begin() as connection:
         if not database.is_sqlite:  # SQLite has one writer at a time anyway
             connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
@@ -87,7 +93,7 @@ def create_job(
                 dataset=dataset.digest if dataset else None, benchmark=new.benchmark, formulation=new.formulation,
                 agent=new.agent, items=tasks * samples + windows, ordered=new.ordered, state="queued", waiting="",
                 not_before_at=0.0, waits=0, project=new.project, submitted_by=new.submitted_by, priority=new.priority,
-                origin="run", licence=new.licence, split=new.split, seed=new.seed, code_version=new.code_version,
+                origin=new.origin, licence=new.licence, split=new.split, seed=new.seed, code_version=new.code_version,
                 created_at=now(),
             )
         )  # fmt: skip

@@ -1,0 +1,199 @@
+"""Episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
+
+Rows arrive in chunks, under a job in state `importing` whose episodes have no ending yet: no query takes them for
+finished, and no worker finds anything owed. One last transaction ends them all. What a killed process leaves behind
+is removed when the same content is stored again, or with `lumos rm`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from db.connection import Database, now
+from db.jobs import NewJob, new_id, remove
+from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
+from db.models import Attempt, Dataset, EpisodeRow, Item, Job, ScoreRow, TaskRow, VerdictRow
+from db.rows import insert_rows, update_rows
+from db.texts import insert_texts
+from lumos_queue.commands import Step
+from lumos_queue.errors import LumosError, SpecError
+from lumos_queue.records import Outcome, Score, Task, Verdict
+
+CHUNK = 500  #: episodes of one transaction
+_DATASET = ("digest", "benchmark", "split", "licence", "rows")
+_TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
+_ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
+         "problem")  # fmt: skip
+_EPISODE = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "parent", "level",
+            "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
+            "seconds")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEpisode:
+    """An episode as it is to be stored. Texts must be storable (lumos_queue/storable.py)."""
+
+    task: Task | int  #: a task of the import's own dataset, or the key of a stored one
+    steps: Sequence[Step]
+    outcome: Outcome
+    level: str = ""  #: how its annotation was checked (records.LEVELS); empty: not
+    verdicts: Sequence[Verdict] = ()
+    scores: Sequence[Score] = ()
+    parent: int | None = None  #: the episode it corrects
+    sample: int = 0
+
+
+def store_episodes(
+    database: Database,
+    new: NewJob,
+    episodes: Iterable[ImportedEpisode],
+    origin: str,
+    dataset: str | None = None,
+    again: bool = False,
+) -> tuple[str, bool]:
+    """Store the episodes as a job that is done; returns its id and whether it is new (else it was stored before).
+
+    `origin` is 'imported' or 'corrected'. `dataset` is the digest of what the job's tasks come from: it is made for
+    tasks that are not stored yet, and may be None when all of them are. Memory does not grow with the episodes, but
+    for eight bytes each. Raises whatever `episodes` raises, after removing what was stored so far.
+    """
+    job = new_id()
+    with database.writer.begin() as connection:
+        if not database.is_sqlite:  # SQLite has one writer at a time anyway
+            connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+        known = dict(connection.execute(select(Job.id, Job.state).where(Job.digest == new.digest)).all())
+        if not again and (same := next((one for one, state in known.items() if state == "done"), None)):
+            return same, False
+        _open(connection, job, new, origin, dataset)
+    for left in (one for one, state in known.items() if state == "importing"):
+        remove(database, left)
+    try:
+        ended = _write(database, job, new, origin, dataset, iter(episodes))
+        _show(database, job, dataset, ended)
+    except BaseException:
+        with suppress(Exception):  # the reason for which it failed is the one to tell
+            remove(database, job)
+        raise
+    return job, True
+
+
+def _open(connection: Connection, job: str, new: NewJob, origin: str, dataset: str | None) -> None:
+    if dataset:
+        row = (dataset, new.benchmark, new.split, new.licence, 0)
+        insert_rows(connection, Dataset.__table__, _DATASET, [row], stamp="created_at")
+    connection.execute(
+        insert(Job).values(
+            id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
+            benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=0, ordered=False,
+            state="importing", waiting="", not_before_at=0.0, waits=0, project=new.project,
+            submitted_by=new.submitted_by, priority=new.priority, origin=origin, licence=new.licence, split=new.split,
+            seed=new.seed, code_version=new.code_version, created_at=now(), started_at=now(),
+        )
+    )  # fmt: skip
+
+
+def _write(
+    database: Database, job: str, new: NewJob, origin: str, dataset: str | None, episodes: Iterator[ImportedEpisode]
+) -> dict[str, array[int]]:
+    """Write all episodes, chunk by chunk; returns their keys by ending."""
+    ended: dict[str, array[int]] = {}
+    first, tasks = 0, 0
+    while chunk := list(islice(episodes, CHUNK)):
+        with database.writer.begin() as connection:
+            _require(connection, job)
+            keys = _store_tasks(connection, dataset, tasks, chunk)
+            items = _store_items(connection, job, first, keys, chunk)
+            _store_chunk(connection, items, keys, chunk, job, new, origin)
+        for item, episode in zip(items, chunk, strict=True):
+            ended.setdefault(episode.outcome.ending, array("q")).append(item)
+        first += len(chunk)
+        tasks += sum(isinstance(episode.task, Task) for episode in chunk)
+    return ended
+
+
+def _require(connection: Connection, job: str) -> None:
+    """Raises SpecError when a person, or the same import started again, has removed the job meanwhile."""
+    if connection.execute(select(Job.id).where(Job.id == job).with_for_update()).first() is None:
+        raise SpecError(f"Job {job} was removed while its episodes were being stored: nothing of it is left.")
+
+
+def _store_tasks(
+    connection: Connection, dataset: str | None, first: int, chunk: Sequence[ImportedEpisode]
+) -> list[int]:
+    """The key of each episode's task; tasks that are new are stored, from place `first` of the dataset on."""
+    fresh = [episode.task for episode in chunk if isinstance(episode.task, Task)]
+    if fresh and dataset is None:
+        raise LumosError("tasks that are not stored yet need a dataset")
+    rows = [
+        (dataset, first + place, task.row, task.question, dict(task.inputs), task.gold)
+        for place, task in enumerate(fresh)
+    ]
+    insert_rows(connection, TaskRow.__table__, _TASK, rows)
+    stored = connection.execute(
+        select(TaskRow.id)
+        .where(TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < first + len(fresh))
+        .order_by(TaskRow.ordinal)
+    ).scalars()
+    keys = iter(stored.all() if fresh else ())
+    return [next(keys) if isinstance(episode.task, Task) else episode.task for episode in chunk]
+
+
+def _store_items(
+    connection: Connection, job: str, first: int, keys: Sequence[int], chunk: Sequence[ImportedEpisode]
+) -> list[int]:
+    """The keys of the items, in order. They are done from the start: nobody will claim them."""
+    rows = [
+        (job, first + place, key, episode.sample, "done", 1, 0.0, 0, 0, 0, "")
+        for place, (key, episode) in enumerate(zip(keys, chunk, strict=True))
+    ]
+    insert_rows(connection, Item.__table__, _ITEM, rows)
+    wanted = select(Item.id).where(Item.job == job, Item.ordinal >= first).order_by(Item.ordinal)
+    return list(connection.execute(wanted).scalars())
+
+
+def _store_chunk(
+    connection: Connection, items: Sequence[int], keys: Sequence[int], chunk: Sequence[ImportedEpisode], job: str,
+    new: NewJob, origin: str,
+) -> None:  # fmt: skip
+    buffer, rows, scores, verdicts = Buffer(), [], [], []
+    for item, key, episode in zip(items, keys, chunk, strict=True):
+        journal, outcome = EpisodeJournal(item, 1, buffer, {}), episode.outcome
+        for step in episode.steps:
+            journal.record(step)
+        buffer.add(Attempt, (item, 1, new.code_version))
+        rows.append((
+            item, job, key, episode.sample, new.formulation, new.agent, origin, new.split, new.licence, episode.parent,
+            episode.level, 1, "", outcome.answer, outcome.message, journal.calls, journal.prompt_tokens,
+            journal.completion_tokens, 0.0,
+        ))  # fmt: skip
+        scores += [(item, one.metric, one.version, one.value, one.detail) for one in episode.scores]
+        verdicts += [(item, one.module, one.name, one.rejects, one.detail) for one in episode.verdicts]
+    steps, texts = buffer.take()
+    insert_rows(connection, EpisodeRow.__table__, _EPISODE, rows, stamp="started_at")
+    insert_texts(connection, texts)
+    insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], steps[Attempt], stamp="started_at")
+    for table in COMPARED:
+        insert_rows(connection, table.__table__, COLUMNS[table], steps.get(table, []))
+    insert_rows(connection, ScoreRow.__table__, ("episode", "metric", "version", "value", "detail"), scores)
+    insert_rows(connection, VerdictRow.__table__, ("episode", "module", "name", "rejects", "detail"), verdicts)
+
+
+def _show(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
+    """Give every episode its ending, and the job its own: from here on they are there for everybody."""
+    with database.writer.begin() as connection:
+        _require(connection, job)
+        for ending, keys in ended.items():
+            for start in range(0, len(keys), 10_000):
+                rows = [(key, ending) for key in keys[start : start + 10_000]]
+                update_rows(connection, EpisodeRow.__table__, ("id", "ending"), rows, "s.ending = ''", "finished_at")
+        count = sum(map(len, ended.values()))
+        stored = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
+        if dataset:
+            connection.execute(update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored))
+        connection.execute(update(Job).where(Job.id == job).values(items=count, state="done", finished_at=now()))

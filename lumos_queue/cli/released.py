@@ -1,0 +1,107 @@
+"""Commands for the original's files: import, export-compat, unify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+LISTED = 5  #: bad rows named in one message
+
+
+def import_files(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="JSON lines of the planner, in the released layout.")],
+    ground: Annotated[Path, typer.Argument(metavar="GROUND", help="JSON lines of the grounder.")],
+    licence: Annotated[str, typer.Option(help="Under which the files may be used, e.g. 'CC BY 4.0'. Required.")] = "",
+    benchmark: Annotated[str, typer.Option(help="What the tasks are called. Default: the files' domain.")] = "",
+    split: opt.Split = "train",
+    skip_bad_rows: opt.SkipBad = False,
+    again: Annotated[bool, typer.Option("--again", help="Store them even if they were imported before.")] = False,
+    json: opt.Json = False,
+) -> None:
+    """Store a planner's and a grounder's training file as episodes: all of them, or none.
+
+    Rows of the two files are joined by task and subgoals, never by id.
+    """
+    from lumos_queue.cli.run import database
+    from lumos_queue.errors import SpecError
+    from lumos_queue.released.importing import store_released
+    from lumos_queue.released.joining import join
+    from lumos_queue.settings import read_settings
+
+    if not licence.strip():
+        raise SpecError("Under which licence may the rows be used? Say it with --licence, e.g. --licence 'CC BY 4.0'.")
+    settings = read_settings()
+    with join(plan, ground) as joining:
+        found = joining.found
+        if found.bad and not skip_bad_rows:
+            shown = "; ".join(f"{path.name} {str(bad)[:200]}" for path, bad in found.bad[:LISTED])
+            more = f"; and {found.bad_rows - LISTED} more" if found.bad_rows > LISTED else ""
+            raise SpecError(
+                f"{found.bad_rows} rows cannot be read: {shown}{more}. "
+                "Nothing is stored. Mend them, or leave them out with --skip-bad-rows."
+            )
+        name = benchmark or (found.domains.copy().pop() if len(found.domains) == 1 else "unified")
+        with database(settings, create=True) as opened:
+            job, new, verdicts = store_released(opened, settings, joining, name, split, licence.strip(), again)
+        told = {
+            "job": job, "new": new, "benchmark": name, "episodes": found.pairs, "planner_rows": found.rows["plan"],
+            "grounder_rows": found.rows["ground"], "duplicates": found.duplicates, "bad_rows": found.bad_rows,
+            "without_partner": {module: rows - found.pairs for module, rows in found.rows.items()},
+            "other_plan": found.other_plan, "verdicts": dict(verdicts.most_common()),
+        }  # fmt: skip
+    output.result(told, _print_import)
+
+
+def _print_import(told: dict[str, Any]) -> None:
+    print(told["job"] if told["new"] else f"{told['job']} (these files were imported before; --again stores them anew)")
+    output.say(
+        f"{told['episodes']} episodes of {told['benchmark']}, from {told['planner_rows']} planner's and "
+        f"{told['grounder_rows']} grounder's rows"
+    )
+    for module, rows in told["without_partner"].items():
+        if rows:
+            output.say(
+                f"{rows} rows of the {module} file have no partner ({told['other_plan'][module]}: other subgoals)"
+            )
+    for what in ("duplicates", "bad_rows"):
+        if told[what]:
+            output.say(f"{told[what]} {what.replace('_', ' ')} left out")
+    for name, count in told["verdicts"].items():
+        output.say(f"{name}: {count}")
+
+
+def export_compat(
+    raw: Annotated[Path, typer.Argument(metavar="RAW", help="Raw annotations: converted/*.json of the original.")],
+    domain: Annotated[str, typer.Option(help="maths, complex_qa, web_agent or multimodal.")],
+    out: Annotated[Path, typer.Option(help="Folder for the training files; it must not hold anything.")],
+    skip_bad_rows: opt.SkipBad = False,
+    json: opt.Json = False,
+) -> None:
+    """Make the original's training files from raw annotations, byte for byte, with its quirks."""
+    from lumos_queue.released.exporting import export_folder
+
+    rows = export_folder(raw, domain, out, skip_bad_rows)
+    output.result(
+        {"folder": str(out), "rows": rows},
+        lambda told: print("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),
+    )
+
+
+def unify(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Training files, one for each domain.")],
+    out: Annotated[Path, typer.Option(help="The unified file; it must not exist.")],
+    json: opt.Json = False,
+) -> None:
+    """Put the training files of several domains one after the other, ids kept."""
+    from lumos_queue.released.mixing import unify as write_unified
+
+    rows = write_unified(files, out)
+    output.result(
+        {"file": str(out), "rows": rows},
+        lambda told: print("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),
+    )

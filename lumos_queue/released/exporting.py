@@ -1,0 +1,71 @@
+"""A raw annotation file → a folder with the training files made from it, in the released layout."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from lumos_queue.domains import domain_named
+from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.released.compat import DOMAINS, FORMULATIONS, MODULES, export_rows
+from lumos_queue.released.raw import RawAnnotation, read_raw
+
+LISTED = 5  #: bad rows named in one message
+
+
+def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> dict[str, int]:
+    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each that there is; returns rows by file name.
+
+    The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that holds something,
+    and bad rows unless they are to be skipped.
+    """
+    if domain not in DOMAINS:
+        raise unknown("released domain", domain, DOMAINS)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SpecError(f"'{folder}' is not an empty folder: nothing is written over. Name another with --out.")
+    _check(raw, skip_bad_rows)
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
+    part.mkdir()
+    try:
+        rows = {name: _write(part / name, lines) for name, lines in _files(raw, domain)}
+        part.replace(folder)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return rows
+
+
+def _files(raw: Path, domain: str) -> Iterator[tuple[str, Iterator[str]]]:
+    for module in MODULES:
+        if module == "ground" and domain_named(domain).verified_ground_head is None:
+            continue
+        for formulation in FORMULATIONS:
+            rows = (row for row in read_raw(raw) if isinstance(row, RawAnnotation))
+            yield f"lumos_{domain}_{module}_{formulation}.jsonl", export_rows(rows, domain, module, formulation)
+
+
+def _write(path: Path, lines: Iterator[str]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(f"{line}\n")
+            count += 1
+    return count
+
+
+def _check(raw: Path, skip_bad_rows: bool) -> None:
+    bad: list[BadRow] = []
+    count = readable = 0
+    for row in read_raw(raw):
+        if isinstance(row, BadRow):
+            bad, count = [*bad, row][:LISTED], count + 1
+        else:
+            readable += 1
+    if not readable or (bad and not skip_bad_rows):
+        shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > LISTED else "")
+        hint = " Mend them, or leave them out with --skip-bad-rows." if readable else ""
+        raise SpecError(f"{raw}: {count} rows cannot be read ({shown or 'there are none'}), {readable} can.{hint}")

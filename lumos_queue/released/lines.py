@@ -1,0 +1,80 @@
+"""JSON lines of files that others wrote: every line is read or named, and none is held longer than needed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import BadRow, SpecError
+
+LONGEST = 16 * 1024 * 1024  #: bytes of one line
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that holds a JSON object."""
+
+    number: int  #: counted from 1, empty lines too
+    start: int  #: byte at which it begins
+    row: dict[str, Any]
+
+
+class Lines:
+    """The lines of a file; after they were read, `sha256` is that of its bytes."""
+
+    def __init__(self, path: Path):
+        """Raises SpecError when there is no such file."""
+        if not path.is_file():
+            raise SpecError(f"No file '{path}'. Expected JSON lines.")
+        self.path = path
+        self._hasher = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        return self._hasher.hexdigest()
+
+    def __iter__(self) -> Iterator[Line | BadRow]:
+        """Empty lines are passed over; a line that cannot be read is a BadRow."""
+        start = 0
+        with self.path.open("rb") as file:
+            for number, data in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
+                size, whole = len(data), True
+                self._hasher.update(data)
+                while len(data) == LONGEST and not data.endswith(b"\n"):  # the rest of a line that is too long
+                    data, whole = file.readline(LONGEST), False
+                    self._hasher.update(data)
+                    size += len(data)
+                if not whole:
+                    yield BadRow(number, "", f"is longer than {LONGEST >> 20} MiB")
+                elif data.strip():
+                    yield read_line(data, number, start)
+                start += size
+
+
+def read_line(data: bytes, number: int, start: int = 0) -> Line | BadRow:
+    """One line's JSON object. A byte order mark in front of it does no harm."""
+    try:
+        row = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return BadRow(number, "", f"is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}")
+    except (ValueError, RecursionError) as error:
+        return BadRow(number, "", f"is no JSON: {error}")
+    if not isinstance(row, dict):
+        return BadRow(number, "", "expected a JSON object")
+    return Line(number, start, row)
+
+
+def text_field(line: Line, name: str) -> str:
+    """The text in a field. Raises BadRow when there is none."""
+    value = line.row.get(name)
+    if not isinstance(value, str):
+        raise BadRow(line.number, name, "is missing" if value is None else f"expected a text, found {_kind(value)}")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}[type(value)]

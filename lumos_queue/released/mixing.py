@@ -1,0 +1,54 @@
+"""Unified training files: those of several domains, one after the other (spec/lumos.md 3.3)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.released.lines import Lines
+from lumos_queue.training.conversations import read_conversation
+
+
+def unify(files: Sequence[Path], out: Path) -> dict[str, int]:
+    """Write the rows of all files to `out`, byte for byte and in order; returns rows by file.
+
+    Nothing is sampled anew and ids are kept: who fits on the file shuffles it. The file appears whole or not at all.
+    Raises SpecError when `out` exists, and naming file, row and field of a row that cannot be read or whose id another
+    row of its dataset has.
+    """
+    if out.exists():
+        raise SpecError(f"'{out}' exists: nothing is written over. Name another file.")
+    rows: dict[str, int] = {}
+    seen: set[tuple[str, str]] = set()
+    part = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    try:
+        with part.open("wb") as mixed:
+            for file in files:
+                rows[str(file)] = _append(file, mixed, seen)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return rows
+
+
+def _append(file: Path, mixed, seen: set[tuple[str, str]]) -> int:
+    count, lines = 0, Lines(file)
+    with file.open("rb") as source:
+        for line in lines:
+            if isinstance(line, BadRow):
+                raise SpecError(f"{file}: {line}")
+            source.seek(line.start)
+            data = source.readline().rstrip(b"\r\n")
+            try:
+                row = read_conversation(data.decode("utf-8-sig"), line.number)
+            except BadRow as bad:
+                raise SpecError(f"{file}: {bad}") from None
+            if (row.dataset, row.id) in seen:
+                problem = f"another row of '{row.dataset}' has the id '{row.id}'"
+                raise SpecError(f"{file}: {BadRow(line.number, 'id', problem)}")
+            seen.add((row.dataset, row.id))
+            mixed.write(data + b"\n")
+            count += 1
+    return count

@@ -1,0 +1,150 @@
+"""A second, independent reading of the original's layout rules (spec/lumos.md 2.3, 2.4, 3.1, 3.2, annex A).
+
+Written from the specification alone, line by line, and not from the product: tests compare the two byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+
+PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
+INSTRUCTION = (
+    "Please ground the given subgoal to corresponding executable actions for solving the given task. The grounded "
+    "actions must be the one in available action list.\n\n"
+)
+LISTS = {
+    "maths": "The available action list is 'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', "
+    "'Code', and 'Define'.\nCalculator(formula): Calculate the input formula; SetEquation(equation): Set up an "
+    "equation to be solved; SolveEquation(equation): Solve the previous set equation; Count(list): Count the number "
+    "of elements in the given list; SolveInequality(inequality): Solve the previous set inequality; "
+    "Code(pseudo_code): Generate a Python function that corresponds to the pseudo code; Define(variable/number): "
+    "Define a variable or a number for latter usage.\n\n",
+    "complex_qa": "The available action list is 'KnowledgeQuery', 'ParagraphRetrieve', 'QA', 'Calculator', and "
+    "'Code'.\nCalculator(formula): Calculate the input formula; KnowledgeQuery(query): Capture the relevant webpages "
+    "according to the query; ParagraphRetrieve(context, query): Given a query, retrieve the most relevant paragraphs "
+    "from the given context; QA(context, query): Given context, answer the given query; Calculator(formula): "
+    "Calculate the input formula; Code(pseudo_code): Generate a Python function that corresponds to the pseudo "
+    "code.\n\n",
+    "web_agent": "The available action list is 'CLICK', 'TYPE', 'SELECT'.\nCLICK(Env, Query): Click the relevant html "
+    "region in Env according to Query; TYPE(Env, Query, Text): Type Text into the relevant html region in Env "
+    "according to Query; SELECT(Env, Query, Text): Select the value Text of the relevant selection box in Env "
+    "according to Query.\n\n",
+}
+
+
+def blocks(plan: str) -> list[tuple[str, list[str]]]:
+    """2.3: cut at the first `Subgoal 1`, split on empty lines; a block's first line is the subgoal."""
+    plan = plan[plan.find("Subgoal 1") :]
+    found = []
+    for block in plan.split("\n\n"):
+        subgoal, *actions = block.split("\n")
+        found.append((subgoal, actions))
+    return found
+
+
+def balanced(line: str, opening: int) -> int:
+    depth = 0
+    for index in range(opening, len(line)):
+        depth += (line[index] == "(") - (line[index] == ")")
+        if depth == 0:
+            return index
+    return len(line)
+
+
+def parse(line: str, web: bool) -> tuple[list[str], str, str, str]:
+    """2.4: (variables, name, arguments, result) of an action line."""
+    variables = line[line.find(":") + 2 : line.find(" = ")].split(", ")
+    after, p = line.find(" = ") + 3, line.find("(")
+    last_equals = line.rfind(" = ")
+    name = line[after:p]
+    if web:
+        return variables, name, line[p + 1 : line.rfind(")")], ""
+    if p == -1:
+        return variables, "", line[after:last_equals], line[last_equals + 3 :]
+    q = balanced(line, p)
+    if q + 2 >= len(line):
+        arguments = line[p + 1 : line.rfind(")")]
+        return variables, name, arguments, arguments
+    if line[q + 2] != "=":
+        return variables, name, line[p + 1 : last_equals - 1], line[last_equals + 3 :]
+    return variables, name, line[p + 1 : q], line[q + 3 :].strip()
+
+
+def written(action: tuple[list[str], str, str, str]) -> str:
+    variables, name, arguments, _ = action
+    return f"{', '.join(variables)} = {name}({arguments})"
+
+
+def rows(raws: list[dict], domain: str, module: str, formulation: str) -> list[str]:
+    found = []
+    state: dict[str, int | None] = {"known": None}  # 8, number 34: left over from the previous example
+    for raw in raws:
+        messages = _messages(raw, domain, module, formulation, state)
+        if messages is not None:
+            roles = ("user", "assistant") * len(messages)
+            found.append(json.dumps({
+                "dataset": domain, "id": f"{domain}_{len(found)}",
+                "messages": [{"role": role, "content": text} for role, text in zip(roles, messages, strict=False)],
+            }))  # fmt: skip
+    return found
+
+
+def _messages(raw: dict, domain: str, module: str, formulation: str, state: dict) -> list[str] | None:
+    task, parts, web = raw["task"], blocks(raw["subgoal_plan"]), domain == "web_agent"
+    subgoals = [subgoal for subgoal, _ in parts]
+    head = f"{INSTRUCTION}{LISTS[domain]}Task: {task} \n"
+    first = f"{PLAN_HEAD}Task: {task.strip()}; Initial Environment Description: None."
+    if formulation == "onetime":
+        if module == "plan":
+            return [first, "; ".join(subgoals)]
+        actions = [written(parse(line, web)) for _, lines in parts for line in lines]
+        return [f"{head}Subgoals to be grounded: {'; '.join(subgoals)}\n", "; ".join(actions)]
+    # 2.5: iterative alone drops examples
+    grounded = []
+    for _, lines in parts:
+        if not lines:
+            return None
+        actions = [parse(line, web) for line in lines]
+        text = "; ".join(map(written, actions))
+        last, before = actions[-1][0][-1], state["known"]
+        if last.startswith("R") and last[1:].isdecimal():
+            state["known"] = int(last[1:])
+        elif before is not None:
+            state["known"] = before + 1
+        else:
+            return None
+        # `Output` becomes the variable after the previous subgoal's last one, everywhere in the text.
+        grounded.append((text if before is None else text.replace("Output", f"R{before + 1}"), actions))
+    if module == "plan":
+        return _plan(first, parts, web)
+    return _ground(head, parts, grounded, domain)
+
+
+def _plan(first: str, parts: list[tuple[str, list[str]]], web: bool) -> list[str]:
+    messages = [first]
+    for number, (subgoal, lines) in enumerate(parts, 1):
+        messages.append(subgoal if number == 1 else f"No, I will keep planning. {subgoal}")
+        if web:
+            text = subgoal[subgoal.find(":") + 2 :]
+            done = ("We have already " + text[:1].lower() + text[1:]).strip(".")
+            messages.append(done.strip() + ". Should we stop planning?")
+        else:
+            result = lines[-1][lines[-1].rfind("=") + 2 :].strip().strip(".")
+            messages.append(f"The executed result for Subgoal {number} is {result}. Should we stop planning?")
+    return [*messages, "Yes, I will stop planning."]
+
+
+def _ground(head: str, parts: list[tuple[str, list[str]]], grounded: list[tuple], domain: str) -> list[str]:
+    messages: list[str] = []
+    results: dict[str, str] = {}
+    for number, ((subgoal, _), (text, actions)) in enumerate(zip(parts, grounded, strict=True), 1):
+        turn = f"Subgoal to be grounded: {subgoal}"
+        if number == 1:
+            turn = head + turn
+        elif domain == "complex_qa":
+            turn += " The grounding could be based on the following results:" + "".join(
+                f" The execution result for {label} is {results[label]}" for label in sorted(results)
+            )
+        messages += [turn + "\n", text]
+        results[f"Subgoal {number}"] = actions[-1][3].strip()
+    return messages
