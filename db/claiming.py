@@ -135,10 +135,9 @@ def _claim_suspects(connection: Connection, holder: Holder, wish: Wish) -> list[
 def _open_episodes(connection: Connection, holder: Holder, first: list[Any]) -> None:
     """Write the episode and its first attempt for items claimed the first time."""
     job = holder.job
-    origin = "converted" if job.kind == "convert" else "run"
     episodes = [
-        (row.id, job.id, row.task, row.sample, job.formulation, job.agent, origin, job.split, job.licence, 1, "", "", 0,
-         0, 0, 0.0, "")
+        (row.id, job.id, row.task, row.sample, job.formulation, job.agent, job.origin, job.split, job.licence, 1, "",
+         "", 0, 0, 0, 0.0, "")
         for row in first
     ]  # fmt: skip
     insert_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")

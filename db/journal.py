@@ -19,6 +19,7 @@ from sqlalchemy import Connection, select
 from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow
 from db.texts import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Do, Result, Step
+from lumos_queue.given import GIVEN
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 _PLACE = ("episode", "attempt", "position", "branch", "command")
@@ -155,7 +156,7 @@ class EpisodeJournal:
         return (text, None) if len(text) < LONG else ("", self._buffer.add_text(text))
 
     def _count(self, done: Completion) -> None:
-        self.calls += 1
+        self.calls += done.finish_reason != GIVEN
         self.prompt_tokens += done.prompt_tokens
         self.completion_tokens += done.completion_tokens
 

@@ -133,7 +133,7 @@ class Job(Base, table=True):
     project: Mapped[str]
     submitted_by: Mapped[str]
     priority: Mapped[int] = Field(default=0)
-    origin: Mapped[str] = Field(default="run")  # run, imported, corrected
+    origin: Mapped[str] = Field(default="run")  # of its episodes
     licence: Mapped[str] = Field(default="")
     split: Mapped[str] = Field(default="")
     seed: Mapped[int] = Field(default=0)
@@ -238,7 +238,7 @@ class EpisodeRow(Base, table=True):
     sample: Mapped[int] = Field(default=0)
     formulation: Mapped[str] = Field(default="")
     agent: Mapped[str] = Field(default="")
-    origin: Mapped[str] = Field(default="run")  # run, converted, imported, corrected
+    origin: Mapped[str] = Field(default="run")  # run, converted, derived, imported, corrected
     split: Mapped[str] = Field(default="")
     licence: Mapped[str] = Field(default="")
     parent: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))  # the episode it corrects

@@ -88,6 +88,7 @@ def submit(
         priority=priority,
         code_version=code_version(),
         ordered=job.ordered,
+        origin=_origin(job, rows),
     )
     identifier, created = create_job(
         database,
@@ -99,6 +100,13 @@ def submit(
         again=again,
     )
     return identifier, created
+
+
+def _origin(job: Job, rows: Rows | None) -> str:
+    """Where the job's episodes come from: `derived` when its tasks bring replies along (given.py)."""
+    if job.kind == "convert":
+        return "converted"
+    return "derived" if rows and any("given" in task.inputs for task in rows.tasks[:1]) else "run"
 
 
 def _listed(bad: Sequence[BadRow]) -> str:

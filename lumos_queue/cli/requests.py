@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,8 @@ from lumos_queue.dialogue import framing_named
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import formulation as formulation_named
+from lumos_queue.formulations.registry import roles as roles_of
 from lumos_queue.jobs.base import Job
-from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.settings import Settings
@@ -38,6 +38,7 @@ class Options:
     agent: str
     planner: str
     grounder: str
+    solver: str
     limit: int
     samples: int
     seed: int
@@ -52,26 +53,15 @@ class Options:
 def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Rows]:
     """The job of kind 'infer' or 'evaluate', and its rows. Embedded, its endpoints are asked who they are first."""
     benchmark = open_benchmark(options.benchmark)
-    formulation_named(options.formulation)
+    roles_of(options.formulation)
     framing_named(options.framing)
     if options.split not in benchmark.splits:
         raise unknown("split", options.split, benchmark.splits)
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
-    deployed = bool(settings.broker_url)
-    roles = {role: _address(url, deployed) for role, url in _roles(options).items()}
     rows = read_rows(benchmark, options.data, options.split, options.skip_bad_rows)
-    # In a deployment, workers ask the servers who they are; weights that lie here are named by content all the same.
-    here = {url for url in roles.values() if not deployed or _is_model_here(url)}
-    identities = asyncio.run(identify(here, settings))
-    agent = Agent(
-        roles=roles,
-        domain=benchmark.domain,
-        framing=options.framing,
-        sampling=Sampling(options.temperature, options.top_p, options.max_tokens),
-        max_subgoals=options.max_subgoals,
-        weights={role: identities[url]["sha256"] for role, url in roles.items() if "sha256" in identities.get(url, {})},
-    )
+    sampling = Sampling(options.temperature, options.top_p, options.max_tokens)
+    agent = make_agent(_roles(options), benchmark.domain, sampling, options.max_subgoals, options.framing, settings)
     infer = Infer(
         benchmark.name, rows.digest, options.split, options.formulation, agent, options.limit, options.samples,
         options.seed,
@@ -79,16 +69,22 @@ def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Row
     return (Evaluate(infer) if kind == "evaluate" else infer), rows
 
 
-def conversion(name: str, data: Path | None, split: str, limit: int, skip_bad_rows: bool) -> tuple[Job, Rows]:
-    """A deterministic conversion and its rows."""
-    benchmark = open_benchmark(name)
-    if split not in benchmark.splits:
-        raise unknown("split", split, benchmark.splits)
-    rows = read_rows(benchmark, data, split, skip_bad_rows)
-    return Convert(benchmark.name, rows.digest, split, limit), rows
+def make_agent(
+    roles: Mapping[str, str], domain: str, sampling: Sampling, max_subgoals: int, framing: str, settings: Settings
+) -> Agent:
+    """The agent whose roles are played at these addresses. Embedded, its endpoints are asked who they are.
+
+    In a deployment, workers ask the servers; weights that lie here are named by content all the same.
+    """
+    deployed = bool(settings.broker_url)
+    checked = {role: address(url, deployed) for role, url in roles.items()}
+    here = {url for url in checked.values() if not deployed or _is_model_here(url)}
+    identities = asyncio.run(identify(here, settings))
+    weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
+    return Agent(checked, domain, framing, sampling, max_subgoals, weights)
 
 
-def _address(url: str, deployed: bool) -> str:
+def address(url: str, deployed: bool) -> str:
     """The address, checked, a path in it made absolute: workers have working folders of their own."""
     scheme, _, path = url.partition(":")
     if scheme not in ("local", "scripted") or not path:
@@ -111,16 +107,19 @@ def _is_model_here(url: str) -> bool:
 
 
 def _roles(options: Options) -> dict[str, str]:
+    wanted = roles_of(options.formulation)
+    given = {name: url for name in ("planner", "grounder", "solver") if (url := getattr(options, name))}
     if options.agent:
-        if options.planner or options.grounder:
-            raise SpecError("Give either --agent or --planner and --grounder, not both.")
+        if given:
+            raise SpecError("Give either --agent or an endpoint for each role, not both.")
         if options.agent not in AGENTS:
             raise unknown("agent", options.agent, AGENTS)
-        url = starter_url(options.formulation)
-        return {"planner": url, "grounder": url}
-    if not (options.planner and options.grounder):
-        raise SpecError("Who plans and who grounds? Give --planner URL and --grounder URL, or --agent starter.")
-    return {"planner": options.planner, "grounder": options.grounder}
+        return dict.fromkeys(wanted, starter_url(options.formulation))
+    if set(given) != set(wanted):
+        needed = " and ".join(f"--{name} URL" for name in wanted)
+        raise SpecError(f"Who plays {' and '.join(wanted)}? The formulation '{options.formulation}' needs {needed}"
+                        f"{', or --agent starter' if 'planner' in wanted else ''}.")  # fmt: skip
+    return given
 
 
 async def identify(urls: set[str], settings: Settings) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.formulations.registry import formulation
+from lumos_queue.given import Given
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.perform import Performer
 from lumos_queue.records import Task
@@ -75,6 +76,9 @@ class Infer:
 
     async def run(self, work: Work, journal: Journal, context: Context) -> Result:
         assert work.task is not None
-        perform = context.performer.of_episode(work.task, work.sample)
-        outcome = await run_episode(formulation(self.formulation), work.task, self.agent, journal, perform)
+        perform, generate = context.performer.of_episode(work.task, work.sample), formulation(self.formulation)
+        if "given" in work.task.inputs:
+            given = Given(work.task.inputs)
+            perform, generate = given.before(perform), given.watch(generate)
+        outcome = await run_episode(generate, work.task, self.agent, journal, perform)
         return Result(outcome)

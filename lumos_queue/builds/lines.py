@@ -1,0 +1,34 @@
+"""A file of JSON lines that appears whole or not at all, and never in the place of another."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import SpecError
+
+Write = Callable[[dict[str, Any]], None]
+
+
+@contextmanager
+def new_lines(path: Path | None) -> Iterator[Write]:
+    """What writes one row to the file; without a path, rows go nowhere. Raises SpecError when the file is there."""
+    if path is None:
+        yield lambda row: None
+        return
+    if path.exists():
+        raise SpecError(f"'{path}' is there already: name a new file.")
+    if not path.parent.is_dir():
+        raise SpecError(f"There is no folder '{path.parent}'.")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            yield lambda row: print(json.dumps(row, ensure_ascii=False), file=file)
+        unfinished.rename(path)
+    finally:
+        with suppress(FileNotFoundError):
+            unfinished.unlink()

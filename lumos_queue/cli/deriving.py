@@ -1,0 +1,86 @@
+"""From a command's options to jobs on datasets that are derived from stored episodes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from db.filters import parse_where
+from db.trajectories import stream_episodes
+from lumos_queue.builds.derived import Make, derive
+from lumos_queue.cli import output
+from lumos_queue.cli.requests import AGENTS, make_agent
+from lumos_queue.cli.run import database, submit_and_run
+from lumos_queue.dialogue import framing_named
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.starter import starter_url
+
+if TYPE_CHECKING:
+    from lumos_queue.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who goes on with the episodes, and how: the options of `lumos evaluate` that make sense here."""
+
+    where: str
+    agent: str
+    roles: dict[str, str]  #: role to endpoint as it was given, '' where it was not
+    samples: int
+    seed: int
+    temperature: float
+    top_p: float
+    max_tokens: int
+    max_subgoals: int
+    framing: str
+
+
+def submit_derived(
+    settings: Settings, asked: Asked, make: Make, *, priority: int, again: bool, follow: bool
+) -> tuple[dict[str, Any], dict[str, str], int]:
+    """Derive the datasets and submit an evaluation of each.
+
+    Returns what was chosen, the jobs' ids by dataset and the exit code. Raises SpecError before anything is stored.
+    """
+    wanted = parse_where(asked.where)
+    if not wanted.terms:
+        raise SpecError("Which episodes? Give --where, for example --where 'job=k3f9a2cd score<1'.")
+    framing_named(asked.framing)
+    if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
+        raise SpecError("--temperature and --top-p must be finite numbers.")
+    if asked.samples > 1 and asked.temperature == 0:
+        raise SpecError("Greedy samples are all the same: give --temperature above 0, or --samples 1.")
+    with database(settings) as opened:
+        derived = derive(stream_episodes(opened, wanted), make)
+    sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
+    roles = _roles(asked, derived.formulation)
+    agent = make_agent(roles, derived.domain, sampling, asked.max_subgoals, asked.framing, settings)
+    chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
+    jobs: dict[str, str] = {}
+    code = 0
+    for name, rows in derived.rows.items():
+        infer = Infer(
+            rows.benchmark.name, rows.digest, rows.split, derived.formulation, agent, 0, asked.samples, asked.seed
+        )
+        jobs[name], ended = submit_and_run(
+            settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow
+        )
+        code = code or ended
+        output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
+    return chosen, jobs, code
+
+
+def _roles(asked: Asked, formulation: str) -> dict[str, str]:
+    if asked.agent:
+        if any(asked.roles.values()):
+            raise SpecError("Give either --agent or the endpoint of each role, not both.")
+        if asked.agent not in AGENTS:
+            raise unknown("agent", asked.agent, AGENTS)
+        return dict.fromkeys(asked.roles, starter_url(formulation))
+    if missing := [role for role, url in asked.roles.items() if not url]:
+        raise SpecError(f"Who is the {missing[0]}? Give --{missing[0]} URL, or --agent starter.")
+    return asked.roles

@@ -1,0 +1,155 @@
+"""Commands that go on from stored episodes: rollouts, blame, reground."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+rollouts_app = typer.Typer(rich_markup_mode=None)
+blame_app = typer.Typer(rich_markup_mode=None)
+
+Where = Annotated[str, typer.Option(help="Which episodes, as for lumos episodes.")]
+Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the tries that must be right.")]
+Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
+Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels of the module at fault.")]
+
+
+@rollouts_app.callback(invoke_without_command=True)
+def rollouts(
+    context: typer.Context, where: Where = "",
+    at: Annotated[str, typer.Option(help="each: from every prefix; last: from all the subgoals.")] = "each",
+    unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes that are not right by gold.")] = False,
+    agent: opt.AgentName = "", planner: opt.Planner = "", grounder: opt.Grounder = "", samples: opt.Samples = 4,
+    seed: opt.Seed = 0, temperature: opt.Temperature = 0.7, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
+    max_subgoals: opt.MaxSubgoals = 8, framing: opt.Framing = "train", again: opt.Again = False,
+    follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Submit an evaluation in which each chosen episode's first subgoals are given and the models go on."""
+    if context.invoked_subcommand:
+        return
+    from lumos_queue.builds.stepwise import prefixes
+    from lumos_queue.cli.deriving import Asked
+    from lumos_queue.errors import unknown
+
+    if at not in ("each", "last"):
+        raise unknown("place to go on at", at, ("each", "last"))
+    roles = {"planner": planner, "grounder": grounder}
+    asked = Asked(where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing)
+    _submit(asked, prefixes(at, unsettled), priority, again, follow, "lumos rollouts report {}")
+
+
+@rollouts_app.command(name="report")
+def rollouts_report(
+    job: opt.JobId, threshold: Threshold = 0.5,
+    out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
+    json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Which subgoals were right: by the gold values, else by what the rollouts from there came to."""
+    from lumos_queue.builds.lines import new_lines
+    from lumos_queue.builds.rollout_report import report_rollouts
+    from lumos_queue.cli.run import database
+    from lumos_queue.settings import read_settings
+
+    with database(read_settings()) as opened, new_lines(out) as write:
+        found = report_rollouts(opened, job, threshold, write)
+    output.result(found, _print_labels)
+
+
+@blame_app.callback(invoke_without_command=True)
+def blame(
+    context: typer.Context, where: Where = "", agent: opt.AgentName = "", planner: opt.Planner = "",
+    grounder: opt.Grounder = "", samples: opt.Samples = 1, seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
+    top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 8,
+    framing: opt.Framing = "train", again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Submit two evaluations of failed episodes: one with a gold planner, one with a gold grounder.
+
+    Name the models that the episodes are of: what they said there is given again where the prompt is the same.
+    """
+    if context.invoked_subcommand:
+        return
+    from lumos_queue.builds.blame import replacements
+    from lumos_queue.cli.deriving import Asked
+
+    roles = {"planner": planner, "grounder": grounder}
+    asked = Asked(where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing)
+    _submit(asked, replacements, priority, again, follow, "lumos blame report {} {}")
+
+
+@blame_app.command(name="report")
+def blame_report(
+    jobs: Annotated[list[str], typer.Argument(metavar="JOB JOB", help="The two jobs, in either order.")],
+    threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Whose fault each episode is: planner, grounder, both or neither; of all episodes of the two jobs."""
+    from lumos_queue.builds.blame_report import report_blame
+    from lumos_queue.builds.lines import new_lines
+    from lumos_queue.cli.run import database
+    from lumos_queue.settings import read_settings
+
+    with database(read_settings()) as opened, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
+        found = report_blame(opened, jobs, threshold, write_pair, write_labels)
+    output.result(found, _print_faults)
+
+
+def reground(
+    where: Where = "", agent: opt.AgentName = "", grounder: opt.Grounder = "", samples: opt.Samples = 1,
+    seed: opt.Seed = 0, temperature: opt.Temperature = 0.0, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
+    max_subgoals: opt.MaxSubgoals = 8, framing: opt.Framing = "train", again: opt.Again = False,
+    follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Ground the stored plans of episodes anew, and run the actions anew."""
+    from lumos_queue.builds.derived import regrounding
+    from lumos_queue.cli.deriving import Asked
+
+    asked = Asked(
+        where, agent, {"grounder": grounder}, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing
+    )
+    _submit(asked, regrounding, priority, again, follow, "lumos report {}")
+
+
+def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, reading: str) -> None:
+    from lumos_queue.cli.deriving import submit_derived
+    from lumos_queue.settings import read_settings
+
+    settings = read_settings()
+    follow = follow or not settings.broker_url
+    chosen, jobs, code = submit_derived(settings, asked, make, priority=priority, again=again, follow=follow)
+    names = list(jobs.values())
+
+    def show(found: dict[str, Any]) -> None:
+        for reason, count in found["left_out"].items():
+            print(f"left out: {count} episodes ({reason})")
+        print(f"{found['episodes']} episodes. Read the result with: {reading.format(*names)}")
+
+    output.result(chosen | {"jobs": names}, show)
+    raise typer.Exit(code)
+
+
+def _print_labels(found: dict[str, Any]) -> None:
+    print(f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
+          f"{found['ended']} have ended, {found['right']} are right")  # fmt: skip
+    _print_shares(found["labels"], found["subgoals"])
+    print(f"{found['rows']} rows with all labels known" + _gone(found))
+
+
+def _print_faults(found: dict[str, Any]) -> None:
+    print(f"{found['episodes']} failed episodes; at fault:")
+    _print_shares(found["faults"], found["episodes"])
+    pairs = found["pairs"]
+    print(f"preference pairs: {pairs['planner']} of the planner, {pairs['grounder']} of the grounder" + _gone(found))
+
+
+def _print_shares(counts: dict[str, int], whole: int) -> None:
+    for name, count in counts.items():
+        print(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
+
+
+def _gone(found: dict[str, Any]) -> str:
+    return f"; {found['gone']} episodes are not in the database any more" if found["gone"] else ""
