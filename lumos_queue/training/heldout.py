@@ -30,9 +30,14 @@ def masked(text: str) -> str:
 
     Spacing and punctuation do not count: `did n't` is `didn't`.
     """
+    return "".join(masked_words(text))
+
+
+def masked_words(text: str) -> list[str]:
+    """The words of `masked`, one by one: none where a text has no Latin letter and no number."""
     text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", text))
     names = KNOWN_NAMES.union(_CALLED.findall(text))
-    return "".join(_mask(word, names) for word in _WORD.findall(text))
+    return [_mask(word, names) for word in _WORD.findall(text)]
 
 
 def _mask(word: str, names: Set[str]) -> str:

@@ -16,11 +16,11 @@ from lumos_queue.benchmarks.mawps import masked_task
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.training.augment import other_names, other_numbers
-from lumos_queue.training.child import fit_one
 from lumos_queue.training.heldout import HeldOut, asdiv_texts, masked, svamp_texts
 from lumos_queue.training.model import ModelSpec
 from lumos_queue.training.sources import Sources, is_dev
-from lumos_queue.training.starter import export_checkpoint, prepare, specs
+from lumos_queue.training.starter import prepare, specs
+from lumos_queue.training.window import export_checkpoint, run_window
 
 ROW = {
     "Question": "Joan had number0 kites . She gave number1 of them to Tom . How many kites does Joan have now ?",
@@ -173,7 +173,7 @@ def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(prepared)
     exported = {}
     for name, spec in small(prepared).items():
         for start, stop in spec.windows():
-            fit_one(spec, prepared / name, start, stop)
+            run_window(spec, prepared / name, start, stop)
         assert len(list((prepared / name).glob("step-*"))) == min(2, len(spec.windows()))
         last = prepared / name / f"step-{spec.steps:06d}"
         folder = export_checkpoint(spec, last, prepared / "out" / name)

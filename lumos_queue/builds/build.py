@@ -1,0 +1,183 @@
+"""Make a build: look at every episode once, choose among those that are fit, write what stays, and publish it whole."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lumos_queue.builds.candidates import Candidate, Rules, examine
+from lumos_queue.builds.card import card
+from lumos_queue.builds.checks import ActionChecks
+from lumos_queue.builds.choosing import arrange, choose
+from lumos_queue.builds.contamination import TestSplits
+from lumos_queue.builds.conversations import conversations_of
+from lumos_queue.builds.folder import CARD, MANIFEST, present, publish, staged
+from lumos_queue.builds.formats import require, rows_of
+from lumos_queue.builds.licences import UNKNOWN, warning
+from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.preferences import examine_try, keep_asks, make_pairs
+from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.workbench import Workbench
+from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
+from lumos_queue.errors import SpecError
+from lumos_queue.version import code_version
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the episodes that were read."""
+
+    read: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)  #: module, name, whether it rejects
+    unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
+
+
+def build(
+    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: Sources
+) -> tuple[dict[str, Any], bool]:
+    """Make the build in the folder `target`; returns its manifest and whether it is new.
+
+    The same rows made with the same options are the same build: then the one that is there stays as it is. Raises
+    SpecError when the folder holds anything else, when no episode is fit, or when the disk fails; nothing is left then.
+    """
+    splits = TestSplits(options.against, sources)
+    options = replace(options, against=tuple(one.name for one in splits.splits))
+    frozen = json.loads(json.dumps(options.as_json() | {"against": {one.name: one.digest for one in splits.splits}}))
+    before = present(target, frozen)
+    require(options.format)
+    try:
+        with staged(target) as scratch, closing(Workbench(scratch / "workbench.sqlite")) as bench:
+            tally = _gather(bench, episodes, Rules(options, sources, splits))
+            if options.format == "trl-preference":
+                make_pairs(bench)
+                arrange(bench, options)
+            else:
+                choose(bench, options)
+            folder = scratch / "build"
+            folder.mkdir()
+            digest, files = write_rows(bench, options.format, folder, frozen)
+            if not files:
+                raise SpecError(f"No episode makes a row of this build: {_told(tally, bench)}.")
+            if before is not None:
+                if before["digest"] == digest:
+                    return before, False
+                raise SpecError(
+                    f"'{target}' holds the build {before['digest'][:12]}; the same query gives {digest[:12]} now, as "
+                    "other episodes are stored: take another name, or remove it."
+                )
+            manifest = _manifest(name, digest, frozen, tally, bench, files, splits)
+            (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            (folder / CARD).write_text(card(manifest), encoding="utf-8")
+            publish(folder, target)
+    except (OSError, sqlite3.Error) as error:
+        raise SpecError(f"The build '{target}' cannot be written: {error}.") from None
+    return manifest, True
+
+
+def _gather(bench: Workbench, episodes: Iterable[StoredEpisode], rules: Rules) -> Tally:
+    tally = Tally()
+    with closing(ActionChecks(rules.sources)) as runner:
+        wanted = {runner.same_results: rules.options.reexecute, runner.other_numbers: rules.options.perturbed}
+        rules = replace(rules, checks=[check for check, asked in wanted.items() if asked])
+        for episode in episodes:
+            tally.read += 1
+            tally.verdicts.update((one.module, one.name, one.rejects) for one in episode.verdicts)
+            if rules.options.format == "trl-preference":
+                reason = _take_try(bench, episode, rules)
+            else:
+                reason = _take(bench, examine(episode, rules), rules, tally)
+            if reason:
+                tally.left_out[reason] += 1
+    return tally
+
+
+def _take(bench: Workbench, found: Candidate | str, rules: Rules, tally: Tally) -> str:
+    """Put a candidate and its rows on the bench; returns why not, if not."""
+    if isinstance(found, str):
+        return found
+    made = []
+    problem = ""
+    for name in rules.options.formulations:
+        try:
+            made += conversations_of(found, name, rules.sources).items()
+        except SpecError as error:
+            problem = f"{name}: {error}"
+            tally.unwritten[problem] += 1
+    if not made:
+        return problem or "no module of it was accepted"
+    number = bench.insert("candidate", [found.columns()])
+    for file, conversation in made:
+        bench.insert("line", [
+            {"candidate": number, "file": file, "key": conversation.id, "json": line, "turns": turns}
+            for line, turns in rows_of(conversation, found, rules.options.format)
+        ])  # fmt: skip
+    return ""
+
+
+def _take_try(bench: Workbench, episode: StoredEpisode, rules: Rules) -> str:
+    found = examine_try(episode, rules)
+    if isinstance(found, str):
+        return found
+    candidate, good = found
+    keep_asks(bench, bench.insert("candidate", [candidate.columns(good)]), episode)
+    return ""
+
+
+def _told(tally: Tally, bench: Workbench) -> str:
+    if not tally.read:
+        return "the filter finds none"
+    counts = tally.left_out + Counter(bench.left_out())
+    return f"{tally.read:,} read; " + ", ".join(f"{count:,} {why}" for why, count in counts.most_common(5))
+
+
+def _manifest(
+    name: str, digest: str, options: dict[str, Any], tally: Tally, bench: Workbench, files: list[WrittenFile],
+    splits: TestSplits,
+) -> dict[str, Any]:  # fmt: skip
+    licences: dict[str, dict[str, int]] = {}
+    levels: Counter[str] = Counter()
+    counted = bench.read(
+        "SELECT one.licence, one.benchmark, one.level, count(*) FROM kept "
+        "JOIN candidate one ON one.id = kept.candidate JOIN line ON line.candidate = one.id "
+        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    )
+    for licence, benchmark, level, rows in counted:
+        held = licences.setdefault(licence or UNKNOWN, {})
+        held[benchmark] = held.get(benchmark, 0) + rows
+        levels[level] += rows
+    left_out = tally.left_out + Counter(bench.left_out())
+    verdicts: dict[str, dict[str, int]] = {"planner": {}, "grounder": {}, "noted": {}}
+    for (module, verdict, rejects), count in sorted(tally.verdicts.items()):
+        held = verdicts.setdefault(module if rejects else "noted", {})
+        held[verdict] = held.get(verdict, 0) + count
+    return {
+        "name": name,
+        "digest": digest,
+        "options": options,
+        "rows": sum(one.rows for one in files),
+        "files": files_as_json(files),
+        "episodes": {
+            "read": tally.read,
+            "used": tally.read - left_out.total(),
+            "left_out": dict(sorted(left_out.items())),
+            "not_written": dict(sorted(tally.unwritten.items())),
+        },
+        "verdicts": verdicts,
+        "levels": dict(levels),
+        "licences": licences,
+        "warning": warning(licences),
+        "contamination": splits.report({name for held in licences.values() for name in held}),
+        "code_version": code_version(),
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

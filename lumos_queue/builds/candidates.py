@@ -1,0 +1,137 @@
+"""Whether a stored episode is fit for a build, and what it says; or why it is not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lumos_queue.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
+from lumos_queue.builds.contamination import TestSplits, plain, task_key
+from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.sources import Sources
+from lumos_queue.given import source_row
+from lumos_queue.notation import unlabelled, write_actions
+from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
+
+#: A further look at an annotation of that domain: '' when it holds, else why not.
+Check = Callable[["StoredEpisode", str, Annotation], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a build takes and what it refuses."""
+
+    options: BuildOptions
+    sources: Sources
+    splits: TestSplits
+    checks: Sequence[Check] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An episode that rows can be made of."""
+
+    episode: StoredEpisode
+    domain: str
+    annotation: Annotation
+    one_pass_only: bool  #: its actions are not assigned to subgoals
+    modules: tuple[str, ...]  #: those without a rejecting verdict
+    level: str
+
+    def columns(self, good: bool = True) -> dict[str, Any]:
+        """What the workbench keeps of it."""
+        one, told = self.episode, self.solution()
+        return {
+            "episode": one.id, "name": one.name, "job": one.job, "benchmark": one.task.benchmark,
+            "domain": self.domain, "row": source_row(one.task), "origin": one.origin, "licence": one.licence,
+            "level": self.level, "checked": rank(self.level), "subgoals": len(self.annotation.steps),
+            "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
+            "finished_at": one.finished_at, "parent": one.parent, "good": good, "completeness": self.completeness,
+            "task": _hash(plain(one.task.question)), "source": _hash(task_key(one.task.question)), "solution": told,
+            "text": _hash(plain(told)),
+        }  # fmt: skip
+
+    def solution(self) -> str:
+        """Question, subgoals and actions: what makes two episodes the same to a training set."""
+        steps = self.annotation.steps
+        subgoals = [unlabelled(step.subgoal.text) for step in steps]
+        actions = write_actions(action for step in steps for action in step.actions)
+        return "\n".join([self.episode.task.question, *subgoals, actions])
+
+    @property
+    def completeness(self) -> int:
+        """How much can be made of it: of equal solutions the most complete one stays."""
+        return 2 * len(self.modules) + (not self.one_pass_only)
+
+
+def rank(level: str) -> int:
+    """How strong a check level is; 0 for none."""
+    return LEVELS.index(level) + 1 if level in LEVELS else 0
+
+
+def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
+    """The candidate an episode is, or why it is none."""
+    if reason := refused(episode, rules) or unsuccessful(episode):
+        return reason
+    options = rules.options
+    rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
+    modules = tuple(module for module in MODULES if module not in rejected)
+    if not modules:
+        return f"rejected: {rejected[MODULES[0]]}"
+    level = episode.level or ("executed" if episode.origin in RUNS else "")  # a run's own tools gave the right answer
+    if not level:
+        return "no accepted annotation"
+    if options.perturbed:
+        level = LEVELS[-1]  # or it does not pass the checks below
+    if options.level and rank(level) < rank(options.level):
+        return f"checked less than {options.level}"
+    answer = episode.answer or ""
+    annotation = annotation_of(episode.steps, answer)
+    loose = one_pass_annotation_of(episode.steps, answer) if annotation is None else None
+    told = annotation or loose
+    if told is None:
+        return "no annotation in its steps"
+    if failed_actions(episode.steps):
+        # A planner was told what the annotation states, whatever became of the actions: its row may still be right.
+        if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
+            return "an action failed"
+        told = planner_only(annotation)
+    try:
+        domain = rules.sources.domain(episode.task)
+    except LookupError:
+        return "unknown domain"
+    for check in rules.checks:
+        if reason := check(episode, domain, told):
+            return reason
+    return Candidate(episode, domain, told, annotation is None, modules, level)
+
+
+def refused(episode: StoredEpisode, rules: Rules) -> str:
+    """Why nothing of this task may be trained on; '' when it may."""
+    if episode.split == "test" and not rules.options.allow_test:
+        return "of a test split"
+    found = None if rules.options.allow_contaminated else rules.splits.find(episode.task.question)
+    return f"stands in {found[0]}: {found[1]}" if found else ""
+
+
+def unsuccessful(episode: StoredEpisode) -> str:
+    """Why a run is no success; '' when it is one. Annotations were judged by their verdicts."""
+    if episode.origin not in RUNS:
+        return ""
+    if episode.ending != "answered":
+        return f"ended {episode.ending}"
+    score = next((episode.scores[name] for name in MAIN_METRICS if name in episode.scores), None)
+    if score is None:
+        return "not scored"
+    return "" if score == 1 else "wrong answer"
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

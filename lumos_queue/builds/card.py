@@ -1,0 +1,61 @@
+"""README.md of a build: the card that dataset hubs show, made from its manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.builds.licences import UNKNOWN
+
+_SPLITS = {"train": "train", "dev": "validation"}
+_SAYS = {
+    "lumos": "JSON lines `{dataset, id, messages}`, the layout of the released LUMOS training files.",
+    "parquet": "Parquet with the same columns in every file; `gold` is JSON text, as it differs between benchmarks.",
+    "trl-sft": "JSON lines `{prompt, completion}`, one for each reply, as plain text: TRL's SFTTrainer learns the "
+    "completions only, and puts the tokenizer's end token after each.",
+    "trl-preference": "JSON lines `{prompt, chosen, rejected}` as plain text, for TRL's DPOTrainer.",
+}
+
+
+def card(manifest: Mapping[str, Any]) -> str:
+    """The card's text. Its head tells `datasets` which files belong together."""
+    return "\n".join(["---", *_head(manifest), "---", "", *_body(manifest), ""])
+
+
+def _head(manifest: Mapping[str, Any]) -> list[str]:
+    licences = [name for name in manifest["licences"] if name != UNKNOWN]
+    spdx = {"MIT": "mit", "Apache-2.0": "apache-2.0"}.get(licences[0]) if len(manifest["licences"]) == 1 else None
+    lines = [f"license: {spdx or 'other'}", f"pretty_name: {json.dumps(manifest['name'])}", "configs:"]
+    configs: dict[str, list[dict[str, Any]]] = {}
+    for file in manifest["files"]:
+        configs.setdefault(file["file"].rpartition("/")[2].rpartition(".")[0], []).append(file)
+    for name, files in configs.items():
+        lines += [f"- config_name: {name}", "  data_files:"]
+        for file in files:
+            lines += [f"  - split: {_SPLITS[file['part']]}", f"    path: {file['file']}"]
+    return lines
+
+
+def _body(manifest: Mapping[str, Any]) -> list[str]:
+    options, episodes = manifest["options"], manifest["episodes"]
+    lines = [f"# {manifest['name']}", "", _SAYS[options["format"]], ""]
+    if manifest["warning"]:
+        lines += [f"**{manifest['warning']}**", ""]
+    lines += ["| file | rows | average turns |", "|---|--:|--:|"]
+    lines += [f"| {one['file']} | {one['rows']:,} | {one['average_turns']} |" for one in manifest["files"]]
+    lines += ["", "| benchmark | rows | licence |", "|---|--:|---|"]
+    for licence, benchmarks in manifest["licences"].items():
+        lines += [f"| {name} | {rows:,} | {licence} |" for name, rows in benchmarks.items()]
+    lines += ["", "| how a row was checked | rows |", "|---|--:|"]
+    lines += [f"| {level or 'not'} | {rows:,} |" for level, rows in manifest["levels"].items()]
+    lines += ["", f"Made from {episodes['used']:,} of {episodes['read']:,} episodes", ""]
+    lines += [f"- where `{options['where'] or 'any'}`"]
+    lines += [f"- left out {count:,}: {why}" for why, count in episodes["left_out"].items()]
+    lines += ["", "Task texts were compared with these test splits (numbers and names masked; equal, or 13 words)", ""]
+    for name, found in manifest["contamination"].items():
+        told = found if isinstance(found, str) else f"{found['rows']:,} rows, {found['unreadable']:,} unreadable"
+        lines.append(f"- {name}: {told}")
+    lines += ["", f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {manifest['created_at']}.",
+              "`manifest.json` has every option and count, `lineage.jsonl` the episode of each row."]  # fmt: skip
+    return lines

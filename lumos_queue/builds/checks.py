@@ -1,0 +1,68 @@
+"""Further looks at an annotation that run its actions: again as they stand, or with other numbers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from lumos_queue.actions.base import ActionInterface
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.builds.sources import Sources
+from lumos_queue.conversion.perturb import passes_perturbation
+from lumos_queue.errors import SpecError
+from lumos_queue.records import LEVELS, Annotation
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+
+class ActionChecks:
+    """Runs actions in an event loop of its own; close it in the end."""
+
+    def __init__(self, sources: Sources):
+        self._sources = sources
+        self._loop = asyncio.Runner()
+        self._interfaces: dict[str, ActionInterface | None] = {}
+
+    def close(self) -> None:
+        for interface in filter(None, self._interfaces.values()):
+            self._loop.run(interface.close())
+        self._loop.close()
+
+    def same_results(self, _episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
+        """Whether every action still gives the stored result. Raises InfrastructureError when the tools cannot work."""
+        interface = self._interface(domain)
+        if interface is None:
+            return "no tools here to run it again"
+        return self._loop.run(_run_again(annotation, interface))
+
+    def other_numbers(self, episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
+        """Whether the actions are right also when the question's numbers are others."""
+        if episode.level == LEVELS[-1]:
+            return ""
+        source, interface = self._sources.source(episode.task.benchmark), self._interface(domain)
+        if source is None or interface is None:
+            return "no program to check it with other numbers"
+        passed = self._loop.run(passes_perturbation(source, episode.task, annotation, interface))
+        return "" if passed else "not right, or unknown, with other numbers"
+
+    def _interface(self, domain: str) -> ActionInterface | None:
+        if domain not in self._interfaces:
+            try:
+                self._interfaces[domain] = open_interface(domain)
+            except SpecError:
+                self._interfaces[domain] = None
+        return self._interfaces[domain]
+
+
+async def _run_again(annotation: Annotation, interface: ActionInterface) -> str:
+    variables = {}
+    for step in annotation.steps:
+        for action, stated in zip(step.actions, step.results, strict=True):
+            done = await interface.execute(action, variables)
+            if not done.ok:
+                return "an action fails when run again"
+            if done.result != stated:
+                return "another result when run again"
+            variables.update(zip(action.variables, done.values, strict=False))
+    return ""

@@ -1,0 +1,119 @@
+"""Whether a task's text stands in a test split: equal with numbers and names masked, or 13 masked words in a row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.registry import NAMES
+from lumos_queue.builds.sources import Sources
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.training.heldout import masked_words
+
+GRAM = 13  #: words
+NOT_CHECKED = "not checked"
+
+
+@dataclass(slots=True)
+class TestSplit:
+    """The texts of one test split, as far as a comparison needs them."""
+
+    __test__ = False  # not a class of tests, whatever its name makes pytest think
+
+    name: str  #: BENCHMARK:FILE, or BENCHMARK:SPLIT of one that is generated
+    rows: int = 0
+    unreadable: int = 0  #: rows that are no task: nothing is compared with them
+    whole: set[bytes] = field(default_factory=set)
+    grams: set[bytes] = field(default_factory=set)
+
+    def add(self, text: str) -> None:
+        self.rows += 1
+        words = masked_words(text)
+        self.whole.add(_whole(text, words))
+        self.grams.update(_grams(words))
+
+    @property
+    def digest(self) -> str:
+        """sha256 of what is compared with, whatever order it stood in."""
+        return hashlib.sha256(b"".join(sorted(self.whole))).hexdigest()
+
+    def find(self, text: str, words: list[str]) -> str:
+        """'equal text', '13 words', or '' when nothing of the text stands in this split."""
+        if _whole(text, words) in self.whole:
+            return "equal text"
+        return f"{GRAM} words" if any(gram in self.grams for gram in _grams(words)) else ""
+
+
+class TestSplits:
+    """The test splits that a build was given, and those that were not there."""
+
+    __test__ = False
+
+    def __init__(self, given: Iterable[str], sources: Sources):
+        """Each is BENCHMARK:PATH, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
+
+        A file that is not there is `absent`, never an error. Raises SpecError for an unknown benchmark or another
+        kind of file.
+        """
+        self.splits: list[TestSplit] = []
+        self.absent: list[str] = []
+        for text in dict.fromkeys(given):
+            name, _, rest = text.partition(":")
+            reader = sources.reader(name)
+            if reader.needs_data and not rest:
+                raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
+            if reader.needs_data and not Path(rest).exists():
+                self.absent.append(f"{name}:{Path(rest).name}")
+            else:
+                self.splits.append(_read(reader, name, rest))
+
+    def find(self, text: str) -> tuple[str, str] | None:
+        """(the split's name, how) of the first split in which the text stands."""
+        words = masked_words(text) if self.splits else []
+        return next(((one.name, how) for one in self.splits if (how := one.find(text, words))), None)
+
+    def report(self, benchmarks: Iterable[str]) -> dict[str, Any]:
+        """What was compared with, by name. The rows' own benchmarks, and all others known, say when they were not."""
+        checked = {one.name: {"rows": one.rows, "unreadable": one.unreadable} for one in self.splits}
+        named = {name.partition(":")[0] for name in checked}
+        missing = {name: f"{NOT_CHECKED}: no such file" for name in self.absent}
+        absent = {name.partition(":")[0] for name in self.absent}
+        others = {name: NOT_CHECKED for name in sorted({*NAMES, *benchmarks} - named - absent)}
+        return {**checked, **missing, **others}
+
+
+def _read(reader: Any, benchmark: str, rest: str) -> TestSplit:
+    path = Path(rest) if reader.needs_data else None
+    split = "test" if path else rest or "test"
+    found = TestSplit(f"{benchmark}:{path.name if path else split}")
+    for row in reader.read(path, split):
+        if isinstance(row, BadRow):
+            found.unreadable += 1
+        else:
+            found.add(row.question)
+    return found
+
+
+def plain(text: str) -> str:
+    """The text with capitals and spacing made alike."""
+    return " ".join(text.casefold().split())
+
+
+def task_key(text: str) -> str:
+    """What two wordings of the same problem have in common: the masked words, or the text where there are none."""
+    return "".join(masked_words(text)) or plain(text)
+
+
+def _whole(text: str, words: list[str]) -> bytes:
+    return _short("".join(words) or plain(text))
+
+
+def _grams(words: list[str]) -> Iterator[bytes]:
+    return (_short(" ".join(words[start : start + GRAM])) for start in range(len(words) - GRAM + 1))
+
+
+def _short(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()

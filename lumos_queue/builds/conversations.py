@@ -1,0 +1,77 @@
+"""The conversations that an episode gives: one for each module and formulation, keyed by its source task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lumos_queue.agent import Agent
+from lumos_queue.annotated import planner_only
+from lumos_queue.builds.candidates import Candidate
+from lumos_queue.builds.sources import Sources
+from lumos_queue.domains import domain_named
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import formulation
+from lumos_queue.given import source_row
+from lumos_queue.records import MODULES, Task
+from lumos_queue.training.conversations import Conversation, gold_conversations
+
+UNEXECUTED = ("cot", "direct")  #: formulations whose text is made of the task's gold answer alone
+_FACTS_END = "We need to answer these questions:"  #: where a QA rationale goes over from facts to questions
+
+
+def join_key(task: Task) -> str:
+    """`BENCHMARK/ROW` of the source task: the same in planner and grounder rows."""
+    return f"{task.benchmark}/{source_row(task)}"
+
+
+def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[str, Conversation]:
+    """File (`planner_iterative`, `solver_cot`, …) to conversation, of the formulation called `name`.
+
+    A module with a rejecting verdict gets none; a solver that writes subgoals and actions needs both modules. Raises
+    SpecError when the episode cannot be written in this formulation, naming the reason.
+    """
+    task, annotation = candidate.episode.task, candidate.annotation
+    if candidate.one_pass_only and name not in ("one-pass", *UNEXECUTED):
+        raise SpecError("its steps do not say which action belongs to which subgoal")
+    rationale = _rationale(candidate, sources) if name == "cot" else ""
+    domain = domain_named(candidate.domain)
+    if domain.few_shot and name not in UNEXECUTED:
+        raise SpecError(f"the domain {domain.name} needs demonstrations, and there are none")
+    if name in UNEXECUTED:
+        annotation = replace(annotation, answer=_gold_answer(candidate))
+    elif domain.verified_ground_head is None:  # its planner is told what any planner that sees results is told
+        domain, annotation = domain_named("maths"), planner_only(annotation)
+    try:
+        made = gold_conversations(
+            task, annotation, formulation(name), Agent(roles={}, domain=domain.name), name, rationale
+        )
+    except SpecError:
+        raise SpecError("not the same when written and read again") from None
+    roles = {one.dataset.rpartition("/")[2]: replace(one, id=join_key(task)) for one in made}
+    return {f"{role}_{name}": one for role, one in roles.items() if _accepted(candidate, role, name)}
+
+
+def _accepted(candidate: Candidate, role: str, name: str) -> bool:
+    if role != "planner" and name not in UNEXECUTED and domain_named(candidate.domain).verified_ground_head is None:
+        return False  # nobody knows what this grounder was told
+    return role in candidate.modules or (role not in MODULES and (name in UNEXECUTED or candidate.modules == MODULES))
+
+
+def _rationale(candidate: Candidate, sources: Sources) -> str:
+    """The gold rationale in words; of QA only the facts, as in the original's CoT data."""
+    task = candidate.episode.task
+    source = sources.source(task.benchmark)
+    try:
+        plan = source.plan(task) if source else ""
+    except SpecError:
+        plan = ""
+    if not plan.strip():
+        raise SpecError("the source has no rationale in words")
+    return plan.partition(_FACTS_END)[0].strip() if candidate.domain == "complex_qa" else plan
+
+
+def _gold_answer(candidate: Candidate) -> str:
+    """The task's own answer; that of the episode, which is right, where the task keeps none by that name."""
+    gold = candidate.episode.task.gold
+    answer = gold.get("answer") if isinstance(gold, dict) else None
+    return str(candidate.annotation.answer if answer is None else answer)

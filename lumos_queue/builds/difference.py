@@ -1,0 +1,57 @@
+"""What differs between two builds: rows by join key and file, and the options they were made with."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.builds.folder import LINEAGE, read_manifest
+from lumos_queue.errors import SpecError
+
+Place = tuple[str, str]  #: file without its ending, join key
+
+
+def difference(one: Path, other: Path) -> dict[str, Any]:
+    """Rows only in `one` (`only_a`), only in `other` (`only_b`), and of the same place but not the same (`changed`).
+
+    Each a list of {file, id, rows}. Raises SpecError for a folder that is no build.
+    """
+    manifests = read_manifest(one), read_manifest(other)
+    first, second = _rows(one), _rows(other)
+    only_a, only_b, changed, same = [], [], [], 0
+    for place in sorted(first.keys() | second.keys()):
+        left, right = first.get(place, Counter()), second.get(place, Counter())
+        same += (left & right).total()
+        missing, added = (left - right).total(), (right - left).total()
+        for found, rows in ((changed, min(missing, added)), (only_a, missing - added), (only_b, added - missing)):
+            if rows > 0:
+                found.append({"file": place[0], "id": place[1], "rows": rows})
+    a, b = manifests[0]["options"], manifests[1]["options"]
+    named = sorted(a.keys() | b.keys())
+    return {
+        "digests": [manifest["digest"] for manifest in manifests],
+        "same": same,
+        "changed": changed,
+        "only_a": only_a,
+        "only_b": only_b,
+        "options": {name: [a.get(name), b.get(name)] for name in named if a.get(name) != b.get(name)},
+    }
+
+
+def _rows(folder: Path) -> dict[Place, Counter[bytes]]:
+    found: dict[Place, Counter[bytes]] = defaultdict(Counter)
+    for row in _lineage(folder / LINEAGE):
+        found[row["file"].rpartition(".")[0], row["id"]][bytes.fromhex(row["sha256"])] += 1
+    return found
+
+
+def _lineage(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+    except (OSError, ValueError) as error:
+        raise SpecError(f"'{path}' cannot be read: {error}") from None

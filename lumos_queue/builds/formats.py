@@ -1,0 +1,120 @@
+"""How a build's rows are written: what a row of each format says, and into which kind of file it goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from lumos_queue.builds.candidates import Candidate
+from lumos_queue.dialogue import render
+from lumos_queue.errors import SpecError
+from lumos_queue.training.conversations import Conversation
+
+ROWS_AT_ONCE = 1000  #: of a Parquet row group
+
+
+class Writer(Protocol):
+    """A file that is being written."""
+
+    def add(self, line: str) -> None:
+        """One row, as the JSON text of its columns."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def rows_of(conversation: Conversation, candidate: Candidate, format: str) -> Iterator[tuple[str, int]]:
+    """(JSON text, replies in it) of each row that a conversation gives in that format.
+
+    `lumos`: the released layout, one row. `parquet`: the same messages with what is known of their task, one row.
+    `trl-sft`: one row for each reply, `prompt` as the model is sent it and `completion`; a trainer that learns
+    completions only then learns each reply once, in exactly the text of inference, whatever chat template it has.
+    """
+    replies = len(conversation.turns) // 2
+    if format == "lumos":
+        yield conversation.as_json(), replies
+    elif format == "parquet":
+        yield json.dumps(_columns(conversation, candidate), ensure_ascii=False), replies
+    else:
+        for place in range(1, len(conversation.turns), 2):
+            row = {
+                "prompt": render(conversation.turns[:place], "train"),
+                "completion": conversation.turns[place].content.strip(),
+            }
+            yield json.dumps(row, ensure_ascii=False), 1
+
+
+def _columns(conversation: Conversation, candidate: Candidate) -> dict[str, Any]:
+    """One fixed set of columns for every benchmark: what differs between them is JSON text."""
+    one = candidate.episode
+    _, formulation, module = conversation.dataset.rsplit("/", 2)
+    return {
+        "id": conversation.id, "dataset": conversation.dataset, "benchmark": one.task.benchmark,
+        "domain": candidate.domain, "formulation": formulation, "module": module, "question": one.task.question,
+        "answer": candidate.annotation.answer, "gold": json.dumps(one.task.gold, ensure_ascii=False, sort_keys=True),
+        "origin": one.origin, "level": candidate.level, "licence": one.licence,
+        "messages": [{"role": turn.role, "content": turn.content} for turn in conversation.turns],
+    }  # fmt: skip
+
+
+def suffix(format: str) -> str:
+    return ".parquet" if format == "parquet" else ".jsonl"
+
+
+def open_writer(path: Path, format: str) -> Writer:
+    """Raises SpecError when the format needs a library that is not installed."""
+    return ParquetWriter(path) if format == "parquet" else LinesWriter(path)
+
+
+def require(format: str) -> None:
+    """Raises SpecError, before anything is read, when what writes this format is not installed."""
+    if format == "parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise SpecError("Parquet files need pyarrow: pip install 'lumos-queue[export]'.") from None
+
+
+class LinesWriter:
+    """JSON lines."""
+
+    def __init__(self, path: Path):
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+
+    def add(self, line: str) -> None:
+        self._file.write(line + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class ParquetWriter:
+    """A Parquet file whose columns are written down before the first row: no row can change them."""
+
+    def __init__(self, path: Path):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        turn = pa.struct([("role", pa.string()), ("content", pa.string())])
+        texts = ("id", "dataset", "benchmark", "domain", "formulation", "module", "question", "answer", "gold",
+                 "origin", "level", "licence")  # fmt: skip
+        self._schema = pa.schema([*((name, pa.string()) for name in texts), ("messages", pa.list_(turn))])
+        self._file = pq.ParquetWriter(path, self._schema, compression="zstd")
+        self._table = pa.Table
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, line: str) -> None:
+        self._rows.append(json.loads(line))
+        if len(self._rows) == ROWS_AT_ONCE:
+            self._flush()
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        self._file.close()
+
+    def _flush(self) -> None:
+        self._file.write_table(self._table.from_pylist(self._rows, schema=self._schema))
+        self._rows = []

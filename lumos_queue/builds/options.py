@@ -1,0 +1,84 @@
+"""What a build is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.records import LEVELS
+
+FORMATS = ("lumos", "parquet", "trl-sft", "trl-preference")
+SELECTIONS = ("all", "best", "shortest", "newest")
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Everything that decides the rows of a build, besides what is stored; its JSON form is part of the digest."""
+
+    where: str = ""  #: which episodes: see db/filters.py
+    format: str = "lumos"
+    formulations: tuple[str, ...] = ("iterative",)
+    select: str = "all"  #: which of a task's episodes come first
+    per_task: int = 0  #: so many of a task's episodes at most; 0: every one
+    level: str = ""  #: only rows checked so well (records.LEVELS); empty: any
+    mix: Mapping[str, float] = field(default_factory=dict)  #: benchmark or domain to its part of the episodes
+    near: float = 0.0  #: similarity from which a solution is a near-duplicate; 0: not looked for
+    dev_share: float = 0.0  #: part of the source tasks that goes into `dev/`
+    seed: int = 0  #: of the split and of what a mix leaves out
+    against: tuple[str, ...] = ()  #: test splits to check the task texts against: see contamination.py
+    allow_test: bool = False  #: whether episodes of test splits may be built from
+    allow_contaminated: bool = False  #: whether tasks that stand in a test split may be
+    reexecute: bool = False  #: run the actions again and leave out what gives other results
+    perturbed: bool = False  #: leave out solutions that do not survive other numbers in the question
+
+    def __post_init__(self) -> None:
+        """Raises SpecError naming the first option that will not do."""
+        for what, value, choices in (("format", self.format, FORMATS), ("selection", self.select, SELECTIONS)):
+            if value not in choices:
+                raise unknown(what, value, choices)
+        if self.level and self.level not in LEVELS:
+            raise unknown("check level", self.level, LEVELS)
+        for name in self.formulations:
+            if name not in FORMULATIONS:
+                raise unknown("formulation", name, FORMULATIONS)
+        if not self.formulations:
+            raise SpecError(f"A build needs at least one formulation: {', '.join(FORMULATIONS)}.")
+        if self.format == "trl-preference" and self.formulations != ("iterative",):
+            raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
+        chosen = (self.per_task, self.level, self.mix, self.near, self.reexecute, self.perturbed)
+        if self.format == "trl-preference" and any(chosen):
+            raise SpecError(
+                "Preference pairs are made of all tries at a task: leave out --per-task, --level, --mix, "
+                "--near-duplicates, --reexecute and --perturbed."
+            )
+        if (self.per_task > 0) != (self.select != "all"):
+            raise SpecError("--select best, shortest or newest and --per-task NUMBER go together: give both or none.")
+        for name, value in (("--near-duplicates", self.near), ("--dev-share", self.dev_share)):
+            if not 0 <= value <= 1:
+                raise SpecError(f"{name} is {value}: expected a number from 0 to 1.")
+        if self.dev_share == 1:
+            raise SpecError("--dev-share is 1: nothing would be left to train on.")
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_mix(text: str) -> dict[str, float]:
+    """`gsm8k=0.7,svamp=0.3` as shares that add up to 1. Raises SpecError naming the part that cannot be read."""
+    shares: dict[str, float] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, share = part.partition("=")
+        try:
+            value = float(share)
+        except ValueError:
+            value = 0.0
+        if not equals or not name.strip() or not 0 < value < float("inf"):
+            raise SpecError(f"Cannot read '{part}' in --mix: expected BENCHMARK=SHARE with a share above 0.")
+        if name.strip() in shares:
+            raise SpecError(f"'{name.strip()}' stands twice in --mix.")
+        shares[name.strip()] = value
+    total = sum(shares.values())
+    return {name: share / total for name, share in sorted(shares.items())}

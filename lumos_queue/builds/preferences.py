@@ -1,0 +1,111 @@
+"""Preference pairs: at the first prompt where a failed try says what no successful one says, the two replies."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lumos_queue.builds.candidates import RUNS, Candidate, Rules, refused, unsuccessful
+from lumos_queue.builds.workbench import CONTENT_ORDER, Workbench
+from lumos_queue.records import MODULES, Annotation, Completion
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+FAILED = ("limit", "no_answer", "action_error", "unreadable")  #: endings that are the models' own doing
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """What an episode's models were asked and said."""
+
+    candidate: int
+    good: bool
+    asks: tuple[tuple[str, str, str], ...]  #: role, prompt, reply
+
+
+def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[Candidate, bool] | str:
+    """The episode and whether it succeeded, or why it cannot be compared with others."""
+    if reason := refused(episode, rules):
+        return reason
+    if episode.origin not in RUNS or episode.formulation != "iterative":
+        return "no iterative run"
+    problem = unsuccessful(episode)
+    if problem and problem != "wrong answer" and episode.ending not in FAILED:
+        return problem
+    try:
+        domain = rules.sources.domain(episode.task)
+    except LookupError:
+        return "unknown domain"
+    level = "" if problem else "executed"
+    return Candidate(episode, domain, Annotation((), episode.answer or ""), False, MODULES, level), not problem
+
+
+def keep_asks(bench: Workbench, candidate: int, episode: StoredEpisode) -> None:
+    asks = [
+        {"candidate": candidate, "place": place, "role": step.role, "prompt": step.prompt,
+         "reply": step.result.text.strip()}
+        for place, step in enumerate(episode.steps)
+        if isinstance(step.result, Completion) and step.role in MODULES
+    ]  # fmt: skip
+    bench.insert("ask", asks)
+
+
+def make_pairs(bench: Workbench) -> None:
+    """Write the pairs of every task as rows of the successful episode that says the chosen reply."""
+    for tries in _by_task(bench):
+        for role, pair, good, bad in pairs(tries):
+            name = bench.one("SELECT name FROM candidate WHERE id = ?", bad)
+            benchmark, row = next(bench.read("SELECT benchmark, row FROM candidate WHERE id = ?", good))
+            bench.insert("line", [{
+                "candidate": good, "file": f"{role}_preference", "key": f"{benchmark}/{row}",
+                "json": json.dumps(pair, ensure_ascii=False), "turns": 1, "other": name,
+            }])  # fmt: skip
+    bench.run(
+        "UPDATE candidate SET why = 'no try of the other kind to compare with' WHERE why IS NULL "
+        "AND id NOT IN (SELECT candidate FROM line) AND name NOT IN (SELECT other FROM line)"
+    )
+
+
+def pairs(tries: list[Try]) -> Iterator[tuple[str, dict[str, str], int, int]]:
+    """(role, pair, candidate of the chosen reply, of the rejected one) for tries at one task.
+
+    A reply that a successful try gave to the same prompt is never rejected; chosen is what most successful ones say.
+    """
+    said: dict[tuple[str, str], Counter[str]] = {}
+    who: dict[tuple[str, str, str], int] = {}
+    for one in tries:
+        if one.good:
+            for role, prompt, reply in one.asks:
+                said.setdefault((role, prompt), Counter())[reply] += 1
+                who.setdefault((role, prompt, reply), one.candidate)
+    made = set()
+    for one in tries:
+        if one.good:
+            continue
+        for role, prompt, reply in one.asks:
+            replies = said.get((role, prompt), Counter())
+            if replies and reply not in replies:
+                chosen = min(replies.items(), key=lambda item: (-item[1], item[0]))[0]
+                if (role, prompt, chosen, reply) not in made:
+                    made.add((role, prompt, chosen, reply))
+                    pair = {"prompt": prompt, "chosen": chosen, "rejected": reply}
+                    yield role, pair, who[role, prompt, chosen], one.candidate
+                break
+
+
+def _by_task(bench: Workbench) -> Iterator[list[Try]]:
+    """The tries at each task that has some of both kinds, in the order of their content."""
+    tasks = bench.read(
+        "SELECT benchmark, task FROM candidate GROUP BY benchmark, task "
+        "HAVING max(good) = 1 AND min(good) = 0 ORDER BY benchmark, task"
+    )
+    for benchmark, task in tasks:
+        found = bench.read(
+            f"SELECT id, good FROM candidate WHERE benchmark = ? AND task = ? ORDER BY {CONTENT_ORDER}", benchmark, task
+        )
+        wanted = "SELECT role, prompt, reply FROM ask WHERE candidate = ? ORDER BY place"
+        yield [Try(one, bool(good), tuple(bench.read(wanted, one))) for one, good in list(found)]

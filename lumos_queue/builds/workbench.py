@@ -1,0 +1,83 @@
+"""Where a build lies while it is made: a file of its own, so that memory stays the same however many rows there are.
+
+SQLite without a journal: if the process dies, the file goes with the unfinished build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+#: A candidate is an episode that rows were made of; `why` says what it was left out for, and is NULL while it is in.
+_TABLES = """
+CREATE TABLE candidate (
+    id INTEGER PRIMARY KEY, episode INTEGER, name TEXT, job TEXT, benchmark TEXT, domain TEXT, row TEXT, origin TEXT,
+    licence TEXT, level TEXT, checked INTEGER, score REAL, subgoals INTEGER, finished_at REAL, parent INTEGER,
+    good INTEGER, completeness INTEGER, task TEXT, source TEXT, solution TEXT, text TEXT,
+    part TEXT DEFAULT 'train', why TEXT
+);
+CREATE INDEX candidate_task ON candidate(benchmark, task);
+CREATE INDEX candidate_text ON candidate(text);
+CREATE TABLE line (candidate INTEGER, file TEXT, key TEXT, json TEXT, turns INTEGER, other TEXT);
+CREATE INDEX line_candidate ON line(candidate, file);
+CREATE TABLE ask (candidate INTEGER, place INTEGER, role TEXT, prompt TEXT, reply TEXT);
+CREATE INDEX ask_candidate ON ask(candidate, place);
+CREATE TABLE band (key BLOB, candidate INTEGER, PRIMARY KEY (key, candidate)) WITHOUT ROWID;
+CREATE TABLE kept (place INTEGER PRIMARY KEY, candidate INTEGER, part TEXT);
+"""
+#: The order of rows depends on what they say alone, not on which episode was stored first.
+CONTENT_ORDER = "benchmark, length(row), row, completeness DESC, checked DESC, text, id"
+
+
+def share_of(seed: int, text: str) -> float:
+    """A number from 0 to 1 that depends on seed and text alone, evenly spread. `share` in the statements."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big") / 2**64
+
+
+class Workbench:
+    """The tables above, in one file."""
+
+    def __init__(self, path: Path):
+        self._file = sqlite3.connect(path, isolation_level=None)
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16000"):
+            self._file.execute(f"PRAGMA {pragma}")
+        self._file.create_function("share", 2, share_of, deterministic=True)
+        self._file.executescript(_TABLES)
+        self._file.execute("BEGIN")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def insert(self, table: str, values: Sequence[dict[str, Any]]) -> int:
+        """Add rows that have the same columns; returns the number of the last one."""
+        if not values:
+            return 0
+        names = list(values[0])
+        statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        if len(values) == 1:
+            return self._file.execute(statement, list(values[0].values())).lastrowid or 0
+        self._file.executemany(statement, ([one[name] for name in names] for one in values))
+        return 0
+
+    def run(self, statement: str, *values: Any) -> int:
+        """Change what is there; returns how many rows changed."""
+        return self._file.execute(statement, values).rowcount
+
+    def read(self, statement: str, *values: Any) -> Iterator[tuple]:
+        return iter(self._file.execute(statement, values))
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """The first column of the first row; None when there is none."""
+        found = self._file.execute(statement, values).fetchone()
+        return found[0] if found else None
+
+    def leave_out(self, why: str, candidates: Iterable[int]) -> None:
+        self._file.executemany("UPDATE candidate SET why = ? WHERE id = ?", ((why, one) for one in candidates))
+
+    def left_out(self) -> dict[str, int]:
+        """Candidates left out, by why."""
+        statement = "SELECT why, count(*) FROM candidate WHERE why IS NOT NULL GROUP BY why ORDER BY why"
+        return dict(self._file.execute(statement).fetchall())
