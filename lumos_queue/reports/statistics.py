@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 Z_95 = 1.959963984540054  #: the 97.5 % point of the normal distribution
 
@@ -15,12 +18,63 @@ def wilson(correct: int, n: int, z: float = Z_95) -> tuple[float, float]:
     """
     if not 0 <= correct <= n:
         raise ValueError(f"{correct} of {n} is no share")
-    if n == 0:
-        return 0.0, 1.0
-    share = correct / n
+    return _wilson(correct / n, n, z) if n else (0.0, 1.0)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    low = 0.0 if correct == 0 else (centre - half) / scale
-    high = 1.0 if correct == n else (centre + half) / scale
+    low = 0.0 if share == 0 else (centre - half) / scale
+    high = 1.0 if share == 1 else (centre + half) / scale
     return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A part of a population, of which some members were drawn and judged."""
+
+    population: float  #: members of the population in it
+    judged: int
+    right: int  #: of those judged
+
+
+def stratified_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float, float, float] | None:
+    """(share, low, high) of what is right in the population; None when nothing was judged.
+
+    The share is the strata's shares weighted by their population W (W. G. Cochran, Sampling Techniques, 3rd ed. 1977,
+    eq. 5.1). The interval is Wilson's at the effective sample size, as C. Franco, R. J. A. Little, T. A. Louis and
+    E. V. Slud compare in J. Survey Stat. Methodol. 7 (2019) 334-364: p(1-p) over the stratified variance
+    Σ W²p(1-p)/n, but never more than Kish's 1/Σ(W²/n), which does not believe a few judgements that all agree.
+    Where every judged member stands for equally many, that is n, and the interval is Wilson's of the plain counts. The
+    population counts as infinite. Strata without a judged member are left out: the share is of the others.
+    """
+    for one in strata:
+        if not 0 <= one.right <= one.judged or one.population < 0:
+            raise ValueError(f"{one} is no stratum")
+    judged = [one for one in strata if one.judged and one.population]
+    if not judged:
+        return None
+    total = math.fsum(one.population for one in judged)
+    parts = [(one.population / total, one.right / one.judged, one.judged) for one in judged]
+    share = 1.0 if all(p == 1 for _, p, _ in parts) else math.fsum(weight * p for weight, p, _ in parts)
+    size = 1 / math.fsum(weight * weight / n for weight, _, n in parts)
+    variance = math.fsum(weight * weight * p * (1 - p) / n for weight, p, n in parts)
+    if variance:
+        size = min(size, share * (1 - share) / variance)
+    return share, *_wilson(share, size, z)
+
+
+def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """How far two labellers agree beyond chance, from their labels of the same items: 1 always, 0 as by chance.
+
+    J. Cohen, A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20 (1960) 37-46. None where it is not
+    defined: without items, and when both gave one and the same label to every item, so that chance agrees always.
+    """
+    n = len(pairs)
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    by_chance = sum(first[label] * second[label] for label in first)  # of n² pairs of labels drawn apart
+    if by_chance == n * n:
+        return None
+    agreed = sum(one == other for one, other in pairs)
+    return (agreed * n - by_chance) / (n * n - by_chance)

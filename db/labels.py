@@ -1,0 +1,92 @@
+"""Labels: what people say of episodes and steps. Rows are only added; the newest of a person counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import insert
+
+from db.connection import Database, now
+from db.journal import RecordedStep
+from db.models import Label
+from lumos_queue.annotated import TEACHER
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.records import Action, Subgoal
+from lumos_queue.storable import storable
+
+VALUES = ("right", "wrong", "unsure")
+MOST_CHARACTERS = 200  #: of a labeller's name
+_PLACE = re.compile(
+    r"(?P<subgoal>[0-9]{1,6})(?:-(?P<action>[0-9]{1,6}))?|@(?P<position>[0-9]{1,9})(?:\.(?P<branch>[0-9]{1,9}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabel:
+    """A label about to be stored, of an episode's key or, with a position, of one of its steps."""
+
+    episode: int
+    value: str  #: one of VALUES
+    labeller: str
+    note: str = ""
+    position: int | None = None
+    branch: int | None = None
+    audit: str | None = None
+
+
+def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
+    """Store all of them, or none. Raises SpecError for a value or a name that will not do."""
+    for one in labels:
+        check(one.value, one.labeller)
+    rows = [
+        {"episode": one.episode, "position": one.position, "branch": one.branch, "value": one.value,
+         "note": storable(one.note)[0], "labeller": storable(one.labeller)[0], "audit": one.audit}
+        for one in labels
+    ]  # fmt: skip
+    if not rows:
+        return
+    with database.writer.begin() as connection:
+        connection.execute(insert(Label).values(labelled_at=now()), rows)
+
+
+def check(value: str, labeller: str) -> None:
+    """Raises SpecError unless it is a label and somebody's name."""
+    if value not in VALUES:
+        raise unknown("label", value, VALUES)
+    if not labeller.strip() or len(labeller) > MOST_CHARACTERS:
+        raise SpecError(f"'{labeller[:40]}' is no name of a labeller: give up to {MOST_CHARACTERS} characters.")
+
+
+def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
+    """(position, branch) of the step that a person names: `2` a subgoal, `2-1` its first action, `@9.1` a position.
+
+    Subgoals and actions are those of the annotation: what a teacher tried before is reached by position only.
+    Raises SpecError when there is no such step.
+    """
+    found = _PLACE.fullmatch(text)
+    if not found:
+        raise SpecError(
+            f"'{text}' names no step: expected 2 (a subgoal), 2-1 (its first action) or @9 (what stands at position 9)."
+        )
+    if found["position"]:
+        place = int(found["position"]), int(found["branch"] or 0)
+        if not any((step.position, step.branch) == place for step in steps):
+            raise SpecError(f"The episode has no step at position {text[1:]}: its steps are @0 to @{_last(steps)}.")
+        return place
+    number, action = int(found["subgoal"]), int(found["action"] or 0)
+    own = steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
+    starts = [index for index, step in enumerate(own) if isinstance(step.detail, Subgoal)]
+    if not 1 <= number <= len(starts):
+        raise SpecError(f"The episode has no subgoal {number}: it has {len(starts)}.")
+    start, end = starts[number - 1], [*starts, len(own)][number]
+    actions = [step for step in own[start:end] if isinstance(step.detail, Action)]
+    if found["action"] and not 1 <= action <= len(actions):
+        raise SpecError(f"Subgoal {number} has no action {action}: it has {len(actions)}. By position: @0 and so on.")
+    step = actions[action - 1] if found["action"] else own[start]
+    return step.position, step.branch
+
+
+def _last(steps: Sequence[RecordedStep]) -> int:
+    return max((step.position for step in steps), default=0)

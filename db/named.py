@@ -1,0 +1,35 @@
+"""Episodes by the name people use: JOB-NUMBER."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.jobs import get_job
+from db.models import Item
+from db.reading import Trajectory, get_trajectory
+from lumos_queue.errors import SpecError
+
+
+def split_name(name: str) -> tuple[str, int]:
+    """`k3f9a2cd-17` as job and number. Raises SpecError for what is no such name."""
+    job, dash, number = name.rpartition("-")
+    if not dash or not job or not number.isascii() or not number.isdecimal() or len(number) > 9:
+        raise SpecError(f"'{name}' names no episode: expected JOB-NUMBER, as `lumos episodes JOB` lists them.")
+    return job, int(number)
+
+
+def finished_trajectory(connection: Connection, name: str) -> Trajectory:
+    """The finished episode of that name, with its steps. Raises SpecError when there is none, or it goes on still."""
+    job, number = split_name(name)
+    found = get_trajectory(connection, get_job(connection, job), number)
+    if not found.episode.ending:
+        raise SpecError(f"Episode {found.job.id}-{number} has not ended: its item is {found.item.state}.")
+    return found
+
+
+def trajectory_of(connection: Connection, episode: int) -> Trajectory:
+    """The episode with that key, which must be there."""
+    item: Any = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).one()
+    return get_trajectory(connection, get_job(connection, item.job), item.ordinal)

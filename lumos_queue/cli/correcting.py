@@ -1,0 +1,138 @@
+"""Commands by which people put episodes right: correct, label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+_SUBGOAL = re.compile(r"\s*(?:Subgoal )?([0-9]{1,6})(?::|\s)\s*(.*)", re.DOTALL)
+_ACTION = re.compile(r"\s*(?:Action )?([0-9]{1,6})-([0-9]{1,6})(?::|\s)\s*(.*)", re.DOTALL)
+Episode = Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")]
+
+
+def correct(
+    episode: Episode,
+    subgoal: Annotated[
+        list[str] | None, typer.Option("--subgoal", metavar="'2: TEXT'", help="Say a subgoal so; may be repeated.")
+    ] = None,
+    action: Annotated[
+        list[str] | None,
+        typer.Option("--action", metavar="'2-1: R2 = …'", help="Take another action; may be repeated."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="The whole annotation, to add or drop steps; - reads standard input.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--print", help="Print the annotation as --file wants it; store nothing.")]
+    = False,
+    json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Store a corrected copy of an episode; actions run again, and the copy is checked."""
+    from lumos_queue.cli.run import database
+    from lumos_queue.corrections import annotation_text
+    from lumos_queue.corrections import correct as store
+    from lumos_queue.edits import Changes
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+
+    if bool(subgoal or action) + bool(file) + show != 1:
+        raise SpecError("Say what to change: --subgoal and --action, or --file; or --print what is there.")
+    subgoals = {place[0]: text for place, text in _read("subgoal", _SUBGOAL, subgoal or ()).items()}
+    actions = {(place[0], place[1]): text for place, text in _read("action", _ACTION, action or ()).items()}
+    changes = Changes(subgoals, actions, _text(file))
+    settings = read_settings()
+    with database(settings) as opened:
+        if show:
+            found = annotation_text(opened, episode)
+            output.result({"episode": episode, "annotation": found}, lambda _: print(found))
+            return
+        made = store(opened, settings, episode, changes)
+    output.result(
+        {"episode": made.episode, "parent": made.parent, "level": made.level or None, "answer": made.answer,
+         "verdicts": [{"module": one.module, "name": one.name, "detail": one.detail, "rejects": one.rejects}
+                      for one in made.verdicts]},
+        _print_corrected,
+    )  # fmt: skip
+
+
+def label(
+    step: Annotated[
+        str,
+        typer.Argument(metavar="EPISODE[:STEP]", help="STEP: 2 is a subgoal, 2-1 its first action, @9 a position."),
+    ],
+    value: Annotated[str, typer.Argument(help="right, wrong or unsure.")],
+    note: Annotated[str, typer.Option(help="Why, for those who read it later.")] = "",
+    who: Annotated[str, typer.Option("--as", help="Who labels; default: LUMOS_USER, or user@host.")] = "",
+    json: opt.Json = False,
+) -> None:
+    """Say that an episode, or a step of it, is right or wrong; the newest label of a person counts."""
+    from db.labels import NewLabel, add_labels, check, place_of_step
+    from db.named import finished_trajectory
+    from lumos_queue.cli.run import database
+    from lumos_queue.settings import read_settings
+
+    settings = read_settings()
+    who = who or settings.user
+    check(value, who)
+    name, colon, place = step.partition(":")
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            found = finished_trajectory(connection, name)
+        position, branch = place_of_step(found.steps, place) if colon else (None, None)
+        add_labels(opened, [NewLabel(found.episode.id, value, who, note, position, branch)])
+    shown = {"episode": f"{found.job.id}-{found.item.ordinal}", "position": position, "branch": branch,
+             "label": value, "labeller": who}  # fmt: skip
+    output.result(shown, lambda one: print(f"{who} says that {step} is {one['label']}"))
+
+
+def _read(what: str, form: re.Pattern[str], given: Iterable[str]) -> dict[tuple[int, ...], str]:
+    """`2-1: R2 = …` as place and text."""
+    from lumos_queue.errors import SpecError
+
+    found: dict[tuple[int, ...], str] = {}
+    for one in given:
+        if not (read := form.fullmatch(one)):
+            example = "'2: Calculate …'" if form is _SUBGOAL else "'2-1: R2 = Calculator(R1 + 3)'"
+            raise SpecError(f"--{what} '{one[:80]}' does not say which {what}: expected for example {example}.")
+        *numbers, text = read.groups()
+        place = tuple(map(int, numbers))
+        if place in found:
+            raise SpecError(f"--{what} {'-'.join(numbers)} stands twice.")
+        found[place] = text
+    return found
+
+
+def _text(file: Path | None) -> str:
+    import sys
+
+    from lumos_queue.errors import SpecError
+
+    if file is None:
+        return ""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"'{file}' is not UTF-8 at byte {error.start}.") from None
+    except OSError as error:
+        raise SpecError(f"Cannot read '{file}': {error.strerror}.") from None
+    if not text.strip():
+        raise SpecError(f"'{file}' is empty.")
+    return text
+
+
+def _print_corrected(made: dict[str, Any]) -> None:
+    from lumos_queue.cli.tables import escape
+
+    console = output.console()
+    level = made["level"] or "not accepted"
+    answer = "" if made["answer"] is None else f", answer {made['answer']}"
+    console.print(escape(f"{made['episode']} corrects {made['parent']}: {level}{answer}"), soft_wrap=True)
+    for one in made["verdicts"]:
+        mark = "" if one["rejects"] else " (noted)"
+        console.print(escape(f"  {one['module']}: {one['name']}{mark} {one['detail']}"), soft_wrap=True)

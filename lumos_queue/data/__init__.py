@@ -1,0 +1,1 @@
+"""Public data files: which there are, and how to get one."""

@@ -1,0 +1,66 @@
+"""Public files of benchmarks and sources: where each lies, under which licence, and its checksum where it is known.
+
+A checksum stands here only if it was computed from the very bytes that the address serves. Files without one are
+addressed at a fixed commit where there is one; what the first download gave is then what later ones must give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lumos_queue.errors import unknown
+
+MB = 1_000_000
+_GITHUB = "https://raw.githubusercontent.com"
+_GSM8K = f"{_GITHUB}/openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data"
+_SVAMP = f"{_GITHUB}/arkilpatel/SVAMP"
+_ASDIV = f"{_GITHUB}/chaochun/nlu-asdiv-dataset/883f90a9a65bf00304ba8f37423910fe743abc47"
+_STRATEGYQA = f"{_GITHUB}/eladsegal/strategyqa/1ba1e97452e189569357876f2854b01357ffbe37"
+_SPIDER = f"{_GITHUB}/taoyds/spider/7036cf422b1da08a907acbdc062e598bb0761bf7/evaluation_examples/examples"
+_HOTPOTQA = "http://curtis.ml.cmu.edu/datasets/hotpot"  # its authors' own address; it offers no https
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFile:
+    """One file of one set, named `SET/FILE`."""
+
+    name: str
+    url: str
+    licence: str  #: of the data, as an SPDX id
+    sha256: str = ""  #: empty: not known
+    size: int = 0  #: bytes; 0: not known
+    most: int = 50 * MB  #: bytes that are read at most when the size is not known
+
+
+FILES = (
+    PublicFile("asdiv/ASDiv.xml", f"{_ASDIV}/dataset/ASDiv.xml", "CC-BY-NC-4.0"),
+    PublicFile(
+        "gsm8k/train.jsonl", f"{_GSM8K}/train.jsonl", "MIT",
+        sha256="17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465", size=4_166_206,
+    ),
+    PublicFile("gsm8k/test.jsonl", f"{_GSM8K}/test.jsonl", "MIT"),
+    PublicFile("gsm8k/train_socratic.jsonl", f"{_GSM8K}/train_socratic.jsonl", "MIT"),
+    PublicFile("gsm8k/test_socratic.jsonl", f"{_GSM8K}/test_socratic.jsonl", "MIT"),
+    PublicFile(
+        "hotpotqa/hotpot_train_v1.1.json", f"{_HOTPOTQA}/hotpot_train_v1.1.json", "CC-BY-SA-4.0", most=1000 * MB
+    ),
+    PublicFile(
+        "hotpotqa/hotpot_dev_distractor_v1.json", f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json", "CC-BY-SA-4.0",
+        most=100 * MB,
+    ),
+    PublicFile(
+        "mawps/train.csv", f"{_SVAMP}/04df0ae782610032aac7e687b61d07a90176c993/data/cv_mawps/fold0/train.csv", "MIT"
+    ),
+    PublicFile("spider/dev.json", f"{_SPIDER}/dev.json", "CC-BY-SA-4.0"),
+    PublicFile("spider/tables.json", f"{_SPIDER}/tables.json", "CC-BY-SA-4.0"),
+    PublicFile("strategyqa/train.json", f"{_STRATEGYQA}/data/strategyqa/train.json", "MIT"),
+    PublicFile("svamp/SVAMP.json", f"{_SVAMP}/main/SVAMP.json", "MIT"),
+)  # fmt: skip
+
+
+def files_named(name: str) -> list[PublicFile]:
+    """The files of a set (`gsm8k`), or one of them (`gsm8k/train.jsonl`). Raises SpecError, listing the sets."""
+    found = [file for file in FILES if name in (file.name, file.name.partition("/")[0])]
+    if not found:
+        raise unknown("public data set", name, {file.name.partition("/")[0] for file in FILES})
+    return found

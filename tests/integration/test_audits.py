@@ -1,0 +1,239 @@
+"""An audit of real converted episodes, drawn, labelled and reported, on both databases and from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+import typer
+from sqlalchemy import func, select
+
+from db.audits import draw_audit, get_audit, next_of, samples_of
+from db.filters import parse_where
+from db.jobs import remove
+from db.labels import NewLabel, add_labels
+from db.models import Audit, AuditSample, Label
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.cli import auditing, correcting, output
+from lumos_queue.errors import LumosError, SpecError
+from lumos_queue.jobs.convert import Convert
+from lumos_queue.reports.audit import make_audit_report
+from lumos_queue.reports.statistics import wilson
+from lumos_queue.submission import read_rows
+from tests.stored import run_embedded
+
+
+@pytest.fixture
+def stored(database, tmp_path):
+    """A database with 60 converted wordmath episodes, and the job."""
+    rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
+    url = database.url.replace("+psycopg", "")
+    opened, job = run_embedded(tmp_path, Convert("wordmath", rows.digest, "dev", limit=60), rows, url)
+    yield opened, job
+    opened.close()
+
+
+@pytest.fixture
+def lumos(stored, tmp_path, monkeypatch, capsys):
+    """Run one of the commands; returns its JSON, or its text with `--text`."""
+    database, _ = stored
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
+    monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
+    monkeypatch.setenv("LUMOS_USER", "ann")
+    monkeypatch.setenv("COLUMNS", "150")
+    app = typer.Typer()
+    app.add_typer(auditing.app, name="audit")
+    for command in (correcting.correct, correcting.label):
+        app.command()(command)
+
+    def run(*arguments: str):
+        text = "--text" in arguments
+        given = [one for one in arguments if one != "--text"]
+        monkeypatch.setattr(output, "as_json", not text)
+        app(args=[*given, *([] if text else ["--json"])], standalone_mode=False)
+        out = capsys.readouterr().out
+        return out if text else json.loads(out)
+
+    return run
+
+
+def count(database, table) -> int:
+    with database.engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def test_a_sample_is_kept_with_weights_that_add_up_to_its_population(stored):
+    database, job = stored
+    drawn = draw_audit(database, "first", parse_where(f"job={job}"), 20, 3)
+    with database.engine.connect() as connection:
+        audit, samples = get_audit(connection, "first"), samples_of(connection, "first")
+    assert (audit.query, audit.seed, audit.population) == (f"job={job}", 3, 60)
+    assert [(one.place, one.episode, one.stratum) for one in samples] == [
+        (one.place, one.episode, one.stratum) for one in drawn
+    ]
+    assert len(samples) == 20
+    assert len({one.episode for one in samples}) == 20
+    assert sum(one.weight for one in samples) == pytest.approx(60)
+    assert all(one.stratum.startswith("wordmath · ") for one in samples)
+    assert len(Counter(one.stratum for one in samples)) >= 2
+    assert draw_audit(database, "second", parse_where(""), 20, 3) == drawn
+
+
+def test_only_accepted_annotations_are_drawn(stored):
+    database, _ = stored
+    with pytest.raises(SpecError, match="No accepted annotation answers 'level=none'"):
+        draw_audit(database, "first", parse_where("level=none"), 20, 0)
+    with pytest.raises(SpecError, match="No accepted annotation answers"):
+        draw_audit(database, "first", parse_where("benchmark=gsm8k"), 20, 0)
+    assert count(database, Audit) == 0
+
+
+def test_a_name_that_will_not_do_is_refused(stored):
+    for name in ("", "  ", "x" * 81, "two\nlines", "bell\a"):
+        with pytest.raises(SpecError, match="is no name for an audit"):
+            draw_audit(stored[0], name, parse_where(""), 20, 0)
+
+
+def test_a_name_is_used_once_and_an_unknown_one_says_what_there_is(stored):
+    database, _ = stored
+    with database.engine.connect() as connection, pytest.raises(SpecError, match="Draw one with"):
+        get_audit(connection, "first")
+    draw_audit(database, "first", parse_where(""), 20, 0)
+    with pytest.raises(SpecError, match="There is an audit 'first' already"):
+        draw_audit(database, "first", parse_where(""), 30, 0)
+    assert count(database, AuditSample) == 20
+    with database.engine.connect() as connection, pytest.raises(SpecError, match="There are: first"):
+        get_audit(connection, "second")
+
+
+def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored):
+    database, _ = stored
+    drawn = draw_audit(database, "first", parse_where(""), 12, 0)
+    draw_audit(database, "second", parse_where(""), 60, 0)
+    first, second = drawn[0].episode, drawn[1].episode
+    add_labels(database, [
+        NewLabel(first, "wrong", "ann", audit="first"), NewLabel(first, "right", "bob", audit="first"),
+        NewLabel(second, "wrong", "ann", audit="second"), NewLabel(second, "wrong", "ann"),
+        NewLabel(first, "right", "ann", audit="first"), NewLabel(first, "wrong", "bob", "", 0, 0, "first"),
+    ])  # fmt: skip
+    with database.engine.connect() as connection:
+        samples = samples_of(connection, "first")
+    assert [one.labels for one in samples[:2]] == [{"ann": "right", "bob": "right"}, {}]
+    assert (next_of(samples, "ann"), next_of(samples, "eve")) == (samples[1], samples[0])
+    labelled = [NewLabel(one.episode, "right", "ann", audit="first") for one in drawn]
+    add_labels(database, labelled)
+    with database.engine.connect() as connection:
+        assert next_of(samples_of(connection, "first"), "ann") is None
+
+
+def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored):
+    database, job = stored
+    draw_audit(database, "first", parse_where(""), 12, 0)
+    remove(database, job)
+    with database.engine.connect() as connection:
+        report = make_audit_report(get_audit(connection, "first"), samples_of(connection, "first"))
+    assert (report["drawn"], report["removed"], report["precision"]) == (0, 60, None)
+
+
+def test_the_commands_draw_show_label_and_report(lumos, stored, tmp_path):
+    _, job = stored
+    drawn = lumos("audit", "draw", "first", "--where", f"job={job}", "--size", "60")
+    assert (drawn["population"], drawn["drawn"]) == (60, 60)
+    assert sum(one["population"] for one in drawn["strata"]) == 60
+    shown = lumos("audit", "next", "first")
+    assert (shown["place"], shown["of"], shown["left"]) == (1, 60, 60)
+    assert any(step["who"] == "subgoal" for step in shown["episode"]["steps"])
+    text = lumos("audit", "next", "first", "--text")
+    assert shown["episode"]["question"].split()[0] in text
+    assert "lumos audit label first 1 right|wrong|unsure" in text
+    assert lumos("audit", "label", "first", "1", "right")["left"] == {"ann": 59}
+    assert lumos("audit", "next", "first")["place"] == 2
+    rows = [{"place": place, "label": "wrong" if place in (7, 8, 9) else "right"} for place in range(2, 61)]
+    rows += [{"place": place, "label": "wrong" if place == 7 else "right", "as": "bob"} for place in range(1, 11)]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert lumos("audit", "label", "first", "--from", str(file)) == {
+        "audit": "first", "labelled": 69, "left": {"ann": 0, "bob": 50},
+    }  # fmt: skip
+    assert "ann has labelled all 60" in lumos("audit", "next", "first", "--text")
+    alone = lumos("audit", "report", "first", "--as", "ann")
+    assert alone["precision"]["share"] == pytest.approx(57 / 60)
+    assert alone["precision"]["ci95"] == pytest.approx(wilson(57, 60))
+    report = lumos("audit", "report", "first")
+    assert (report["right"], report["wrong"], report["disputed"]) == (57, 1, 2)
+    pair = report["agreement"][0]
+    # 10 items: ann says right 7 times, bob 9 times; they agree on 8. By chance 0.7 * 0.9 + 0.3 * 0.1 = 0.66.
+    assert (pair["items"], pair["agreed"]) == (10, 8)
+    assert pair["kappa"] == pytest.approx((0.8 - 0.66) / (1 - 0.66))
+    told = lumos("audit", "report", "first", "--text")
+    assert f"accepted annotations that are right: {100 * report['precision']['share']:.1f} %" in told
+    assert "ann and bob agree on 8 of 10 items (80.0 %); kappa 0.412" in told
+
+
+#: Arguments, and what the error says.
+REFUSED = [
+    (["audit", "label", "nope", "1", "right"], "No audit is called 'nope'"),
+    (["audit", "next", "nope"], "No audit is called 'nope'"),
+    (["audit", "report", "nope"], "No audit is called 'nope'"),
+    (["audit", "label", "first", "21", "right"], "has no place 21: its places are 1 to 20"),
+    (["audit", "label", "first", "1", "maybe"], "No label called 'maybe'. Choose one of: right, unsure, wrong."),
+    (["audit", "label", "first", "1", "right", "--as", " "], "is no name of a labeller"),
+    (["audit", "label", "first"], "Give a place and right, wrong or unsure, or a file"),
+    (["audit", "label", "first", "1"], "Give a place and right"),
+    (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and right"),
+    (["audit", "label", "first", "--from", "none.jsonl"], "Cannot read 'none.jsonl'"),
+    (["audit", "report", "first", "--as", "eve"], "No labeller called 'eve'"),
+    (["audit", "draw", "second", "--size", "1"], "give --size"),
+    (["audit", "draw", "second", "--where", "colour=red"], "colour"),
+    (["label", "{job}-99", "right"], "has no episode 99"),
+    (["label", "{job}-0:9", "right"], "The episode has no subgoal 9"),
+    (["label", "{job}-0", "fine"], "No label called 'fine'"),
+    (["correct", "{job}-0"], "Say what to change"),
+    (["correct", "{job}-0", "--action", "2: R2 = Calculator(1)"], "does not say which action"),
+    (["correct", "{job}-0", "--subgoal", "one"], "does not say which subgoal"),
+    (["correct", "{job}-0", "--subgoal", "1 a", "--subgoal", "1: b"], "--subgoal 1 stands twice"),
+    (["correct", "{job}-0", "--file", "none.txt"], "Cannot read 'none.txt'"),
+    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Say what to change"),
+]
+
+
+def test_what_cannot_be_done_is_one_line_and_writes_nothing(lumos, stored):
+    database, job = stored
+    draw_audit(database, "first", parse_where(""), 20, 0)
+    for arguments, told in REFUSED:
+        with pytest.raises(LumosError) as error:
+            lumos(*(one.replace("{job}", job) for one in arguments))
+        assert told in str(error.value)
+        assert "\n" not in str(error.value)
+    assert (count(database, Label), count(database, Audit), count(database, AuditSample)) == (0, 1, 20)
+
+
+def test_a_file_of_labels_with_one_bad_row_is_not_taken_at_all(lumos, stored, tmp_path):
+    database, _ = stored
+    draw_audit(database, "first", parse_where(""), 20, 0)
+    file = tmp_path / "labels.csv"
+    file.write_text("place,label\n1,right\n2,wrong\n3,perhaps\n")
+    with pytest.raises(SpecError, match="row 3, field 'label': 'perhaps'"):
+        lumos("audit", "label", "first", "--from", str(file))
+    assert count(database, Label) == 0
+
+
+def test_the_commands_correct_and_label_an_episode(lumos, stored, tmp_path):
+    _, job = stored
+    made = lumos("correct", f"{job}-0", "--action", "1-1: R1 = Calculator(25 * 3)", "--subgoal", "1 Multiply 25 by 3.")
+    assert made["parent"] == f"{job}-0"
+    assert made["level"] in ("executed", "perturbed")
+    text = lumos("correct", made["episode"], "--print", "--text")
+    assert text.startswith("Subgoal 1: Multiply 25 by 3.\nAction 1-1: R1 = Calculator(25 * 3) = 75\n")
+    file = tmp_path / "edited.txt"
+    file.write_text(text.replace("25 * 3", "25 * 2"))
+    wrong = lumos("correct", made["episode"], "--file", str(file))
+    assert wrong["level"] is None
+    assert {one["name"] for one in wrong["verdicts"] if one["rejects"]} == {"wrong final answer"}
+    told = lumos("correct", made["episode"], "--subgoal", "1: Multiply 3 by 25.", "--text")
+    assert f"corrects {made['episode']}: " in told
+    assert lumos("label", f"{made['episode']}:1-1", "wrong", "--note", "should be 3 * 25") == {
+        "episode": made["episode"], "position": 1, "branch": 0, "label": "wrong", "labeller": "ann",
+    }  # fmt: skip
+    assert lumos("label", made["episode"], "right", "--as", "bob")["position"] is None
