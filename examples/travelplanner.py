@@ -1,0 +1,119 @@
+"""A source of one's own, whole: TravelPlanner's chats become tasks with a rationale and an annotation by rule.
+
+    lumos convert examples.travelplanner --data std_travelplanner.jsonl
+
+docs/new_source.md walks through it. A row is a chat; its texts are written as Python lists:
+
+    {"messages": [{"role": "system", …}, {"role": "user", "content": "Given Information:[{'Description': 'Restaurants in
+     Lunby', 'Content': '…'}, …]\\nQuery:Plan a day in Lunby …"}, {"role": "assistant", "content": "[{'days': 1, …}]"}]}
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.reading import json_lines, tasks
+from lumos_queue.conversion.reasons import NotConvertible
+from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.sources.fields import Node
+from lumos_queue.conversion.sources.steps import Steps, without_variables
+from lumos_queue.errors import BadRow
+from lumos_queue.records import Annotation, Task
+
+FORMAT = "TravelPlanner's JSON lines, chats of three 'messages' whose last is the plan"
+WANTED = ("transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation")  #: of a day, in order
+FROM_PAGE = {
+    "Attractions": ("attraction",),
+    "Restaurants": ("breakfast", "lunch", "dinner"),
+    "Accommodations": ("accommodation",),
+}
+_STATE = re.compile(r"(?<=\w)\([^()]+\)")  #: `San Antonio(Texas)` is called San Antonio in the pages
+
+
+class TravelPlanner(Source):
+    name = "travelplanner"
+    domain = "complex_qa"  # whose actions the annotations use
+    prompt = "qa"  # which worked examples the teacher is shown
+    licence = "MIT"
+    level = "oracle_tool"  # steps can be acted out only with their stated results
+
+    def read(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        return tasks(json_lines(path, FORMAT, ("messages",)), self._task)
+
+    def _task(self, row: int, record: Mapping[str, Any]) -> Task:
+        messages = Node(row, "", record)["messages"].items()
+        if [message["role"].value for message in messages] != ["system", "user", "assistant"]:
+            raise BadRow(row, "messages", "expected one message each of system, user and assistant")
+        asked, plan = messages[1]["content"], messages[2]["content"]
+        given, query, question = asked.text(as_it_stands=True).rpartition("Query:")
+        if not query or not question.strip():
+            raise asked.bad("expected 'Given Information:' and then 'Query:'")
+        pages = _literal(asked, given.strip().removeprefix("Given Information:"))
+        days = [_day(day) for day in _literal(plan, plan.text(as_it_stands=True)).items() if day.value]
+        gold = {
+            "answer": " ".join(_in_words(day) for day in days),
+            "days": days,
+            "pages": {page["Description"].text(): page["Content"].text() for page in pages.items()},
+        }
+        return Task(self.name, "", str(row), " ".join(question.split()), gold=gold)
+
+    def plan(self, task: Task) -> str:
+        """The rationale: what information there is, and what was chosen from it."""
+        return f"We have this information: {'; '.join(task.gold['pages'])}. This is the plan: {task.gold['answer']}"
+
+    def gold(self, task: Task) -> Annotation:
+        """Look up the pages the plan draws on, choose for each day, and put the days together."""
+        pages, days = task.gold["pages"], task.gold["days"]
+        used = [page for page in pages if any(_draws_on(day, page) for day in days)]
+        if not days or not used:
+            raise NotConvertible("no_support")
+        without_variables(*used, task.question, task.gold["answer"])
+        steps = Steps()
+        steps.add(
+            "Look up travel, food, sights and accommodation of the places to go to.",
+            [("KnowledgeQuery", page, f"WikipediaPage({page})") for page in used],
+        )
+        chosen = []
+        for number, day in enumerate(days, start=1):
+            sources = [f"R{place}" for place, page in enumerate(used, start=1) if _draws_on(day, page)]
+            question = f"[{', '.join(sources or chosen[-1:])}], Question: What to do on day {number}?"
+            chosen.append(steps.add(f"Choose what to do on day {number}.", [("QA", question, _in_words(day))]))
+        together = f"[{', '.join(chosen)}], Question: {task.question}"
+        steps.add("Put the days together as the plan.", [("QA", together, task.gold["answer"])])
+        return steps.finish(task.gold["answer"])
+
+
+def _literal(node: Node, text: str) -> Node:
+    """The Python list that a text holds, read without running anything. Raises BadRow."""
+    try:
+        return Node(node.row, node.name, ast.literal_eval(text.strip()))
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise node.bad("expected a Python list") from error
+
+
+def _day(node: Node) -> dict[str, str]:
+    """What is planned for a day; `-` is nothing."""
+    texts = {name: node[name].text().rstrip(";") for name in WANTED}
+    return {"city": node["current_city"].text()} | {name: text for name, text in texts.items() if text != "-"}
+
+
+def _in_words(day: Mapping[str, str]) -> str:
+    planned = "; ".join(f"{name}: {day[name]}" for name in WANTED if name in day)
+    return f"{day['city'][:1].upper()}{day['city'][1:]}: {planned or 'nothing'}."
+
+
+def _draws_on(day: Mapping[str, str], page: str) -> bool:
+    """Whether a day's choices come from a page, `Restaurants in Lunby` or `Flight from Aske to Lunby on …`."""
+    kind, _, place = page.partition(" in ")
+    if place:
+        return any(_STATE.sub("", day.get(name, "")).endswith(f", {place}") for name in FROM_PAGE.get(kind, ()))
+    kind, _, way = page.partition(" from ")
+    travel = _STATE.sub("", day.get("transportation", ""))
+    return travel.startswith(kind) and f"from {way.partition(' on ')[0]}," in f"{travel},"
+
+
+source = TravelPlanner()

@@ -1,0 +1,34 @@
+"""Worked examples that the teacher is shown, written for this project: one module for each type of prompt.
+
+A module called as the type (`maths`, `qa`, `web`, `multimodal`, `sql`) holds `DEMOS`: 'high' and 'low' to the examples,
+where a 'low' subgoal has exactly one action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from lumos_queue.errors import unknown
+
+PROMPTS = ("maths", "qa", "web", "multimodal", "sql")  #: what `Source.prompt` may be
+SUBGOALS = ("high", "low")  #: how much a subgoal takes on
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """One example: a task, its plan in words, and the annotation that is wanted for it."""
+
+    task: str
+    plan: str
+    annotation_text: str  #: `Subgoal 1: …` and `Action 1-1: …` lines, a blank line between subgoals
+
+
+def for_prompt(prompt: str, subgoals: str) -> Sequence[Demo]:
+    """The examples of a type of prompt. Raises SpecError, listing the choices, for an unknown one."""
+    if prompt not in PROMPTS:
+        raise unknown("type of prompt", prompt, PROMPTS)
+    if subgoals not in SUBGOALS:
+        raise unknown("kind of subgoals", subgoals, SUBGOALS)
+    return import_module(f"lumos_queue.conversion.demos.{prompt}").DEMOS[subgoals]

@@ -1,0 +1,1 @@
+"""Sources of gold rationales: one file for each, which ends in `source = …`."""

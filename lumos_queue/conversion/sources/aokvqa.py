@@ -1,0 +1,73 @@
+"""A-OKVQA: questions about photographs with four choices. JSON lists as published; an invented row:
+
+    {"split": "val", "image_id": 1, "question_id": "1a", "question": "What is on the mat?", "correct_choice_idx": 2,
+     "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["There is a cat.", "The cat lies on a mat.", "A cat."]}
+
+The rationale is what three people wrote, and the answer. It says nothing about steps: there is no conversion by rule.
+The test file has neither answers nor rationales. Two choices may be equal: both are then right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.reading import tasks
+from lumos_queue.conversion.reasons import NotConvertible
+from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.sources.fields import Node, json_rows
+from lumos_queue.errors import BadRow
+from lumos_queue.records import Task
+
+FIELDS = ("question_id", "choices")
+FORMAT = "an A-OKVQA file, a JSON list of objects with 'question_id', 'question', 'choices' and 'rationales'"
+LETTERS = "ABCDEFGH"
+
+
+class AOKVQA(Source):
+    name = "aokvqa"
+    domain = "multimodal"
+    prompt = "multimodal"
+    licence = "Apache-2.0"
+    level = "oracle_tool"
+
+    def read(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        return tasks(json_rows(path, FORMAT, FIELDS), self._task)
+
+    def _task(self, row: int, record: Mapping[str, Any]) -> Task:
+        node = Node(row, "", record)
+        choices = node["choices"].texts()
+        if not 2 <= len(choices) <= len(LETTERS):
+            raise node["choices"].bad(f"{len(choices)} choices, expected 2 to {len(LETTERS)}")
+        answer, rationales = "", []
+        if "correct_choice_idx" in node:
+            right = node["correct_choice_idx"]
+            if not 0 <= right.whole() < len(choices):
+                raise right.bad(f"{right.value}, but there are {len(choices)} choices")
+            answer = choices[right.value]
+        if "rationales" in node:
+            rationales = node["rationales"].texts()
+        listed = ", ".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
+        question = f"{node['question'].text()} There're some choices: {listed}."
+        inputs = {"image_id": node["image_id"].whole()}
+        gold = {"answer": answer, "choices": choices, "rationales": rationales}
+        return Task(self.name, "", node["question_id"].text(), question, inputs, gold)
+
+    def plan(self, task: Task) -> str:
+        if not task.gold["rationales"] or not task.gold["answer"]:
+            raise NotConvertible("no_rationale")
+        return f"{' '.join(task.gold['rationales'])} Overall, the final answer is '{task.gold['answer']}'."
+
+    def right(self, task: Task, answer: str | None) -> bool:
+        """The choice, or the letter of one with the same text: actions ask for a letter only."""
+        if not task.gold["answer"]:
+            return False
+        letter = (answer or "").strip(" .").upper()
+        place = LETTERS.find(letter) if len(letter) == 1 else -1
+        if 0 <= place < len(task.gold["choices"]):
+            answer = task.gold["choices"][place]
+        return super().right(task, answer)
+
+
+source = AOKVQA()

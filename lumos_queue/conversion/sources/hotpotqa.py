@@ -1,0 +1,119 @@
+"""HotpotQA: questions over two pages. The distractor file as published, or its column form; an invented row:
+
+    {"_id": "5a", "question": "Were Ann and Bob born in the same town?", "answer": "no",
+     "supporting_facts": [["Ann", 0], ["Bob", 2]], "context": [["Ann", ["Ann was born in …", …]], …]}
+
+In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
+[[…]]}`, and rows have no id: their number is it. A row without supporting facts (the simplified file) has no rationale.
+By rule, each supporting page becomes a subgoal that asks for its facts, the pages that the question names first, and a
+last one answers the question from them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.reading import tasks
+from lumos_queue.conversion.reasons import NotConvertible
+from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.sources.fields import Node, json_rows
+from lumos_queue.conversion.sources.hops import Hop, annotation, rationale
+from lumos_queue.errors import BadRow
+from lumos_queue.records import Annotation, Task
+
+FORMAT = "HotpotQA's distractor file, a JSON list of objects with 'question', 'answer', 'supporting_facts', 'context'"
+_IN_BRACKETS = re.compile(r" \([^()]*\)$")
+
+
+class HotpotQA(Source):
+    name = "hotpotqa"
+    domain = "complex_qa"
+    prompt = "qa"
+    licence = "CC-BY-SA-4.0"
+    level = "oracle_tool"
+
+    def read(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        return tasks(json_rows(path, FORMAT, ("question", "answer")), self._task)
+
+    def _task(self, row: int, record: Mapping[str, Any]) -> Task:
+        node = Node(row, "", record)
+        pages = _pages(node) if "supporting_facts" in node else []
+        gold = {"answer": node["answer"].text(), "pages": pages}
+        name = node["_id"].text() if "_id" in node else str(row)
+        return Task(self.name, "", name, node["question"].text(), gold=gold)
+
+    def plan(self, task: Task) -> str:
+        """The pages' supporting sentences, and the question on them: the rows have no sub-questions."""
+        pages = _supporting(task)
+        return rationale(
+            [sentence for page in pages for sentence in page["sentences"]],
+            [(task.question, [page["title"] for page in pages])], task.gold["answer"],
+        )  # fmt: skip
+
+    def gold(self, task: Task) -> Annotation:
+        named = [page for page in _supporting(task) if _stands(page["title"], task.question)]
+        pages = named + [page for page in _supporting(task) if page not in named]
+        hops = [_hop(page, page in named, place, task.question) for place, page in enumerate(pages)]
+        references = " and ".join(f"#{number}" for number in range(1, len(hops) + 1))
+        answer = task.gold["answer"]
+        return annotation([*hops, Hop(task.question, answer, subgoal=f"Answer the task from {references}.")], answer)
+
+    def facts(self, task: Task) -> str:
+        """The supporting sentences, page by page, with the pages' titles."""
+        return " ".join(f"{page['title']} {' '.join(page['sentences'])}" for page in task.gold["pages"])
+
+
+def _hop(page: Mapping[str, Any], named: bool, place: int, question: str) -> Hop:
+    """What to ask of a page; the question of the task may name it or not."""
+    asked = f"What is known about {page['title']}?"
+    if not named:
+        asked = f"What does the page say that #{place} leads to?" if place else "What does the page say that fits best?"
+    return Hop(asked, " ".join(page["sentences"]), [page["title"]], [f"{page['title']}-{page['idx']}"], query=question)
+
+
+def _stands(title: str, question: str) -> bool:
+    return _IN_BRACKETS.sub("", title).casefold() in question.casefold()
+
+
+def _supporting(task: Task) -> list[dict[str, Any]]:
+    if not task.gold["pages"]:
+        raise NotConvertible("no_support")
+    return task.gold["pages"]
+
+
+def _pages(node: Node) -> list[dict[str, Any]]:
+    """Each supporting page with its place in the context and its supporting sentences, in order of first mention."""
+    context = {title.text(): (place, sentences) for place, (title, sentences) in enumerate(_context(node["context"]))}
+    pages: dict[str, dict[str, Any]] = {}
+    for title, number in _pairs(node["supporting_facts"], "sent_id"):
+        name = title.text()
+        if name not in context:
+            raise title.bad(f"no page of 'context' has the title '{name[:60]}'")
+        place, sentences = context[name]
+        page = pages.setdefault(name, {"title": name, "idx": place, "sentences": []})
+        if 0 <= number.whole() < len(sentences.items()):  # the published file names a few that do not exist
+            page["sentences"].append(sentences.items()[number.value].text())
+    return [page for page in pages.values() if page["sentences"]]
+
+
+def _context(node: Node) -> Sequence[tuple[Node, Node]]:
+    return _pairs(node, "sentences")
+
+
+def _pairs(node: Node, second: str) -> list[tuple[Node, Node]]:
+    """Titles with what belongs to them, from a list of pairs or from two columns."""
+    if isinstance(node.value, Mapping):
+        titles, others = node["title"].items(), node[second].items()
+        if len(titles) != len(others):
+            raise node.bad(f"{len(titles)} titles, but {len(others)} in '{second}'")
+        return list(zip(titles, others, strict=True))
+    pairs = [item.items() for item in node.items()]
+    if any(len(pair) != 2 for pair in pairs):
+        raise node.bad(f"expected pairs of a title and {second}")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+source = HotpotQA()

@@ -1,0 +1,40 @@
+"""`Subject >> relation`, as knowledge bases name a question, in words: `What is Acme founded by?`"""
+
+from __future__ import annotations
+
+import re
+
+_PERSONS = frozenset((
+    "author", "child", "composer", "creator", "director", "employer", "father", "founder", "head", "mother", "owner",
+    "performer", "producer", "sibling", "spouse",
+))  # fmt: skip
+_PHRASES = {
+    "capital of": "What is {} the capital of?",
+    "cast member": "Who is a cast member of {}?",
+    "crosses": "What does {} cross?",
+    "educated at": "Where was {} educated?",
+    "member of": "What is {} a member of?",
+    "shares border with": "What does {} share its border with?",
+}
+_LOCATED = re.compile(r"located (in|on|at|near) (?:the )?(.+)")
+_MEMBER = re.compile(r"member of (.+)")
+_HANGING = re.compile(r".+ (?:of|by|after|in|on|at|to|with|for|from)")  #: ends in a preposition
+_PARTICIPLE = re.compile(r".+ (?:received|held|won|used|spoken|written)")
+
+
+def in_words(question: str) -> str:
+    """The question as a sentence; one that has no ` >> ` as it stands."""
+    subject, arrow, relation = (part.strip() for part in question.partition(">>"))
+    if not arrow or not subject or not relation:
+        return question
+    if phrase := _PHRASES.get(relation):
+        return phrase.replace("{}", subject)
+    if found := _LOCATED.fullmatch(relation):
+        return f"{found[1].capitalize()} which {found[2]} is {subject} located?"
+    if found := _MEMBER.fullmatch(relation):
+        return f"Which {found[1]} is {subject} a member of?"
+    if _PARTICIPLE.fullmatch(relation):
+        return f"What is the {relation} by {subject}?"
+    if _HANGING.fullmatch(relation):
+        return f"What is {subject} {relation}?"
+    return f"{'Who' if relation.split()[0] in _PERSONS else 'What'} is the {relation} of {subject}?"

@@ -1,0 +1,84 @@
+"""The worked examples that teachers are shown: they must pass what a teacher's reply must pass."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.conversion.demos import PROMPTS, SUBGOALS, for_prompt
+from lumos_queue.conversion.form import ACTIONS
+from lumos_queue.conversion.stated import results_stated, strictly_stated
+from lumos_queue.errors import SpecError
+from lumos_queue.notation import read_annotation, variables_in, write_annotation
+
+DOMAINS = {"maths": "maths", "qa": "complex_qa", "web": "web_agent", "multimodal": "multimodal", "sql": "intercode_sql"}
+WITH_RESULTS = ("maths", "qa", "multimodal")
+ALL = [
+    pytest.param(prompt, kind, place, demo, id=f"{prompt}-{kind}-{place}")
+    for prompt in PROMPTS
+    for kind in SUBGOALS
+    for place, demo in enumerate(for_prompt(prompt, kind), start=1)
+]
+
+
+def steps_of(demo, prompt):
+    steps, issues = read_annotation(demo.annotation_text, results=prompt in WITH_RESULTS)
+    assert issues == ()
+    return steps
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_each_prompt_has_four_or_five_tasks_the_same_for_both_kinds(prompt):
+    high, low = (for_prompt(prompt, kind) for kind in SUBGOALS)
+    assert 4 <= len(high) <= 5
+    assert [(demo.task, demo.plan) for demo in high] == [(demo.task, demo.plan) for demo in low]
+    assert len({demo.task for demo in high}) == len(high)
+    assert any(len(step.actions) > 1 for demo in high for step in steps_of(demo, prompt))
+
+
+@pytest.mark.parametrize(("prompt", "kind", "place", "demo"), ALL)
+def test_demos_are_annotations_without_any_issue(prompt, kind, place, demo):
+    steps = steps_of(demo, prompt)
+    assert write_annotation(steps) == demo.annotation_text.strip()  # one layout
+    assert steps[0].subgoal.text.startswith("Subgoal 1: ")
+    known = []
+    for step in steps:
+        assert kind == "high" or len(step.actions) == 1
+        assert step.subgoal.text.endswith(".")
+        assert results_stated(step, demo.task) == [] and not strictly_stated(step)
+        for action, result in zip(step.actions, step.results, strict=True):
+            assert action.name in ACTIONS.get(DOMAINS[prompt], ("",))
+            assert set(variables_in(action.arguments)) <= set(known)
+            assert bool(result) == (prompt in WITH_RESULTS)
+            known += action.variables
+    assert known == [f"R{number}" for number in range(1, len(known) + 1)]
+
+
+@pytest.mark.parametrize("kind", SUBGOALS)
+def test_maths_demos_give_what_they_state(kind):
+    async def act_out(demo, actions):
+        variables = {}
+        for step in steps_of(demo, "maths"):
+            for action, result in zip(step.actions, step.results, strict=True):
+                done = await actions.execute(action, variables)
+                assert (done.status, done.result) == ("ok", result), action.raw
+                variables.update(zip(action.variables, done.values, strict=True))
+
+    async def all_of_them():
+        actions = open_interface("maths")
+        try:
+            for demo in for_prompt("maths", kind):
+                await act_out(demo, actions)
+        finally:
+            await actions.close()
+
+    asyncio.run(all_of_them())
+
+
+def test_unknown_prompts_are_named():
+    with pytest.raises(SpecError, match=r"'chess'.*multimodal"):
+        for_prompt("chess", "high")
+    with pytest.raises(SpecError, match=r"'middle'.*high, low"):
+        for_prompt("maths", "middle")
