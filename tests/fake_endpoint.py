@@ -1,4 +1,4 @@
-"""A fake model server that speaks both protocols, fast enough to measure clients with.
+"""A fake model server that speaks three protocols, fast enough to measure clients with.
 
 It answers from a function of the prompt, in FIFO slots of fixed latency, and writes down each call when it arrives, so
 that the count holds even if the client is killed. Failures can be scripted, one for each call in order:
@@ -91,6 +91,10 @@ class FakeEndpoint:
         return f"openai://127.0.0.1:{self.port}?model={self.model}"
 
     @property
+    def chat(self) -> str:
+        return f"chat://127.0.0.1:{self.port}?model={self.model}"
+
+    @property
     def count(self) -> int:
         return len(self.calls)
 
@@ -146,7 +150,7 @@ class FakeEndpoint:
         if path == "/control":
             status, value = self.control(body)
             return send(status, json.dumps(value).encode())
-        prompt = body["inputs"] if path == "/generate" else body["prompt"]
+        prompt = _prompt(path, body)
         call = {"sha256": digest(prompt), "time": time.time()}
         self.calls.append(call)
         if self._log is not None:
@@ -234,6 +238,13 @@ _BODIES = {
 }
 
 
+def _prompt(path: str, body: dict) -> str:
+    """The text that is to be continued; of a chat its messages, each under its role."""
+    if path.endswith("/chat/completions"):
+        return "".join(f"<|{message['role']}|>\n{message['content']}\n" for message in body["messages"])
+    return body["inputs"] if path == "/generate" else body["prompt"]
+
+
 def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
     """Body and headers; a token is a word, and `max_new_tokens` is honoured. Stop strings stay in the text."""
     asked, words = len(prompt.split()), text.split(" ")
@@ -244,7 +255,9 @@ def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
     if path == "/generate":
         details = {"finish_reason": "length" if long else "eos_token", "generated_tokens": len(words), "prefill": []}
         return json.dumps({"generated_text": text, "details": details}).encode(), f"x-prompt-tokens: {asked}\r\n"
-    choice = {"index": 0, "text": text, "finish_reason": "length" if long else "stop"}
+    choice: dict = {"index": 0, "text": text, "finish_reason": "length" if long else "stop"}
+    if path.endswith("/chat/completions"):
+        choice["message"] = {"role": "assistant", "content": choice.pop("text")}
     usage = {"prompt_tokens": asked, "completion_tokens": len(words), "total_tokens": asked + len(words)}
     return json.dumps({"object": "text_completion", "choices": [choice], "usage": usage}).encode(), ""
 

@@ -95,10 +95,12 @@ def _broker(settings: Settings) -> Finding:
 
 
 def _starter() -> Iterator[Finding]:
-    from lumos_queue.formulations.registry import FORMULATIONS
+    from lumos_queue.formulations.registry import FORMULATIONS, roles
     from lumos_queue.starter import starter_url
 
     for formulation in FORMULATIONS:
+        if roles(formulation) == ("solver",):
+            continue
         try:
             yield Finding(f"starter, {formulation}", True, starter_url(formulation))
         except LumosError as error:

@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from lumos_queue.cli import changing, looking, operating, output, submitting
+from lumos_queue.cli import (
+    auditing,
+    builds,
+    changing,
+    converting,
+    correcting,
+    data,
+    looking,
+    operating,
+    output,
+    querying,
+    released,
+    rollouts,
+    submitting,
+)
 from lumos_queue.cli import options as opt
 
 app = typer.Typer(
@@ -16,15 +30,28 @@ app = typer.Typer(
     help="A job queue for language agents that plan, ground and execute.",
 )  # fmt: skip
 db_app = typer.Typer(rich_markup_mode=None, help="The database.")
-app.add_typer(db_app, name="db")
+data_app = typer.Typer(rich_markup_mode=None, help="Public benchmark files.")
+for name, group in (
+    ("dataset", builds.dataset_app), ("audit", auditing.app), ("data", data_app), ("db", db_app),
+    ("rollouts", rollouts.rollouts_app), ("blame", rollouts.blame_app),
+):  # fmt: skip
+    app.add_typer(group, name=name)
+builds.dataset_app.command("unify")(released.unify)
+data_app.command("get")(data.data_get)
+data_app.command("list")(data.data_list)
 app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submitting.evaluate)
 app.command("infer", help="Run an agent on a benchmark, unscored.")(submitting.infer)
 for command in (
-    submitting.convert, submitting.train,
-    looking.jobs, looking.job, looking.report, looking.episodes, looking.show,
+    converting.convert, converting.budget, submitting.train,
+    looking.jobs, looking.job, looking.report, querying.episodes, looking.show, correcting.correct, correcting.label,
+    rollouts.reground,
     changing.pause, changing.resume, changing.cancel, changing.rm, operating.workers, operating.endpoints,
 ):  # fmt: skip
     app.command()(command)
+
+
+app.command("import")(released.import_files)
+app.command("export-compat")(released.export_compat)
 
 
 @app.command()
@@ -111,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     output.as_json = "--json" in given
-    if given in ([], ["db"]):
+    if given in ([], ["db"], ["dataset"], ["audit"], ["data"]):
         given.append("--help")
     try:
         return app(args=given, prog_name="lumos", standalone_mode=False) or 0

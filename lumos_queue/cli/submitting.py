@@ -1,4 +1,4 @@
-"""Commands that submit a job: evaluate, infer, convert, train."""
+"""Commands that submit a job: evaluate, infer, train."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _inference(kind: str):
     def command(
         benchmark: opt.Benchmark, data: opt.Data = None, split: opt.Split = "test",
         formulation: opt.Formulation = "iterative", agent: opt.AgentName = "", planner: opt.Planner = "",
-        grounder: opt.Grounder = "", limit: opt.Limit = 0, samples: opt.Samples = 1,
+        grounder: opt.Grounder = "", solver: opt.Solver = "", limit: opt.Limit = 0, samples: opt.Samples = 1,
         seed: opt.Seed = 0, temperature: opt.Temperature = 0.0, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
         max_subgoals: opt.MaxSubgoals = 8, framing: opt.Framing = "train", skip_bad_rows: opt.SkipBad = False,
         again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
@@ -40,8 +40,8 @@ def _inference(kind: str):
 
         settings = read_settings()
         options = Options(
-            benchmark, data, split, formulation, agent, planner, grounder, limit, samples, seed, temperature, top_p,
-            max_tokens, max_subgoals, framing, skip_bad_rows,
+            benchmark, data, split, formulation, agent, planner, grounder, solver, limit, samples, seed, temperature,
+            top_p, max_tokens, max_subgoals, framing, skip_bad_rows,
         )  # fmt: skip
         job, rows = inference(kind, options, settings)
         follow = follow or not settings.broker_url
@@ -54,35 +54,20 @@ def _inference(kind: str):
 evaluate, infer = _inference("evaluate"), _inference("infer")
 
 
-def convert(
-    benchmark: opt.Benchmark, data: opt.Data = None, split: opt.Split = "train", limit: opt.Limit = 0,
-    deterministic: Annotated[bool, typer.Option("--deterministic", help="By rule, without a model.")] = False,
-    skip_bad_rows: opt.SkipBad = False, again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
-    """Turn gold rationales into annotated episodes, and act them out."""
-    from lumos_queue.cli.requests import conversion
-    from lumos_queue.cli.run import submit_and_run
-    from lumos_queue.errors import SpecError
-    from lumos_queue.settings import read_settings
-
-    if not deterministic:
-        raise SpecError("Conversion is by rule so far: say so with --deterministic.")
-    settings = read_settings()
-    job, rows = conversion(benchmark, data, split, limit, skip_bad_rows)
-    follow = follow or not settings.broker_url
-    identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)
-    finish(settings, identifier, code, follow)
-
-
 def train(
-    recipe: Annotated[str, typer.Argument(help="starter: the model that comes with the project.")],
-    data: Annotated[Path, typer.Option(help="Folder with the original files of gsm8k, mawps, asdiv and svamp.")],
+    recipe: Annotated[str, typer.Argument(help="sft: on builds. starter: the models that come with the project.")],
+    data: Annotated[list[str], typer.Option(
+        help="sft: a build (its name or folder) or a JSON lines file; one given twice counts twice. "
+             "starter: the folder with the original files of gsm8k, mawps, asdiv and svamp.")],
     folder: Annotated[Path, typer.Option(help="For checkpoints and the model; every worker must see it.")],
-    steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the iterative fit.")] = 6500,
-    one_pass_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the one-pass fit.")] = 1500,
+    start: Annotated[str, typer.Option("--from", help="sft: the model folder to start from, or starter.")] = "starter",
+    formulation: Annotated[str, typer.Option(help="sft: which of a build's conversations.")] = "iterative",
+    steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: sft 500, starter 6500 (iterative).")] = 0,
     window: Annotated[int, typer.Option(min=1, help="Optimizer steps between checkpoints.")] = 250,
-    generated: Annotated[int, typer.Option(min=1, help="wordmath problems to generate.")] = 40_000,
+    rate: Annotated[float, typer.Option(min=1e-6, max=1.0, help="sft: largest learning rate of the matrices.")] = 0.005,
+    seed: Annotated[int, typer.Option(min=0, max=opt.MOST, help="sft: of batches and dropout.")] = 0,
+    one_pass_steps: Annotated[int, typer.Option(min=1, help="starter: steps of the one-pass fit.")] = 1500,
+    generated: Annotated[int, typer.Option(min=1, help="starter: wordmath problems to generate.")] = 40_000,
     again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Train a planner and grounder in windows that can be resumed."""
@@ -90,14 +75,21 @@ def train(
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.jobs.train import Train
     from lumos_queue.settings import read_settings
+    from lumos_queue.training.recipes import sft, starter
+    from lumos_queue.training.recipes.registry import RECIPES
 
-    if recipe != "starter":
-        raise unknown("recipe", recipe, ("starter",))
-    for name in ("gsm8k", "mawps", "asdiv", "svamp"):
-        if not (data / name).is_dir():
-            raise SpecError(f"--data '{data}' has no folder '{name}': the recipe reads gsm8k, mawps, asdiv and svamp.")
     settings = read_settings()
-    job = Train(recipe, str(data.resolve()), str(folder.resolve()), steps, one_pass_steps, window, generated)
+    if recipe == "sft":
+        builds = [sft.find(settings, text) for text in data]
+        numbers = {"steps": steps or sft.STEPS, "window": window, "rate": rate, "seed": seed}
+        job = Train(sft.sft(builds, start, folder, formulation, **numbers))
+    elif recipe == "starter":
+        if len(data) > 1:
+            raise SpecError("The recipe 'starter' reads one folder: give --data once.")
+        numbers = {"steps": steps or starter.STEPS, "one_pass_steps": one_pass_steps, "generated": generated}
+        job = Train(starter.starter(Path(data[0]), folder, window=window, **numbers))
+    else:
+        raise unknown("recipe", recipe, RECIPES)
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(
         settings, job, None, windows=len(job.windows()), priority=priority, again=again, follow=follow

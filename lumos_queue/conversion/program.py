@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from lumos_queue.actions.maths.numbers import show_number
+from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.conversion import wording
 from lumos_queue.conversion.expressions import Expression, Operation, Result, evaluate, leaves, show
 from lumos_queue.conversion.reasons import NotConvertible
@@ -34,15 +35,18 @@ class Program:
         """One subgoal with an action for each step. Raises NotConvertible."""
         number = len(self.subgoals) + 1
         first = len(self.values)
-        sentences, actions = [], []
+        forms, actions = [], []
         for place, (expression, quantity) in enumerate(steps, start=1):
-            sentences.append(wording.step(expression, quantity, self._name))
+            sentence, plain = (wording.step(expression, words, self._name) for words in (quantity, None))
+            forms.append((sentence, plain, set(numbers_in(quantity or "", words=True))))
             value = self._value(expression)
             self.shown.append(show_number(value, self._is_decimal(expression)))
             self.values.append(value)
             self._places.append((number, place))
             variable, formula = f"R{len(self.values)}", show(expression)
             actions.append(Action((variable,), "Calculator", formula, f"{variable} = Calculator({formula})"))
+        results = set(self.values[first:])  # words that hold one of them, if only by chance, are left out
+        sentences = [plain if numbers & results else sentence for sentence, plain, numbers in forms]
         text = f"Subgoal {number}: {wording.joined(sentences)}"
         self.subgoals.append(AnnotatedSubgoal(Subgoal(number, text), tuple(actions), tuple(self.shown[first:])))
 

@@ -18,6 +18,17 @@ REASONS = {
     "value_differs": "the program's value is not the gold answer",
     "too_large": "hundreds of actions, or a number of thousands of digits",
     "answer_is_text": "the gold answer is no single number",
+    "no_rationale": "the row states no rationale",
+    "no_rule": "this source has no conversion by rule: it needs a teacher",
+    "unanswerable": "the row says that its question cannot be answered",
+    "no_support": "the row does not say on which paragraphs its answer rests",
+    "no_evidence": "for every annotator some step has no evidence",
+    "no_step_answer": "an intermediate step has no answer that can be told from the row",
+    "undefined_step": "a step refers to one that does not come before it",
+    "incomplete": "the recorded actions do not reach the end of the task",
+    "unreadable_action": "a recorded action has another form than `[role]  text -> OP: value`",
+    "unreadable_sql": "the query is no single SELECT, or cannot be parsed",
+    "unwritable": "a text that annotation lines cannot hold: parentheses that do not close, or a variable's name",
 }
 
 

@@ -10,7 +10,12 @@ from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.errors import SpecError, unknown
 
 #: scheme → (what it is, the transport, or '' for none)
-TRANSPORTS = {"tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "local": "", "scripted": ""}
+TRANSPORTS = {
+    "tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "chat": "http", "chats": "https",
+    "local": "", "scripted": "",
+}  # fmt: skip
+#: Schemes whose address says which model is meant.
+_NAMED = ("openai", "openais", "chat", "chats")
 
 
 def check_url(url: str) -> None:
@@ -45,6 +50,10 @@ def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
             from lumos_queue.endpoints.openai import OpenAI
 
             return OpenAI(url, base_urls(url), model_name(url), settings)
+        case "chat" | "chats":
+            from lumos_queue.endpoints.chat import Chat
+
+            return Chat(url, base_urls(url), model_name(url), settings)
         case "local":
             from lumos_queue.endpoints.local import Local
 
@@ -63,13 +72,13 @@ def local_path(rest: str) -> Path:
 
 
 def base_urls(url: str) -> list[str]:
-    """The http or https address of each replica of a checked tgi or openai URL, without query and last slash."""
+    """The http or https address of each replica of a checked URL of a server, without query and last slash."""
     found = [urlsplit(one) for one in _replicas(url)]
     return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}" for parts in found]
 
 
 def model_name(url: str) -> str:
-    """The `model` in the query of a checked openai URL, or ''."""
+    """The `model` in the query of a checked openai or chat URL, or ''."""
     return dict(parse_qsl(urlsplit(_replicas(url)[0]).query)).get("model", "")
 
 
@@ -82,7 +91,7 @@ def _replicas(url: str) -> list[str]:
 
 def _check_address(scheme: str, url: str) -> None:
     form = f"{scheme}://HOST:PORT[,HOST:PORT]"
-    form += "[/PREFIX][?model=NAME]" if scheme.startswith("openai") else "[/PREFIX]"
+    form += "[/PREFIX][?model=NAME]" if scheme in _NAMED else "[/PREFIX]"
     if "@" in url.partition("?")[0]:
         # Before any parsing: a parser's own message could quote the secret.
         raise SpecError(f"Credentials in an endpoint's URL are refused: write {form} and set LUMOS_API_KEY.")
@@ -91,7 +100,7 @@ def _check_address(scheme: str, url: str) -> None:
         parts = _split(replica, form)
         if not parts.hostname:
             raise SpecError(f"No host in the endpoint's URL: expected {form}.")
-        allowed = {"model"} if scheme.startswith("openai") else set()
+        allowed = {"model"} if scheme in _NAMED else set()
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
             # What is there is not repeated: it may be a key.

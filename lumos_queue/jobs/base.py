@@ -35,9 +35,13 @@ class Job(Protocol):
     """A frozen request. Its JSON form is stored, hashed and read back on any worker."""
 
     kind: str
-    pool: str  #: which workers are fit: cpu, llm, gpu
     ordered: bool  #: whether each item needs the one before it
     concurrency: int  #: items in flight in one process; 0: as many as the settings say
+
+    @property
+    def pool(self) -> str:
+        """Which workers are fit: cpu, llm, gpu."""
+        ...
 
     def as_json(self) -> dict[str, Any]: ...
 

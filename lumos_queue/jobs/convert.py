@@ -1,71 +1,158 @@
-"""Conversion: a row's gold rationale becomes an annotated episode, or a named reason why not."""
+"""Conversion: a row's gold rationale becomes an annotated episode with verdicts, by rule or by a teacher."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from lumos_queue.actions.base import ActionInterface
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.endpoints.base import Sampling
-from lumos_queue.episode import Journal, run_episode
+from lumos_queue.conversion.desk import Desk
+from lumos_queue.conversion.lengths import counting
+from lumos_queue.conversion.oracle import Stated
+from lumos_queue.conversion.perturb import perturbation
+from lumos_queue.conversion.reasons import NotConvertible
+from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.conversion.teacher import Reading, first_prompt, head
+from lumos_queue.conversion.verdicts import merged, named, rejecting, verdict
+from lumos_queue.endpoints.base import Endpoint, Sampling
+from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.episode import Journal, Perform, run_episode
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.annotation import annotation
+from lumos_queue.formulations.annotation import annotation, taught
 from lumos_queue.jobs.base import Result, Work
+from lumos_queue.jobs.budget import Meter
 from lumos_queue.perform import Performer
-from lumos_queue.records import Outcome, Score
+from lumos_queue.records import LEVELS, Outcome, Score, Task, Verdict
+
+TEACHING = Sampling(max_tokens=800, stop=())
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a slice of conversion works with."""
+
+    source: Source
+    actions: ActionInterface
+    performer: Performer
+    head: str  #: what every prompt for the teacher begins with
+    meter: Meter | None
+    identities: tuple[tuple[str, str, dict[str, Any]], ...] = ()  #: role, URL, what the server says it is
+    traffic: Mapping[str, Traffic] | None = None  #: of the endpoint that can have a cap, by URL
 
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Turn every row into LUMOS form by rule, and run the actions to see that they give what the row states."""
+    """Turn every row into LUMOS form, run its actions as far as the source can be checked, and judge it."""
 
-    benchmark: str
-    dataset: str
+    source: str  #: a name of conversion/sources, or a module of one's own
+    dataset: str  #: digest of the rows
     split: str
-    limit: int = 0
+    limit: int = 0  #: only the first rows; 0: all
+    teacher: str = ""  #: URL of the endpoint that is asked; empty: by rule
+    subgoals: str = "high"  #: or low: one action for each subgoal
+    reasks: int = 1  #: further calls for a row whose annotation is rejected
+    sampling: Sampling = TEACHING
+    prompt_price: float = 0.0  #: USD for a million tokens
+    completion_price: float = 0.0  #: USD for a million tokens
+    budget: float = 0.0  #: USD after which the job is paused; 0: none
+    seed: int = 0
+    perturbations: int = 3  #: changes of the numbers under which an executed annotation must hold; 0: not checked
+    most_tokens: int = 1024  #: of a module's conversation
+    tokenizer: str = ""  #: folder of the tokenizer that counts them; empty: an estimate
+    duplicates: tuple[int, ...] = ()  #: places of rows whose task stands earlier in the dataset
 
     kind = "convert"
-    pool = "cpu"
     ordered = False
     concurrency = 0
 
+    @property
+    def pool(self) -> str:
+        return "llm" if self.teacher else "cpu"
+
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            **values, "sampling": asdict(self.sampling), "duplicates": list(self.duplicates),
+            "benchmark": open_source(self.source).name,
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:
-        return cls(**value)
+        fields = {name: one for name, one in value.items() if name != "benchmark"}
+        sampling = {**fields["sampling"], "stop": tuple(fields["sampling"]["stop"])}
+        return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
 
     def heads(self) -> dict[str, str]:
-        return {}
+        return {"teacher": head(open_source(self.source).prompt, self.subgoals)} if self.teacher else {}
 
     @asynccontextmanager
-    async def open(self, settings: Any) -> AsyncIterator[ActionInterface]:
-        actions = open_interface(open_benchmark(self.benchmark).domain)
-        try:
-            yield actions
-        finally:
-            await actions.close()
+    async def open(self, settings: Any) -> AsyncIterator[Context]:
+        source = open_source(self.source)
+        async with AsyncExitStack() as stack:
+            executed = LEVELS.index(source.level) >= LEVELS.index("executed")
+            actions: ActionInterface = open_interface(source.domain) if executed else Stated(source.domain)
+            stack.push_async_callback(actions.close)
+            endpoints: dict[str, Endpoint] = {}
+            identities, traffic, meter = (), {}, None
+            if self.teacher:
+                teacher = endpoints["teacher"] = open_endpoint(self.teacher, settings)
+                stack.push_async_callback(teacher.close)
+                identities = (("teacher", self.teacher, await teacher.identity()),)
+                traffic = {self.teacher: teacher.traffic} if teacher.traffic else {}
+            if self.teacher and self.budget:
+                meter = stack.enter_context(
+                    Meter.opened(settings, self.prompt_price, self.completion_price, self.budget)
+                )
+            performer = Performer(endpoints, actions, self.sampling, self.seed)
+            yield Context(source, actions, performer, self.heads().get("teacher", ""), meter, identities, traffic)
 
-    async def run(self, work: Work, journal: Journal, context: ActionInterface) -> Result:
-        """Scores `executed`: 1 when every action gives its stated result and the last one the gold answer."""
+    async def run(self, work: Work, journal: Journal, context: Context) -> Result:
+        """Scores `executed` (`accepted` where nothing can be executed): 1 when no verdict rejects the annotation."""
         assert work.task is not None
-        benchmark = open_benchmark(self.benchmark)
+        task, source = work.task, context.source
+        repeated = verdict("duplicate") if work.ordinal in self.duplicates else []
+        desk = Desk(source, task, self.most_tokens, counting(self.tokenizer), reasks=self.reasks)
         try:
-            gold = benchmark.gold(work.task)
-        except SpecError as reason:
-            return Result(Outcome(None, "unreadable", str(reason)), (Score("executed", 0.0, detail=str(reason)),))
-        perform = Performer({}, context, Sampling(), 0).of_episode(work.task, work.sample)
-        outcome = await run_episode(partial(_act_out, gold), work.task, None, journal, perform)
-        right = outcome.ending == "answered" and benchmark.score(work.task, outcome.answer)[0].value == 1.0
-        detail = "" if right else outcome.message or f"gives {outcome.answer}, gold is {gold.answer}"
-        return Result(outcome, (Score("executed", float(right), detail=detail),))
+            if self.teacher:
+                desk.prompt = first_prompt(context.head, task, source.plan(task))
+            else:
+                gold = source.gold(task)
+                desk.take(Reading(gold.steps))
+        except SpecError as error:
+            reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
+            verdicts = [*named(reason, str(error)), *repeated]
+            return _result(source, Outcome(None, "unreadable", str(error)), verdicts, "")
+        perform = _metered(context, task, work.sample, journal)
+        outcome = await run_episode(
+            lambda task, _: (taught if self.teacher else annotation)(task, desk), task, None, journal, perform
+        )
+        if outcome.ending == "infra_error":
+            return Result(outcome)
+        desk.verdicts += repeated
+        desk.note_links(None if self.teacher else source.ambiguous(task))
+        level = desk.reached()
+        if level == "executed" and self.perturbations:
+            actions = [action for step in desk.steps for action in step.actions]
+            finding = await perturbation(source, task, actions, context.actions, self.perturbations)
+            level = "perturbed" if finding.passed else level
+            desk.verdicts += verdict("differs when perturbed", finding.differs) if finding.differs else []
+        return _result(source, outcome, desk.verdicts, level)
 
 
-def _act_out(gold, task, _agent):
-    return annotation(task, gold)
+def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:
+    found = merged(verdicts)
+    wrong = rejecting(found)
+    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
+    score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
+    return Result(outcome, (score,), verdicts=found, level=level)
+
+
+def _metered(context: Context, task: Task, sample: int, journal: Journal) -> Perform:
+    """Carries out one episode's commands; a call to the teacher only while the budget lasts."""
+    perform = context.performer.of_episode(task, sample)
+    return context.meter.around(perform, getattr(journal, "episode", 0)) if context.meter else perform

@@ -21,6 +21,7 @@ from db.reading import (
     values_by_metric,
 )
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.statistics import wilson
 
 Report = dict[str, Any]
@@ -59,7 +60,9 @@ def make_report(connection: Connection, job: Any) -> Report:
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check
     if job.kind == "convert":
-        report |= _scores(job, values_by_metric(connection, job.id), ["executed"])
+        values = values_by_metric(connection, job.id)
+        report |= _scores(job, values, ["accepted" if "accepted" in values else "executed"])
+        report |= conversion_report(connection, job)
     elif job.kind == "evaluate":
         benchmark, tasks = open_benchmark(job.benchmark), tasks_of(connection, job.id)
         metrics = [score.metric for score in benchmark.score(tasks[0], None)]
@@ -83,6 +86,8 @@ def expected_calls(formulation: str, subgoals: int, most_subgoals: int) -> int |
 
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
+    if job.kind not in ("infer", "evaluate"):
+        return None
     most = job.spec.get("infer", job.spec).get("agent", {}).get("max_subgoals", 0)
     # Neither has a rule of calls: an endpoint that failed, and a context that was full before the last subgoal.
     judged = [

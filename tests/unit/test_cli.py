@@ -66,14 +66,14 @@ def result(ran) -> dict:
     [
         (["evaluate", "nope", "--agent", "starter"], "No benchmark called 'nope'. Choose one of: asdiv"),
         (["evaluate", "wordmath", "--agent", "nope"], "No agent called 'nope'. Choose one of: starter."),
-        (["evaluate", "wordmath", "--agent", "starter", "--formulation", "nope"], "Choose one of: iterative, one-pass"),
+        (["evaluate", "wordmath", "--agent", "starter", "--formulation", "nope"], "Choose one of: cot, direct"),
         (["evaluate", "wordmath", "--agent", "starter", "--framing", "nope"], "Choose one of: eval, train."),
         (
             ["evaluate", "wordmath", "--agent", "starter", "--split", "nope"],
             "Choose one of: dev, familiar, test, train.",
         ),
         (["evaluate", "wordmath", "--planner", "nope://h", "--grounder", "tgi://h"], "No endpoint scheme called"),
-        (["evaluate", "wordmath", "--planner", "tgi://h:1"], "Give --planner URL and --grounder URL"),
+        (["evaluate", "wordmath", "--planner", "tgi://h:1"], "needs --planner URL and --grounder URL"),
         (["evaluate", "wordmath", "--planner", "tgi://127.0.0.1:9", "--grounder", "tgi://h"], "nothing answers"),
         (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "give its original file with"),
         (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),

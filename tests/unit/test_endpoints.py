@@ -49,7 +49,7 @@ def test_an_address_names_server_and_model(url, base, model):
         ("host", "choose a scheme"),
         (
             "http://host",
-            "No endpoint scheme called 'http'. Choose one of: local, openai, openais, scripted, tgi, tgis.",
+            "No endpoint scheme called 'http'. Choose one of: chat, chats, local, openai, openais, scripted, tgi",
         ),
         ("tgi:host", "expected tgi://HOST:PORT[,HOST:PORT]"),
         ("tgi://", "No host"),

@@ -1,0 +1,50 @@
+"""What the model calls of a job have cost, and pausing it for that reason."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, func, select, update
+
+from db.connection import Database
+from db.jobs import OPEN, settle
+from db.models import CompletionRow, EpisodeRow, Item, Job
+from lumos_queue.errors import SpecError
+
+
+def spent(connection: Connection, job: str, prompt_price: float, completion_price: float) -> float:
+    """USD of all stored model calls of the job, at prices in USD for a million tokens."""
+    asked, written = tokens(connection, job)
+    return (asked * prompt_price + written * completion_price) / 1e6
+
+
+def tokens(connection: Connection, job: str) -> tuple[int, int]:
+    """Tokens of prompts and of replies, over all stored model calls of the job, those of unfinished items too."""
+    row = connection.execute(
+        select(
+            func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
+            func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
+        )
+        .join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
+        .where(EpisodeRow.job == job)
+    ).one()
+    return int(row[0]), int(row[1])
+
+
+def job_of(connection: Connection, item: int) -> str:
+    """The id of the job that an item belongs to."""
+    return connection.execute(select(Item.job).where(Item.id == item)).scalar_one()
+
+
+def pause_for(database: Database, job: str, reason: str) -> None:
+    """Pause an open job and say why; what is in flight is given back."""
+    with database.writer.begin() as connection:
+        connection.execute(update(Job).where(Job.id == job, Job.state.in_(OPEN)).values(state="paused", waiting=reason))
+    settle(database, job)
+
+
+def set_budget(database: Database, job: str, usd: float) -> None:
+    """Change the budget of a conversion; it holds from the next slice on. Raises SpecError for another kind of job."""
+    with database.writer.begin() as connection:
+        row = connection.execute(select(Job.kind, Job.spec).where(Job.id == job).with_for_update()).one()
+        if row.kind != "convert" or not row.spec.get("teacher"):
+            raise SpecError(f"Job {job} asks no teacher: it has no budget.")
+        connection.execute(update(Job).where(Job.id == job).values(spec={**row.spec, "budget": usd}))

@@ -1,0 +1,19 @@
+"""Rows whose task stands earlier in the same dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lumos_queue.records import Task
+
+
+def repeated(tasks: Iterable[Task]) -> tuple[int, ...]:
+    """The places, from 0, of tasks whose text, spaces folded, an earlier one has too. Numbers must be the same."""
+    seen: set[str] = set()
+    found = []
+    for place, task in enumerate(tasks):
+        text = " ".join(task.question.split())
+        if text in seen:
+            found.append(place)
+        seen.add(text)
+    return tuple(found)

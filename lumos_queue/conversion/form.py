@@ -1,0 +1,90 @@
+"""The form of an annotation: everything that can be judged before an action is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from lumos_queue.conversion.lengths import Count, tokens
+from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.stated import results_stated
+from lumos_queue.conversion.verdicts import verdict
+from lumos_queue.notation import Issue, variables_in
+from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
+
+#: What a domain's actions are called, as its instruction lists them; a domain that is not here takes any name.
+ACTIONS = {
+    "maths": ("Calculator", "SetEquation", "SolveEquation", "Count", "SolveInequality", "Code", "Define"),
+    "complex_qa": ("KnowledgeQuery", "ParagraphRetrieve", "QA", "Calculator", "Code"),
+    "web_agent": ("CLICK", "TYPE", "SELECT"),
+    "multimodal": ("QA", "VQA"),
+}
+
+#: Issues of `notation.read_annotation` that have a verdict of their own; any other makes a row unreadable.
+_ISSUES = {"mismatched parenthesis": "mismatched parenthesis", "missing result": "empty result"}
+#: What stands in place of a result: an error text, or a word for none.
+INVALID = re.compile(
+    r"(?:invalid request|error\b|exception\b|traceback\b).*|(?:none|null|nan|undefined|n/a|no answer|unknown)\.?",
+    re.IGNORECASE | re.DOTALL,
+)
+_SYMBOLIC = re.compile(r"(?:WikipediaPage|Paragraph)\(")
+_ANSWERS = frozenset(("yes", "no", "true", "false"))
+_EXTRACTING = frozenset(("QA", "VQA"))
+
+
+def issue_verdicts(issues: Sequence[Issue]) -> Iterator[Verdict]:
+    """What reading the text has found."""
+    unread = any(issue.reason in ("mismatched parenthesis", "no assignment", "text after the call") for issue in issues)
+    for issue in issues:
+        if issue.reason == "subgoal without actions" and unread:
+            continue  # it has one, which is another issue
+        name = _ISSUES.get(issue.reason, "unreadable")
+        yield from verdict(name, issue.line if name == issue.reason else f"{issue.reason}: {issue.line[:80]}")
+
+
+def form_verdicts(
+    source: Source, task: Task, steps: Sequence[AnnotatedSubgoal], most_tokens: int, count: Count,
+    unread: Collection[str] = (),
+) -> Iterator[Verdict]:  # fmt: skip
+    """What is wrong with an annotation that could be read; `unread`: variables of lines that could not."""
+    yield from _action_verdicts(source.domain, steps, unread)
+    facts = _folded(source.facts(task))
+    for step in steps:
+        for action, result in zip(step.actions, step.results, strict=True):
+            if INVALID.fullmatch(result.strip()):
+                yield from verdict("invalid result", f"{_name(action)} = {result[:80]}")
+            elif facts and not _stands_in(result, action, facts, task, source):
+                yield from verdict("result not in facts", f"{_name(action)} = {result[:80]}")
+        for result in results_stated(step, task.question):
+            yield from verdict("result stated", f"Subgoal {step.subgoal.number} says {result[:80]}")
+    for module, length in tokens(task.question, source.domain, steps, count).items():
+        if length > most_tokens:
+            yield from verdict("overlong", f"{length} tokens, at most {most_tokens}", (module,))
+
+
+def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Collection[str]) -> Iterator[Verdict]:
+    known = set(unread)
+    for action in (action for step in steps for action in step.actions):
+        if action.name and action.name not in ACTIONS.get(domain, (action.name,)):
+            yield from verdict("unknown action", action.name)
+        for variable in variables_in(action.arguments):
+            if variable not in known:
+                yield from verdict("undefined reference", f"{variable} in {_name(action)}")
+        known.update(action.variables)
+
+
+def _stands_in(result: str, action: Action, facts: str, task: Task, source: Source) -> bool:
+    """Whether an extracted result stands in the facts or the question, whole or part by part, or is the gold answer."""
+    text = _folded(result)
+    if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.right(task, result):
+        return True
+    known = f"{facts} {_folded(task.question)}"
+    return text in known or all(part in known for part in re.split(r",? and |, ", text))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+def _name(action: Action) -> str:
+    return f"{', '.join(action.variables)} = {action.name}({action.arguments[:80]})"

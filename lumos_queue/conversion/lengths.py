@@ -1,0 +1,48 @@
+"""How long the conversations of an annotation are, in tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from lumos_queue.domains import DOMAINS, PLAN_HEAD
+from lumos_queue.notation import write_actions
+from lumos_queue.records import AnnotatedSubgoal
+
+Count = Callable[[str], int]
+
+#: A cheap estimate that is rather too high: a token is up to five letters, one digit, or one other character.
+_PIECES = re.compile(r"[^\W\d_]{1,5}|\d|[^\w\s]|_")
+_TURN = 14  #: tokens that a further turn adds: roles, `Subgoal to be grounded:`, `Should we stop planning?`
+
+
+def estimated(text: str) -> int:
+    return len(_PIECES.findall(text))
+
+
+@lru_cache(maxsize=4)
+def counting(tokenizer: str) -> Count:
+    """The count of a tokenizer folder, or the estimate where none is named."""
+    if not tokenizer:
+        return estimated
+    from transformers import AutoTokenizer
+
+    loaded = AutoTokenizer.from_pretrained(tokenizer)
+    return lambda text: len(loaded.encode(text))
+
+
+def tokens(task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: Count) -> dict[str, int]:
+    """Tokens of the iterative conversation of each module, the longer of its two forms."""
+    known = DOMAINS.get(domain)
+    head = (known.verified_ground_head if known else "") or ""
+    task_tokens = count(task)
+    subgoals = [count(step.subgoal.text) + _TURN for step in steps]
+    results = [count(step.results[-1]) if step.results else 0 for step in steps]
+    actions = [count(write_actions(step.actions)) for step in steps]
+    earlier = sum(results[place] * (len(steps) - place) for place in range(len(steps)))
+    told = earlier if known and known.shows_earlier else 0
+    return {
+        "planner": count(PLAN_HEAD) + task_tokens + sum(subgoals) + sum(results) + _TURN * len(steps),
+        "grounder": count(head) + task_tokens + sum(subgoals) + sum(actions) + told,
+    }

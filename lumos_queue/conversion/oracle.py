@@ -1,0 +1,39 @@
+"""Tools that answer from the annotation itself, for domains whose real tools are not at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lumos_queue.notation import write_action
+from lumos_queue.records import Action, AnnotatedSubgoal, Execution
+
+
+class Stated:
+    """Each action gives the result that it states: `R1 = QA(…) = 330 metres`. What states none gives an empty one."""
+
+    def __init__(self, domain: str):
+        self.domain = domain
+
+    async def execute(self, action: Action, variables: Mapping[str, Mapping[str, Any]]) -> Execution:
+        result = action.raw.removeprefix(_call(action))
+        result = result.removeprefix(" = ") if result != action.raw else ""
+        parts = result.split(", ")
+        texts = parts if len(parts) == len(action.variables) else [result] * len(action.variables)
+        return Execution("ok", result, tuple({"kind": "text", "text": text} for text in texts))
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def with_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
+    """The step with each action's own text, results included, which is what `Stated` reads."""
+    pairs = zip(step.actions, step.results, strict=True)
+    return replace(
+        step, actions=tuple(replace(a, raw=_call(a) + (f" = {result}" if result else "")) for a, result in pairs)
+    )
+
+
+def _call(action: Action) -> str:
+    return write_action(action)

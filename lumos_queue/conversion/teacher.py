@@ -1,0 +1,121 @@
+"""What the teacher is asked, and what its reply is: an annotation, or a named reason why not (spec/lumos.md 7).
+
+A prompt is framed text with the roles system, user and assistant. `chat://` endpoints make messages of it; others get
+it as it is. Texts of a row, and replies shown again, cannot open a turn: role markers in them are taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lumos_queue.conversion import demos
+from lumos_queue.conversion.form import issue_verdicts
+from lumos_queue.conversion.verdicts import verdict
+from lumos_queue.dialogue import FRAMINGS, Turn
+from lumos_queue.notation import read_annotation
+from lumos_queue.records import AnnotatedSubgoal, Completion, Task, Verdict
+
+SYSTEM = (
+    "You are a helpful assistant to convert natural language plans or structural action list into subgoal-based plans "
+    "and their corresponding structured actions."
+)
+_HEAD = (
+    "Please convert natural language plans into a series of subgoals and their corresponding actions that lead to the "
+    "successful implementation with respect to the given instructions. Please use 'R[number]' to represent the "
+    "intermediate results for each subgoal, without generating any exact values. Please also use functions to "
+    "represent the corresponding actions. For the actions, they must be one of {actions}."
+)
+_RESULTS = (
+    " When generating the actions, please also attach the action's results contained in the natural language plans."
+    " No subgoal may state the result of its own actions."
+)
+_LOW = " Every subgoal must have exactly one action."
+_TAIL = (
+    "Now please help us generate a plan consisting of subgoals according to the following instruction and its natural "
+    "language plan!\n\n"
+)
+_AGAIN = (
+    "That is not accepted:\n{problems}\n"
+    "Please write the whole subgoal-based plan again, with these problems mended, in the same format and without "
+    "further words."
+)
+#: Type of prompt to the actions it offers.
+OFFERED = {
+    "maths": "'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', and 'Define'",
+    "qa": "'KnowledgeQuery', 'ParagraphRetrieve', 'QA', 'Calculator' and 'Code'",
+    "web": "'TYPE', 'CLICK', and 'SELECT'",
+    "multimodal": "'QA', 'VQA'",
+    "sql": "SQL operations, each written as R[number] = (operation)",
+}
+WITHOUT_RESULTS = ("web", "sql")  #: prompts whose actions state no result
+
+_FRAMING = FRAMINGS["train"]
+_MARKER = re.compile(r"<\|(system|user|assistant)\|>|</s>")
+_SET = re.compile(r"Action [0-9]+-[0-9]+:\s*((?:R[0-9]+|Output)(?:, (?:R[0-9]+|Output))*)\s*=")
+#: How a refusal begins; only a reply without any subgoal is looked at.
+_REFUSAL = re.compile(
+    r"\b(?:i (?:can(?:no|')?t|am (?:not able|unable)|won't)|i'm (?:sorry|unable|not able)|unable to"
+    r"|cannot (?:help|assist)|as an ai)\b|invalid request|content (?:filter|policy)",
+    re.IGNORECASE,
+)
+_REFUSAL_CHARACTERS = 300
+
+
+def head(prompt: str, subgoals: str) -> str:
+    """What every prompt of a job begins with, up to the task. Raises SpecError for an unknown type or kind."""
+    examples = demos.for_prompt(prompt, subgoals)
+    asked = _HEAD.format(actions=OFFERED[prompt])
+    if prompt not in WITHOUT_RESULTS:
+        asked += _RESULTS
+    if subgoals == "low":
+        asked += _LOW
+    shown = "".join(
+        f"Example {number}:\nTask: {demo.task}\n\nNatural language plan:\n{demo.plan}\n\n"
+        f"Subgoal-based plan:\n{demo.annotation_text.strip()}\n\n\n"
+        for number, demo in enumerate(examples, start=1)
+    )
+    return f"<|system|>\n{SYSTEM}\n<|user|>\n{asked}\n\n{shown}{_TAIL}Task: "
+
+
+def first_prompt(head: str, task: Task, plan: str) -> str:
+    """The prompt for a row."""
+    return f"{head}{defused(task.question).strip()}\n\nNatural language plan: {defused(plan).strip()}\n<|assistant|>\n"
+
+
+def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
+    """The conversation so far, and what is wrong with the reply, in words."""
+    problems = dict.fromkeys(f"- {one.name}" + (f": {one.detail}" if one.detail else "") for one in verdicts)
+    again = Turn("user", _AGAIN.format(problems=defused("\n".join(problems))))
+    return prompt + _FRAMING.write(Turn("assistant", defused(reply))) + _FRAMING.write(again)
+
+
+def defused(text: str) -> str:
+    """The text with role markers taken apart: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
+    return _MARKER.sub(lambda found: f"<| {found[1]} |>" if found[1] else "< /s>", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reply, read. `verdicts` says what is wrong with its form so far."""
+
+    steps: tuple[AnnotatedSubgoal, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    unread: frozenset[str] = frozenset()  #: variables that are set by lines which could not be read
+
+
+def read_reply(completion: Completion, results: bool) -> Reading:
+    """The annotation in a reply; `results`: whether its actions must state results.
+
+    `refused`: an empty reply (as content filters leave), or one without a subgoal that begins as an excuse.
+    `truncated`: the limit of tokens ended it, so nothing else is said about it.
+    """
+    text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
+    steps, issues = read_annotation(text, results)
+    if completion.finish_reason == "length":
+        return Reading(steps, tuple(verdict("truncated", f"after {completion.completion_tokens} tokens")))
+    if not text.strip() or (not steps and _REFUSAL.search(text[:_REFUSAL_CHARACTERS])):
+        return Reading((), tuple(verdict("refused", text.strip()[:120] or "an empty reply")))
+    unread = (variable for issue in issues if (found := _SET.match(issue.line)) for variable in found[1].split(", "))
+    return Reading(steps, tuple(issue_verdicts(issues)), frozenset(unread))

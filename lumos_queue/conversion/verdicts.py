@@ -1,0 +1,79 @@
+"""The filters of conversion: what each is called, what it means, and the training row of which module it spoils.
+
+A planner's row holds the subgoals and the results it was told; a grounder's row holds the actions. So a subgoal that
+gives its result away spoils the planner's row alone, and a result that is missing or wrong both: it was told to the one
+and follows from the other. An action that cannot run spoils the grounder's row, and the planner's too where its result
+would have had to be found out by running it. A row is accepted for a module when no verdict rejects it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lumos_queue.records import MODULES, Verdict
+
+BOTH, PLANNER, GROUNDER = MODULES, ("planner",), ("grounder",)
+
+#: name: (modules whose row it spoils, what it means)
+VERDICTS: dict[str, tuple[Sequence[str], str]] = {
+    "refused": (BOTH, "the teacher gave no annotation but an excuse, or nothing at all"),
+    "truncated": (BOTH, "the reply ran into the limit of tokens: its end is missing"),
+    "unreadable": (BOTH, "not the annotation format: labels out of order, text between the lines, no subgoal"),
+    "mismatched parenthesis": (GROUNDER, "an action's parentheses do not close, or close too often"),
+    "unknown action": (GROUNDER, "an action that the domain does not offer"),
+    "undefined reference": (GROUNDER, "a variable is used before an action has set it"),
+    "empty result": (BOTH, "an action without a result, in a domain whose actions have results"),
+    "invalid result": (BOTH, "an error text in place of a result, or an action that fails when it is run"),
+    "result stated": (PLANNER, "a subgoal says what comes out of its own actions"),
+    "result not in facts": (BOTH, "a result that should be extracted does not stand in the facts"),
+    "overlong": (BOTH, "the module's conversation has more tokens than the limit"),
+    "result differs": (BOTH, "an action gives another result than the one stated"),
+    "wrong final answer": (BOTH, "the last result is not the gold answer"),
+    "duplicate": (BOTH, "the same task stands earlier in the dataset: noted, as either row is as good"),
+    "ambiguous link": (GROUNDER, "an operand may as well be another value: noted, not rejected"),
+    "differs when perturbed": (GROUNDER, "with other numbers the answer is not the source's: noted, not rejected"),
+    "text differs": (GROUNDER, "a formula is stated in another form than it is executed in: noted, not rejected"),
+}
+NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs")  #: they do not reject
+#: After one of these the results of the actions are not known, so nothing is said about them, and both rows are spoilt.
+#: By the level that a source is checked at: an oracle answers also an action that could not be run.
+STOPPING = {
+    "format": ("refused", "truncated", "unreadable"),
+    "oracle_tool": ("refused", "truncated", "unreadable", "mismatched parenthesis"),
+    "executed": (
+        "refused", "truncated", "unreadable", "mismatched parenthesis", "unknown action", "undefined reference",
+    ),
+}  # fmt: skip
+
+DETAIL_CHARACTERS = 300
+
+
+def verdict(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Verdict]:
+    """The verdict for each module it spoils; `modules` where it depends on the row."""
+    return [Verdict(module, name, detail, name not in NOTED) for module in modules or VERDICTS[name][0]]
+
+
+def named(reason: str, detail: str) -> list[Verdict]:
+    """A reason of a converter by rule (conversion/reasons.py) as a verdict of its own name: there is no annotation."""
+    return [Verdict(module, reason, detail) for module in MODULES]
+
+
+def merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """One verdict for each module and name, its details one after the other, those of equal text once."""
+    details: dict[tuple[str, str, bool], dict[str, None]] = {}
+    for one in verdicts:
+        details.setdefault((one.module, one.name, one.rejects), {})[one.detail] = None
+    return [
+        Verdict(module, name, "; ".join(filter(None, texts))[:DETAIL_CHARACTERS], rejects)
+        for (module, name, rejects), texts in details.items()
+    ]
+
+
+def rejecting(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    return [one for one in verdicts if one.rejects]
+
+
+def accepted(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """The modules whose training row none of the verdicts rejects."""
+    spoilt = {one.module for one in rejecting(verdicts)}
+    return tuple(module for module in MODULES if module not in spoilt)

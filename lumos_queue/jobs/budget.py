@@ -1,0 +1,101 @@
+"""A budget: model calls are made until the stored ones have cost so much; then the job is paused.
+
+What is overspent is at most what was in flight in that moment, in this process and in others, and what others were
+answered in the two seconds in which they had not looked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from db.budget import job_of, pause_for, spent
+from db.connection import Database, open_database
+from lumos_queue.commands import Ask, Command, Result
+from lumos_queue.episode import Perform, Variables
+from lumos_queue.records import Completion
+
+LOOK_SECONDS = 2.0  #: how often the database is asked what all processes have spent
+STORED_SECONDS = 0.5  #: after which a completion of this process is in the database, at the latest
+
+
+class Meter:
+    """What one process knows of the money that a job has spent. Used from one event loop."""
+
+    def __init__(self, database: Database, prompt_price: float, completion_price: float, budget: float):
+        self.budget = budget  #: USD
+        self._database, self._prices = database, (prompt_price, completion_price)
+        self._job = ""
+        self._stored = 0.0  #: USD in the database when it was looked at
+        self._recent: list[tuple[float, float]] = []  #: (when, USD) of calls here that it may not have held then
+        self._looked_at = float("-inf")
+        self._in_flight = 0
+        self._idle = asyncio.Condition()
+
+    @classmethod
+    @contextmanager
+    def opened(cls, settings: Any, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
+        """A meter with a connection of its own to the database of the settings."""
+        database = open_database(settings.database, settings.lease_seconds)
+        try:
+            yield cls(database, prompt_price, completion_price, budget)
+        finally:
+            database.close()
+
+    def around(self, perform: Perform, item: int) -> Perform:
+        """`perform` for one item, whose model calls begin only while the budget lasts."""
+
+        async def metered(command: Command, position: int, branch: int, variables: Variables) -> Result:
+            if not isinstance(command, Ask):
+                return await perform(command, position, branch, variables)
+            await self._admit(item)
+            try:
+                result = await perform(command, position, branch, variables)
+                if isinstance(result, Completion):
+                    prompt, completion = self._prices
+                    cost = (result.prompt_tokens * prompt + result.completion_tokens * completion) / 1e6
+                    self._recent.append((time.monotonic(), cost))
+                return result
+            finally:
+                async with self._idle:
+                    self._in_flight -= 1
+                    self._idle.notify_all()
+
+        return metered
+
+    async def _admit(self, item: int) -> None:
+        """Returns when a call may be made; never while the budget is spent: the slice gives the item back."""
+        while True:
+            async with self._idle:
+                if time.monotonic() - self._looked_at > LOOK_SECONDS:
+                    await self._look(item)
+                if self._stored + sum(cost for _, cost in self._recent) < self.budget:
+                    self._in_flight += 1
+                    return
+                await self._idle.wait_for(lambda: not self._in_flight)
+                await asyncio.sleep(STORED_SECONDS)  # what was answered is being written
+                await self._look(item)
+                if self._stored >= self.budget:
+                    await asyncio.to_thread(self._pause)
+                    await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look(self, item: int) -> None:
+        began = time.monotonic()
+        self._stored = await asyncio.to_thread(self._read, item)
+        self._recent = [(when, cost) for when, cost in self._recent if when > began - STORED_SECONDS]
+        self._looked_at = began
+
+    def _read(self, item: int) -> float:
+        with self._database.engine.connect() as connection:
+            self._job = self._job or job_of(connection, item)
+            return spent(connection, self._job, *self._prices)
+
+    def _pause(self) -> None:
+        pause_for(
+            self._database,
+            self._job,
+            f"{self._stored:.4f} of {self.budget:g} USD are spent. Raise it with: lumos budget {self._job} USD",
+        )

@@ -1,0 +1,112 @@
+"""What a conversion gave: rows in, training rows out for each module, why not the others, how checked, at what cost.
+
+A row *turns* as often as its planner speaks in the iterative formulation: once for each subgoal, and once to stop. By
+that count the web tasks of the LUMOS paper, with 7.3 actions a task and one action a subgoal, have its 8.25 turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, distinct, func, select
+
+from db.budget import tokens
+from db.models import CompletionRow, EpisodeRow, SubgoalRow, VerdictRow
+from lumos_queue.annotated import TEACHER
+from lumos_queue.records import LEVELS, MODULES
+
+
+def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
+    """The part of a conversion's report that other jobs do not have."""
+    rejected = _rejected(connection, job.id)
+    judged = _count(connection, *_judged(job.id))
+    report: dict[str, Any] = {
+        "source": job.spec.get("source", job.benchmark),
+        "rows_in": job.items,
+        "accepted": {name: judged - rejected.get(name, 0) for name in (*MODULES, "both")},
+        "levels": _levels(connection, job.id),
+        "verdicts": _verdicts(connection, job.id),
+        "average_turns": _average_turns(connection, job.id),
+    }
+    if job.spec.get("teacher"):
+        asked, written = tokens(connection, job.id)
+        prices = job.spec["prompt_price"], job.spec["completion_price"]
+        cost = (asked * prices[0] + written * prices[1]) / 1e6
+        report["cost"] = {"usd": round(cost, 6), "budget": job.spec["budget"], "prices": list(prices)}
+        report["reasks"] = _count(connection, *_judged(job.id), EpisodeRow.calls > 1)
+    return report
+
+
+def _judged(job: str) -> tuple[ColumnElement[bool], ...]:
+    """Episodes that ended in a judgement: not those that an endpoint refused."""
+    return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")))
+
+
+def _count(connection: Connection, *conditions: Any) -> int:
+    return connection.execute(select(func.count()).select_from(EpisodeRow).where(*conditions)).scalar_one()
+
+
+def _rejected(connection: Connection, job: str) -> dict[str, int]:
+    """Rows that are rejected for each module, and under 'both' those that are rejected for at least one."""
+    found = (
+        select(VerdictRow.module, func.count(distinct(VerdictRow.episode)))
+        .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
+        .where(*_judged(job), VerdictRow.rejects)
+    )
+    by_module = {module: rows for module, rows in connection.execute(found.group_by(VerdictRow.module))}
+    either = connection.execute(
+        select(func.count(distinct(VerdictRow.episode)))
+        .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
+        .where(*_judged(job), VerdictRow.rejects)
+    ).scalar_one()
+    return by_module | {"both": either}
+
+
+def _levels(connection: Connection, job: str) -> dict[str, int]:
+    """Rows by the level at which they were checked, the strongest first; a row that no module accepts has none."""
+    rows = connection.execute(
+        select(EpisodeRow.level, func.count()).where(*_judged(job), EpisodeRow.level != "").group_by(EpisodeRow.level)
+    )
+    found = {level: count for level, count in rows}
+    return {level: found[level] for level in reversed(LEVELS) if level in found}
+
+
+def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
+    """Rows by filter and module, the commonest filter first."""
+    counted = func.count()
+    rows = connection.execute(
+        select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, counted)
+        .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
+        .where(*_judged(job))
+        .group_by(VerdictRow.name, VerdictRow.rejects, VerdictRow.module)
+    )
+    found: dict[str, dict[str, Any]] = {}
+    for name, rejects, module, count in rows:
+        found.setdefault(name, {"name": name, "rejects": bool(rejects), **dict.fromkeys(MODULES, 0)})[module] = count
+    return sorted(found.values(), key=lambda one: (-max(one[module] for module in MODULES), one["name"]))
+
+
+def _average_turns(connection: Connection, job: str) -> float | None:
+    """Of rows that the planner's training accepts; None when there is none."""
+    mine = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
+    last = (
+        select(func.max(CompletionRow.position))
+        .where(*mine, CompletionRow.role == TEACHER)
+        .correlate(EpisodeRow)
+        .scalar_subquery()
+    )
+    subgoals = (
+        select(func.count())
+        .where(
+            SubgoalRow.episode == EpisodeRow.id,
+            SubgoalRow.attempt == EpisodeRow.attempt,
+            SubgoalRow.position > func.coalesce(last, -1),
+        )
+        .correlate(EpisodeRow)
+        .scalar_subquery()
+    )
+    spoilt = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
+    mean = connection.execute(
+        select(func.avg(subgoals)).select_from(EpisodeRow).where(*_judged(job), EpisodeRow.id.not_in(spoilt))
+    ).scalar()
+    return None if mean is None else round(float(mean) + 1, 3)
