@@ -21,6 +21,7 @@ from db.models import (
     ScoreRow,
     SubgoalRow,
     TaskRow,
+    VerdictRow,
     WorkerSession,
 )
 from lumos_queue.errors import SpecError
@@ -180,6 +181,7 @@ class Trajectory:
     task: Task
     steps: list[RecordedStep]
     scores: list[Any]
+    verdicts: list[Any]
 
 
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
@@ -194,7 +196,8 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
     task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
     steps = load_steps(connection, {item.id: episode.attempt})[item.id]
     scores = list(connection.execute(select(ScoreRow.__table__).where(ScoreRow.episode == item.id)))
-    return Trajectory(job, item, episode, task, steps, scores)
+    verdicts = list(connection.execute(select(VerdictRow.__table__).where(VerdictRow.episode == item.id)))
+    return Trajectory(job, item, episode, task, steps, scores, verdicts)
 
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:

@@ -75,15 +75,13 @@ def show(
 ) -> None:
     """One episode: its subgoals, actions and results."""
     from db.jobs import get_job
+    from db.named import split_name
     from db.reading import get_trajectory
     from lumos_queue.cli.run import database
     from lumos_queue.cli.trajectory import print_trajectory, trajectory_as_json
-    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
 
-    name, dash, number = episode.rpartition("-")
-    if not dash or not number.isdecimal() or len(number) > 9:
-        raise SpecError(f"'{episode}' names no episode: expected JOB-NUMBER, as `lumos episodes JOB` lists them.")
+    name, number = split_name(episode)
     with database(read_settings()) as opened, opened.engine.connect() as connection:
-        shown = trajectory_as_json(get_trajectory(connection, get_job(connection, name), int(number)))
+        shown = trajectory_as_json(get_trajectory(connection, get_job(connection, name), number))
     output.result(shown, lambda value: print_trajectory(value, prompts))

@@ -36,8 +36,13 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     )
     if shown["message"]:
         console.print(escape(shown["message"]))
+    if shown["level"]:
+        console.print(f"{shown['origin']}, checked: {shown['level']}")
+    for verdict in shown["verdicts"]:
+        kind = "rejects" if verdict["rejects"] else "notes"
+        console.print(escape(f"{kind} the {verdict['module']}'s row: {verdict['name']}: {verdict['detail']}"))
     spent = sum(step["seconds"] for step in shown["steps"])
-    console.print(f"{len(calls)} model calls, {shown['tokens']['prompt']:,} tokens in, "
+    console.print(f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
                   f"{shown['tokens']['completion']:,} out, {spent:.2f} s", style="dim")  # fmt: skip
 
 
@@ -89,6 +94,10 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
                    "completion": sum(step.result.completion_tokens for step in calls)},
         "scores": [{"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
                    for score in trajectory.scores],
+        "origin": episode.origin,
+        "level": episode.level,
+        "verdicts": [{"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
+                     for one in trajectory.verdicts],
         "steps": [_step(step) for step in trajectory.steps],
     }  # fmt: skip
 

@@ -16,6 +16,8 @@ from lumos_queue.episode import Journal
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.storable import storable_json
+from lumos_queue.training.recipes.base import Recipe, Window
+from lumos_queue.training.recipes.registry import read_recipe
 
 #: The child's output beyond this is dropped; its last line is the result.
 _KEPT_BYTES = 1 << 20
@@ -23,18 +25,9 @@ _KEPT_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Train:
-    """The starter's recipe: prepare the conversations, fit the iterative model, go on from it to the one-pass model.
+    """Carry out a recipe, window by window. Items in order: a preparation, the windows, the export."""
 
-    Items in order: the preparation, the windows of both fits, the export.
-    """
-
-    recipe: str  #: 'starter'
-    data: str  #: folder with the original files of gsm8k, mawps, asdiv and svamp
-    folder: str  #: for conversations, checkpoints and the model; every worker must see it
-    steps: int = 6500  #: optimizer steps of the iterative fit
-    one_pass_steps: int = 1500  #: optimizer steps of the one-pass fit
-    window: int = 250  #: optimizer steps of one item
-    generated: int = 40_000  #: wordmath problems to generate
+    recipe: Recipe
 
     kind = "train"
     pool = "cpu"
@@ -42,22 +35,19 @@ class Train:
     concurrency = 1
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {"recipe": self.recipe.name, **self.recipe.as_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Train:
-        return cls(**value)
+        values = dict(value)
+        return cls(read_recipe(values.pop("recipe"), values))
 
     def heads(self) -> dict[str, str]:
         return {}
 
-    def windows(self) -> list[dict[str, Any]]:
+    def windows(self) -> list[Window]:
         """What each item does."""
-        plan: list[dict[str, Any]] = [{"do": "prepare"}]
-        for fit, steps in (("iterative", self.steps), ("one-pass", self.one_pass_steps)):
-            for start in range(0, steps, self.window):
-                plan.append({"do": "fit", "fit": fit, "start": start, "stop": min(start + self.window, steps)})
-        return [*plan, {"do": "export"}]
+        return self.recipe.windows()
 
     @asynccontextmanager
     async def open(self, settings: Any) -> AsyncIterator[None]:
@@ -65,7 +55,7 @@ class Train:
 
     async def run(self, work: Work, journal: Journal, context: None) -> Result:
         """Do the item in a fresh process: memory, threads and a GPU are free again when it ends."""
-        request = {"train": self.as_json(), **self.windows()[work.ordinal]}
+        request = {"train": self.as_json(), "window": self.windows()[work.ordinal]}
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "lumos_queue.training.child",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

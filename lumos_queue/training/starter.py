@@ -16,10 +16,8 @@ from lumos_queue.domains import PLAN_HEAD, domain_named
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
-from lumos_queue.training.checkpoints import load_weights
 from lumos_queue.training.conversations import Conversation, gold_conversations, write_conversations
-from lumos_queue.training.fit import FitSpec, load_tokenizer
-from lumos_queue.training.model import export, make_model
+from lumos_queue.training.fit import FitSpec
 from lumos_queue.training.sources import Sources
 from lumos_queue.training.tokenizer import train_tokenizer
 
@@ -92,11 +90,3 @@ def specs(folder: Path, steps: int, one_pass_steps: int) -> dict[str, FitSpec]:
         decay=1.0,
     )
     return {"iterative": first, "one-pass": second}
-
-
-def export_checkpoint(spec: FitSpec, checkpoint: Path, folder: Path) -> Path:
-    """A model folder from a checkpoint."""
-    tokenizer = load_tokenizer(spec.tokenizer)
-    model = make_model(spec.model, tokenizer, spec.seed)
-    load_weights(checkpoint, model)
-    return export(model, tokenizer, folder)

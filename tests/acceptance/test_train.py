@@ -1,4 +1,4 @@
-"""A training job through the queue: killed in the middle and resumed, it gives the weights of one that was not."""
+"""Training jobs through the queue: killed in the middle and resumed, they give the weights of one that was not."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+
+from lumos_queue.agent import Agent
+from lumos_queue.benchmarks.wordmath import benchmark as wordmath
+from lumos_queue.benchmarks.wordmath import generate
+from lumos_queue.formulations.registry import formulation
+from lumos_queue.training.conversations import gold_conversations, write_conversations
 
 #: A dead process is found soon. The order of the three is what matters.
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}
@@ -54,9 +60,23 @@ def last_line(process: subprocess.Popen) -> dict:
     return json.loads(output.splitlines()[-1])
 
 
-def weights(home: Path) -> list[str]:
-    exported = [home / "fit" / "export" / name / "model.safetensors" for name in FORMULATIONS]
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in exported]
+def weights(*folders: Path) -> list[str]:
+    return [hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() for folder in folders]
+
+
+def killed_after(process: subprocess.Popen, checkpoint: Path) -> None:
+    """Kill a training job, its child included, when that checkpoint is there."""
+    until = time.monotonic() + 200
+    while not checkpoint.is_dir():
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def resumed(home: Path) -> dict:
+    job = last_line(lumos(home, "jobs"))["jobs"][0]["job"]
+    return last_line(lumos(home, "resume", job))
 
 
 def test_a_killed_training_job_goes_on_at_its_last_checkpoint_and_ends_with_the_same_weights(data, tmp_path):
@@ -65,14 +85,49 @@ def test_a_killed_training_job_goes_on_at_its_last_checkpoint_and_ends_with_the_
     assert [window.get("step") for window in whole["windows"]] == [None, 2, 4, 6, 2, None]
 
     home = tmp_path / "killed"
-    process = train(home, data)
-    until = time.monotonic() + 200
-    while not (home / "fit" / "iterative" / "step-000002").is_dir():
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    job = last_line(lumos(home, "jobs"))["jobs"][0]["job"]
-    resumed = last_line(lumos(home, "resume", job))
-    assert resumed["state"] == "done"
-    assert weights(home) == weights(tmp_path / "whole")
+    killed_after(train(home, data), home / "fit" / "iterative" / "step-000002")
+    assert resumed(home)["state"] == "done"
+    both = [[folder / "fit" / "export" / name for name in FORMULATIONS] for folder in (home, tmp_path / "whole")]
+    assert weights(*both[0]) == weights(*both[1])
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory) -> Path:
+    """A folder as `lumos dataset build` writes it, from gold solutions."""
+    folder = tmp_path_factory.mktemp("builds") / "gold"
+    (folder / "dev").mkdir(parents=True)
+    agent = Agent(roles={}, domain="maths")
+    pairs = [
+        gold_conversations(task, wordmath.gold(task), formulation("iterative"), agent, "iterative")
+        for task in generate("train", 60)
+    ]
+    for module, rows in zip(("planner", "grounder"), zip(*pairs, strict=True), strict=True):
+        write_conversations(rows[:50], folder / f"{module}_iterative.jsonl")
+        write_conversations(rows[50:], folder / "dev" / f"{module}_iterative.jsonl")
+    return folder
+
+
+def test_a_fit_from_a_build_survives_a_kill_and_gives_a_model_that_answers(build, tmp_path):
+    def sft(home: Path, *more: str) -> subprocess.Popen:
+        options = ("--data", str(build), "--folder", str(home / "fit"), "--steps", "4", "--window", "2", *more)
+        return lumos(home, "train", "sft", "--from", "starter", *options)
+
+    whole = last_line(sft(tmp_path / "whole"))
+    assert whole["state"] == "done"
+    prepared, first, second, exported = whole["windows"]
+    assert prepared["counts"]["train: gold/planner_iterative.jsonl"] == 50
+    assert [window["step"] for window in (first, second)] == [2, 4]
+    assert 0 < second["dev_loss"] < 1 and "dev_loss_before" in first
+
+    home = tmp_path / "killed"
+    killed_after(sft(home), home / "fit" / "fit" / "step-000002")
+    assert resumed(home)["state"] == "done"
+    assert weights(home / "fit" / "export") == weights(tmp_path / "whole" / "fit" / "export")
+
+    asked = ("--split", "familiar", "--limit", "12", "--planner", exported["model"], "--grounder", exported["model"])
+    scored = last_line(lumos(home, "evaluate", "wordmath", *asked))
+    assert scored["correct"] >= 6  # the starter has nine in ten of them; a broken export has none
+
+    again = sft(tmp_path / "whole", "--seed", "1")
+    _, problems = again.communicate(timeout=60)
+    assert again.returncode == 2 and "holds something else already" in problems

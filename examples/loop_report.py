@@ -1,0 +1,116 @@
+"""What examples/loop.sh found: `python loop_report.py FILE`, whose lines are `SEED WHAT ARM JOB`.
+
+ARM is `starter`, `control`, `round-two`, or `new` for the tries of the round. The question is whether round two is
+better than the control, on tasks that no round has tried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+from db.connection import Database
+from db.filters import parse_where
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.actions.registry import open_interface
+from lumos_queue.cli.run import database
+from lumos_queue.conversion.perturb import perturbation
+from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.records import Action
+from lumos_queue.reports.statistics import Z_95, wilson
+from lumos_queue.settings import read_settings
+
+Scores = dict[str, float]  #: by row of the benchmark
+
+
+def main(file: Path) -> None:
+    lines = sorted(line.split() for line in file.read_text().splitlines())
+    with database(read_settings()) as opened:
+        tries = [(seed, what, list(stream(opened, job))) for seed, what, arm, job in lines if arm == "new"]
+        tried = {one.task.question for _, _, episodes in tries for one in episodes}
+        scores: dict[str, dict[str, dict[str, Scores]]] = defaultdict(lambda: defaultdict(dict))
+        for seed, what, arm, job in lines:
+            if arm != "new":
+                scores[what][arm][seed] = {
+                    one.task.row: one.scores["accuracy"]
+                    for one in stream(opened, job)
+                    if one.task.question not in tried
+                }
+    for what, arms in scores.items():
+        compare(what, arms)
+    print("\nThe tries of the round, and how many successes are spurious:")
+    for seed, what, episodes in tries:
+        spurious(seed, what, episodes)
+
+
+def stream(opened: Database, job: str) -> Iterable[StoredEpisode]:
+    return stream_episodes(opened, parse_where(f"job={job}"))
+
+
+def compare(what: str, arms: dict[str, dict[str, Scores]]) -> None:
+    """Accuracies by seed, and the mean paired difference. The unit is the task: its difference is a mean over seeds."""
+    rows = list(next(iter(arms["control"].values())))
+    print(f"\n{what}, {len(rows)} tasks")
+    for start in arms.get("starter", {}).values():
+        print(f"  starter, as it is: {percent(start)}")
+    differences: dict[str, list[float]] = defaultdict(list)
+    for seed, control in arms["control"].items():
+        second = arms["round-two"][seed]
+        by_task = [second[row] - control[row] for row in rows]
+        for row, difference in zip(rows, by_task, strict=True):
+            differences[row].append(difference)
+        better, worse = sum(one > 0 for one in by_task), sum(one < 0 for one in by_task)
+        print(f"  seed {seed}: control {percent(control)}   round two {percent(second)}   "
+              f"difference {100 * fmean(by_task):+.1f} points ({better} tasks better, {worse} worse)")  # fmt: skip
+    mean, half = paired([fmean(values) for values in differences.values()])
+    low, high = mean - half, mean + half
+    verdict = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
+    print(f"  pooled difference {100 * mean:+.1f} points, 95 % [{100 * low:+.1f}, {100 * high:+.1f}]: "
+          f"round two is {verdict} the control")  # fmt: skip
+
+
+def paired(differences: list[float]) -> tuple[float, float]:
+    """Mean and half the width of its 95 % interval, normal approximation."""
+    spread = stdev(differences) if len(differences) > 1 else 0.0
+    return fmean(differences), Z_95 * spread / sqrt(len(differences))
+
+
+def percent(scores: Scores) -> str:
+    low, high = wilson(int(sum(scores.values())), len(scores))
+    return f"{100 * fmean(scores.values()):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def spurious(seed: str, what: str, episodes: list[StoredEpisode]) -> None:
+    """How many of the successes give a wrong answer when the question's numbers are others."""
+    right = [one for one in episodes if one.scores["accuracy"] == 1]
+    counts = asyncio.run(checked(right))
+    told = counts["general"] + counts["spurious"]
+    low, high = wilson(counts["spurious"], told)
+    rate = f"{100 * counts['spurious'] / told:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if told else "none to judge"
+    solved = len({one.task.row for one in right})
+    tasks = len({one.task.row for one in episodes})
+    print(f"  seed {seed}: {what}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
+          f"spurious {counts['spurious']} of {told} ({rate}), {counts['unknown']} cannot be judged")  # fmt: skip
+
+
+async def checked(episodes: list[StoredEpisode]) -> dict[str, int]:
+    """`general`: right with other numbers too; `spurious`: not; `unknown`: no other numbers made sense."""
+    counts = {"general": 0, "spurious": 0, "unknown": 0}
+    interface = open_interface("maths")
+    try:
+        for one in episodes:
+            actions = [step.detail for step in one.steps if isinstance(step.detail, Action)]
+            found = await perturbation(open_source(one.task.benchmark), one.task, actions, interface)
+            counts["general" if found.passed else "spurious" if found.differs else "unknown"] += 1
+    finally:
+        await interface.close()
+    return counts
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

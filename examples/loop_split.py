@@ -1,0 +1,52 @@
+"""Split MAWPS for examples/loop.sh: `python loop_split.py DATA FOLDER`, where DATA holds mawps, asdiv and svamp.
+
+`gold.csv`      rows the starter was trained on: round one learns their gold annotations again
+`new.csv`       rows it never saw: the round tries them knowing the answers only
+`held-out.csv`  rows it never saw: scored, never trained on
+
+MAWPS comes as one file, so this is a split by a hash of each question with its numbers and names masked: no two parts
+share a question of that form.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import sys
+from pathlib import Path
+
+from lumos_queue.training.heldout import masked
+from lumos_queue.training.sources import Sources, is_dev
+
+
+def part_of(question: str, learnt: set[str]) -> str:
+    """Which file a row goes into; `learnt` are the masked questions that the starter was trained on."""
+    text = masked(question)
+    if text in learnt:
+        return "gold"
+    return "held-out" if hashlib.sha256(text.encode()).digest()[0] % 2 else "new"
+
+
+def main(data: Path, folder: Path) -> None:
+    sources = Sources(data)
+    held_out = sources.held_out().values()  # what equals a problem of ASDiv or SVAMP was kept from the starter
+    rows = list(sources.mawps_records())
+    learnt = {
+        masked(row["Question"])
+        for row in rows
+        if not is_dev(row["Question"]) and not any(row["Question"] in problems for problems in held_out)
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, list[dict[str, str]]] = {"gold": [], "new": [], "held-out": []}
+    for row in rows:
+        parts[part_of(row["Question"], learnt)].append(row)
+    for name, chosen in parts.items():
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, list(rows[0]))
+            table.writeheader()
+            table.writerows(chosen)
+        print(f"MAWPS {name}: {len(chosen)} rows", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
