@@ -22,6 +22,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
 from lumos_queue.submission import read_rows, submit
+from lumos_queue.training.recipes.starter import Starter
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import CeleryWorker, running_redis, wait_until
@@ -163,7 +164,7 @@ def test_a_worker_outlives_its_broker_and_listens_again(postgres_url, wordmath, 
 def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
     deployed, shared_data, tmp_path, monkeypatch
 ):
-    job = Train("starter", str(tmp_path / "data"), str(tmp_path / "fit"), generated=200)
+    job = Train(Starter(str(tmp_path / "data"), str(tmp_path / "fit"), generated=200))
     for name in ("gsm8k/train.jsonl", "mawps/cv_mawps/fold0/train.csv"):  # the first rows will do
         file = tmp_path / "data" / name
         file.parent.mkdir(parents=True)
