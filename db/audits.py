@@ -18,8 +18,9 @@ from lumos_queue.errors import SpecError
 from lumos_queue.storable import storable
 
 MOST_CHARACTERS = 80  #: of an audit's name
-#: An audit asks how far the acceptance check can be trusted: of episodes that it accepted.
-ACCEPTED = Filter((Term("level", ">=", "format"),))
+#: An audit asks how far the acceptance check can be trusted: of annotations that it accepted for both modules. One that
+#: it rejects for one module keeps the level that it reached for the other.
+ACCEPTED = Filter((Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def draw_audit(database: Database, name: str, wanted: Filter, size: int, seed: i
     population = sum(map(len, strata.values()))
     if not population:
         raise SpecError(
-            f"No accepted annotation answers '{wanted}': an audit is drawn from episodes with a check level."
+            f"No accepted annotation answers '{wanted}': an audit is drawn from episodes with a check level "
+            "that no verdict rejects."
         )
     drawn = draw(strata, size, seed)
     try:

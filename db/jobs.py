@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 
 from db.connection import Database, now
-from db.models import Dataset, EpisodeRow, Item, Job, JobEndpoint, TaskRow
+from db.models import AuditSample, Dataset, EpisodeRow, Item, Job, JobEndpoint, Label, TaskRow
 from db.rows import insert_rows
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
@@ -211,17 +211,39 @@ def resume(database: Database, job: str) -> str:
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
 
-def remove(database: Database, job: str) -> None:
-    """Delete a job with everything it stored. Raises SpecError while it is being worked on."""
+def remove(database: Database, job: str, with_labels: bool = False) -> None:
+    """Delete a job with everything it stored.
+
+    Raises SpecError while it is being worked on and, unless `with_labels`, when people's work would go with it.
+    """
     with database.writer.begin() as connection:
         row = _lock(connection, job)
         if row.state in (*OPEN, "cancelling"):
             raise SpecError(f"Job {job} is {row.state}: cancel it first with: lumos cancel {job}")
+        if not with_labels and (found := _work_on(connection, job)):
+            raise SpecError(
+                f"People have worked on episodes of job {job}: {', '.join(found)}. "
+                f"To remove it with all labels and audit places of it: lumos rm {job} --with-labels"
+            )
         connection.execute(delete(Job).where(Job.id == job))
         # A dataset that another job has begun to use meanwhile stays: only that deletion is taken back.
         with suppress(IntegrityError), connection.begin_nested():
             used = exists().where(Job.dataset == Dataset.digest)
             connection.execute(delete(Dataset).where(Dataset.digest == row.dataset, ~used))
+
+
+def _work_on(connection: Connection, job: str) -> list[str]:
+    """How many episodes of the job people have labelled, drawn or corrected elsewhere, in words."""
+    own = select(Item.id).where(Item.job == job)
+    counts = {
+        "labelled": select(func.count(Label.episode.distinct())).where(Label.episode.in_(own)),
+        "drawn in an audit": select(func.count(AuditSample.episode.distinct())).where(AuditSample.episode.in_(own)),
+        "corrected in another job": select(func.count(EpisodeRow.parent.distinct())).where(
+            EpisodeRow.parent.in_(own), EpisodeRow.job != job
+        ),
+    }
+    found = {what: connection.execute(wanted).scalar_one() for what, wanted in counts.items()}
+    return [f"{count:,} {what}" for what, count in found.items() if count]
 
 
 def _lock(connection: Connection, job: str) -> Any:

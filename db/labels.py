@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert, select
 
 from db.connection import Database, now
 from db.journal import RecordedStep
@@ -51,6 +52,14 @@ def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
         connection.execute(insert(Label).values(labelled_at=now()), rows)
 
 
+def labels_of(connection: Connection, episode: int) -> list[Any]:
+    """The newest label of each person for the episode, and for each of its steps; the whole episode's come first."""
+    newest: dict[tuple[Any, ...], Any] = {}
+    for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
+        newest[row.labeller, row.position, row.branch] = row
+    return sorted(newest.values(), key=lambda row: (row.position is not None, row.position, row.branch, row.id))
+
+
 def check(value: str, labeller: str) -> None:
     """Raises SpecError unless it is a label and somebody's name."""
     if value not in VALUES:
@@ -76,7 +85,7 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
             raise SpecError(f"The episode has no step at position {text[1:]}: its steps are @0 to @{_last(steps)}.")
         return place
     number, action = int(found["subgoal"]), int(found["action"] or 0)
-    own = steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
+    own = _annotated(steps)
     starts = [index for index, step in enumerate(own) if isinstance(step.detail, Subgoal)]
     if not 1 <= number <= len(starts):
         raise SpecError(f"The episode has no subgoal {number}: it has {len(starts)}.")
@@ -86,6 +95,26 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
         raise SpecError(f"Subgoal {number} has no action {action}: it has {len(actions)}. By position: @0 and so on.")
     step = actions[action - 1] if found["action"] else own[start]
     return step.position, step.branch
+
+
+def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
+    """The name of the step at this place, as `place_of_step` reads it."""
+    subgoal = action = 0
+    for step in _annotated(steps):
+        if isinstance(step.detail, Subgoal):
+            subgoal, action = subgoal + 1, 0
+        elif isinstance(step.detail, Action) and subgoal:
+            action += 1
+        else:
+            continue
+        if (step.position, step.branch) == (position, branch):
+            return f"{subgoal}-{action}" if action else str(subgoal)
+    return f"@{position}.{branch}" if branch else f"@{position}"
+
+
+def _annotated(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
+    """The steps after a teacher's last reply; all of them without one."""
+    return steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
 
 
 def _last(steps: Sequence[RecordedStep]) -> int:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, case, func, select
 
 from db.connection import now
 from db.journal import RecordedStep, load_steps
+from db.labels import labels_of
 from db.models import (
     CompletionRow,
     EpisodeRow,
@@ -182,6 +183,8 @@ class Trajectory:
     steps: list[RecordedStep]
     scores: list[Any]
     verdicts: list[Any]
+    labels: list[Any]  #: the newest of each person, of the episode and of its steps
+    parent: str | None  #: the episode that it corrects; '' when that is gone
 
 
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
@@ -197,7 +200,16 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
     steps = load_steps(connection, {item.id: episode.attempt})[item.id]
     scores = list(connection.execute(select(ScoreRow.__table__).where(ScoreRow.episode == item.id)))
     verdicts = list(connection.execute(select(VerdictRow.__table__).where(VerdictRow.episode == item.id)))
-    return Trajectory(job, item, episode, task, steps, scores, verdicts)
+    labels, parent = labels_of(connection, item.id), _name_of(connection, episode.parent)
+    return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent)
+
+
+def _name_of(connection: Connection, episode: int | None) -> str | None:
+    """JOB-NUMBER of an episode's key; '' when there is no such episode any more, None for none."""
+    if episode is None:
+        return None
+    found = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
+    return f"{found.job}-{found.ordinal}" if found else ""
 
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:

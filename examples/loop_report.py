@@ -10,7 +10,7 @@ import asyncio
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -24,6 +24,9 @@ from lumos_queue.conversion.sources.registry import open_source
 from lumos_queue.records import Action
 from lumos_queue.reports.statistics import Z_95, wilson
 from lumos_queue.settings import read_settings
+
+#: The 97.5 % points of Student's distribution with 0, 1, 2 … degrees of freedom; the last for all that follow.
+T_95 = (inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 Scores = dict[str, float]  #: by row of the benchmark
 
@@ -41,43 +44,68 @@ def main(file: Path) -> None:
                     for one in stream(opened, job)
                     if one.task.question not in tried
                 }
-    for what, arms in scores.items():
+    for what, arms in [*scores.items(), ("all of them", together(scores))]:
         compare(what, arms)
     print("\nThe tries of the round, and how many successes are spurious:")
+    pooled: dict[str, list[StoredEpisode]] = defaultdict(list)
     for seed, what, episodes in tries:
-        spurious(seed, what, episodes)
+        spurious(f"seed {seed}", what, episodes)
+        pooled[what] += episodes
+    for what, episodes in pooled.items():
+        spurious("all seeds", what, episodes)
 
 
 def stream(opened: Database, job: str) -> Iterable[StoredEpisode]:
     return stream_episodes(opened, parse_where(f"job={job}"))
 
 
+def together(scores: dict[str, dict[str, dict[str, Scores]]]) -> dict[str, dict[str, Scores]]:
+    """The tasks of all sets as one."""
+    joined: dict[str, dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
+    for what, arms in scores.items():
+        for arm, seeds in arms.items():
+            for seed, one in seeds.items():
+                joined[arm][seed] |= {f"{what} {row}": value for row, value in one.items()}
+    return joined
+
+
 def compare(what: str, arms: dict[str, dict[str, Scores]]) -> None:
-    """Accuracies by seed, and the mean paired difference. The unit is the task: its difference is a mean over seeds."""
+    """Accuracies by seed, and the mean paired difference with two intervals.
+
+    Over tasks: each task's difference is its mean over the seeds; it holds for these fits. Over seeds: each seed's
+    difference is its mean over the tasks; it holds for other fits, too. Better or worse is what both agree on.
+    """
     rows = list(next(iter(arms["control"].values())))
     print(f"\n{what}, {len(rows)} tasks")
     for start in arms.get("starter", {}).values():
         print(f"  starter, as it is: {percent(start)}")
-    differences: dict[str, list[float]] = defaultdict(list)
+    by_seed: list[list[float]] = []
     for seed, control in arms["control"].items():
         second = arms["round-two"][seed]
         by_task = [second[row] - control[row] for row in rows]
-        for row, difference in zip(rows, by_task, strict=True):
-            differences[row].append(difference)
+        by_seed.append(by_task)
         better, worse = sum(one > 0 for one in by_task), sum(one < 0 for one in by_task)
         print(f"  seed {seed}: control {percent(control)}   round two {percent(second)}   "
               f"difference {100 * fmean(by_task):+.1f} points ({better} tasks better, {worse} worse)")  # fmt: skip
-    mean, half = paired([fmean(values) for values in differences.values()])
-    low, high = mean - half, mean + half
+    over_tasks = interval([fmean(task) for task in zip(*by_seed, strict=True)], Z_95)
+    over_seeds = interval([fmean(seed) for seed in by_seed], T_95[min(len(by_seed), len(T_95)) - 1])
+    low, high = min(over_tasks[0], over_seeds[0]), max(over_tasks[1], over_seeds[1])
     verdict = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
-    print(f"  pooled difference {100 * mean:+.1f} points, 95 % [{100 * low:+.1f}, {100 * high:+.1f}]: "
-          f"round two is {verdict} the control")  # fmt: skip
+    mean = fmean(map(fmean, by_seed))
+    print(f"  mean difference {100 * mean:+.1f} points, 95 % over tasks {points(over_tasks)}, over seeds "
+          f"{points(over_seeds)}: round two is {verdict} the control")  # fmt: skip
 
 
-def paired(differences: list[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % interval, normal approximation."""
-    spread = stdev(differences) if len(differences) > 1 else 0.0
-    return fmean(differences), Z_95 * spread / sqrt(len(differences))
+def interval(values: list[float], quantile: float) -> tuple[float, float]:
+    """The 95 % interval of the mean; everything from -1 to 1 for a single value."""
+    if len(values) < 2:
+        return -1.0, 1.0
+    half = quantile * stdev(values) / sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
+
+
+def points(bounds: tuple[float, float]) -> str:
+    return f"[{100 * bounds[0]:+.1f}, {100 * bounds[1]:+.1f}]"
 
 
 def percent(scores: Scores) -> str:
@@ -85,7 +113,7 @@ def percent(scores: Scores) -> str:
     return f"{100 * fmean(scores.values()):.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def spurious(seed: str, what: str, episodes: list[StoredEpisode]) -> None:
+def spurious(who: str, what: str, episodes: list[StoredEpisode]) -> None:
     """How many of the successes give a wrong answer when the question's numbers are others."""
     right = [one for one in episodes if one.scores["accuracy"] == 1]
     counts = asyncio.run(checked(right))
@@ -94,7 +122,7 @@ def spurious(seed: str, what: str, episodes: list[StoredEpisode]) -> None:
     rate = f"{100 * counts['spurious'] / told:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if told else "none to judge"
     solved = len({one.task.row for one in right})
     tasks = len({one.task.row for one in episodes})
-    print(f"  seed {seed}: {what}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
+    print(f"  {who}: {what}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
           f"spurious {counts['spurious']} of {told} ({rate}), {counts['unknown']} cannot be judged")  # fmt: skip
 
 

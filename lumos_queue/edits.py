@@ -81,6 +81,11 @@ def _whole(text: str, before: Steps) -> Steps:
     """The steps of a whole annotation. Subgoals that it leaves as they were keep their text, label or none."""
     needed = any(result for step in before for result in step.results)
     steps, issues = read_annotation(storable(text)[0], False)
+    if issues and issues[0].reason == "no subgoals":
+        raise SpecError(
+            f"'{' '.join(text.split())[:60]}' is no annotation: expected lines 'Subgoal 1: …' and "
+            "'Action 1-1: R1 = …', as lumos correct EPISODE --print gives them."
+        )
     if issues:
         raise SpecError(f"The annotation cannot be read: {issues[0].reason}, at '{issues[0].line[:80]}'.")
     known = {(unlabelled(step.subgoal.text), step.subgoal.number): step.subgoal for step in before}

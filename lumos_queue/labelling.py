@@ -32,6 +32,15 @@ def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: st
     return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(path)]
 
 
+def places_text(samples: Sequence[Sampled]) -> str:
+    """Which places an audit has, in words."""
+    places = [one.place for one in samples]
+    if not places:
+        return "gone with their jobs"
+    gone = max(places) - len(places)
+    return f"{min(places)} to {max(places)}" + (", but for those that are gone with their jobs" if gone else "")
+
+
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -88,7 +97,8 @@ def _label(
     if "place" in row:
         sampled = by_place.get(_whole(row["place"]))
         if sampled is None:
-            raise BadRow(number, "place", f"'{str(row['place'])[:40]}': the audit's places are 1 to {len(by_place)}")
+            places = places_text(list(by_place.values()))
+            raise BadRow(number, "place", f"'{str(row['place'])[:40]}': the audit's places are {places}")
     else:
         sampled = by_name.get(row["episode"])
         if sampled is None:

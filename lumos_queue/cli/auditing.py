@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 app = typer.Typer(rich_markup_mode=None, help="How far the acceptance check can be trusted: people judge a sample.")
+_FILE = (
+    "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and if "
+    "wanted note and as (who labels)."
+)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the audit.")]
 As = Annotated[str, typer.Option("--as", help="Who labels; default: LUMOS_USER, or user@host.")]
 
@@ -28,6 +32,7 @@ def draw(
 
     from db.audits import draw_audit
     from db.filters import parse_where
+    from lumos_queue.cli.audit_tables import print_drawn
     from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
 
@@ -42,7 +47,7 @@ def draw(
     ]
     found = {"audit": name, "population": sum(one["population"] for one in strata), "drawn": len(drawn),
              "seed": seed, "strata": strata}  # fmt: skip
-    output.result(found, _print_drawn)
+    output.result(found, print_drawn)
 
 
 @app.command(name="next")
@@ -50,6 +55,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """Show the next annotation that the labeller has not judged."""
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
+    from lumos_queue.cli.audit_tables import print_next
     from lumos_queue.cli.run import database
     from lumos_queue.cli.trajectory import trajectory_as_json
     from lumos_queue.settings import read_settings
@@ -63,25 +69,26 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
         shown = trajectory_as_json(trajectory_of(connection, one.episode)) if one else None
     found = {"audit": name, "labeller": who, "place": one.place if one else None, "of": len(samples), "left": left,
              "episode": shown}  # fmt: skip
-    output.result(found, _print_next)
+    output.result(found, print_next)
 
 
 @app.command()
 def label(
     name: Name,
     place: Annotated[int, typer.Argument(min=0, max=opt.MOST, help="As lumos audit next says.")] = 0,
-    value: Annotated[str, typer.Argument(help="right, wrong or unsure.")] = "",
+    value: Annotated[str, typer.Argument(metavar="LABEL", help="right, wrong or unsure.")] = "",
     note: Annotated[str, typer.Option(help="Why, for those who read it later.")] = "",
     who: As = "",
-    file: Annotated[Path | None, typer.Option("--from", help="Labels from a file: JSON lines, or .csv.")] = None,
+    file: Annotated[Path | None, typer.Option("--from", help=_FILE)] = None,
     json: opt.Json = False,
 ) -> None:
     """Say that the annotation at a place is right or wrong; the newest label of a person counts."""
     from db.audits import get_audit, samples_of
     from db.labels import NewLabel, add_labels, check
+    from lumos_queue.cli.audit_tables import print_labelled
     from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
-    from lumos_queue.labelling import read_labels
+    from lumos_queue.labelling import places_text, read_labels
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -100,14 +107,14 @@ def label(
         else:
             episodes = {one.place: one.episode for one in samples}
             if place not in episodes:
-                raise SpecError(f"The audit '{name}' has no place {place}: its places are {_places(list(episodes))}.")
+                raise SpecError(f"The audit '{name}' has no place {place}: its places are {places_text(samples)}.")
             labels = [NewLabel(episodes[place], value, who, note, audit=name)]
         add_labels(opened, labels)
         with opened.engine.connect() as connection:
             samples = samples_of(connection, name)
     people = sorted({one.labeller for one in labels})
     left = {one: sum(one not in sampled.labels for sampled in samples) for one in people}
-    output.result({"audit": name, "labelled": len(labels), "left": left}, _print_labelled)
+    output.result({"audit": name, "labelled": len(labels), "left": left}, print_labelled)
 
 
 @app.command()
@@ -118,6 +125,7 @@ def report(
 ) -> None:
     """The precision of the acceptance check with its 95 % interval, and the agreement of labellers."""
     from db.audits import get_audit, samples_of
+    from lumos_queue.cli.audit_tables import print_report
     from lumos_queue.cli.run import database
     from lumos_queue.errors import unknown
     from lumos_queue.reports.audit import make_audit_report
@@ -129,80 +137,4 @@ def report(
     found = make_audit_report(audit, samples, who)
     if who and who not in found["labellers"]:
         raise unknown("labeller", who, found["labellers"])
-    output.result(found, _print_report)
-
-
-def _places(places: list[int]) -> str:
-    return f"{min(places)} to {max(places)}" if places else "gone with their jobs"
-
-
-def _print_drawn(found: dict[str, Any]) -> None:
-    table = _table("stratum", "population", "drawn", "each stands for")
-    for one in found["strata"]:
-        table.add_row(_safe(one["stratum"]), f"{one['population']:,}", f"{one['drawn']:,}", f"{one['weight']:.2f}")
-    console = output.console()
-    console.print(table)
-    console.print(f"drawn {found['drawn']:,} of {found['population']:,}. Begin with: lumos audit next {found['audit']}",
-                  markup=False, soft_wrap=True)  # fmt: skip
-
-
-def _print_next(found: dict[str, Any]) -> None:
-    from lumos_queue.cli.trajectory import print_trajectory
-
-    if found["place"] is None:
-        print(f"{found['labeller']} has labelled all {found['of']}. See: lumos audit report {found['audit']}")
-        return
-    print_trajectory(found["episode"], False)
-    print(f"place {found['place']} of {found['of']}, {found['left']} left. Say: "
-          f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure")  # fmt: skip
-
-
-def _print_labelled(found: dict[str, Any]) -> None:
-    for who, left in found["left"].items():
-        print(f"{who}: {left} left" if left else f"{who}: all labelled. See: lumos audit report {found['audit']}")
-
-
-def _print_report(found: dict[str, Any]) -> None:
-    console = output.console()
-    table = _table("stratum", "population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled")
-    for one in found["strata"]:
-        counts = (one[name] for name in ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled"))
-        table.add_row(_safe(one["stratum"]), *(f"{count:,}" for count in counts))
-    console.print(f"audit {found['audit']}: {found['drawn']:,} of {found['population']:,}", markup=False)
-    console.print(table)
-    for name, words in (("precision", "accepted annotations that are right"),
-                        ("if_unsure_wrong", "unsure and disputed counted as wrong")):  # fmt: skip
-        if share := found[name]:
-            low, high = share["ci95"]
-            console.print(f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], "
-                          f"{share['judged']:,} judged", markup=False, soft_wrap=True)  # fmt: skip
-    if not found["precision"]:
-        console.print(f"nothing is judged yet. Begin with: lumos audit next {found['audit']}", markup=False)
-    elif found["covered"] < 1:
-        console.print(f"the strata with a judgement hold {_percent(found['covered'])} of the population: "
-                      "the precision is of these", markup=False, soft_wrap=True)  # fmt: skip
-    for pair in found["agreement"]:
-        who, told = " and ".join(pair["labellers"]), "kappa is not defined"
-        told = f"{told}: {pair['undefined']}" if pair["undefined"] else f"kappa {pair['kappa']:.3f}"
-        share = f" ({_percent(pair['share'])})" if pair["items"] else ""
-        console.print(f"{_safe(who)} agree on {pair['agreed']} of {pair['items']} items{share}; {told}", soft_wrap=True)
-
-
-def _table(*columns: str) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in columns:
-        table.add_column(name, justify="left" if name == "stratum" else "right")
-    return table
-
-
-def _safe(text: str) -> str:
-    from lumos_queue.cli.tables import escape
-
-    return escape(text)
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    output.result(found, print_report)

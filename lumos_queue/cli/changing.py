@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submitting import finish
 
 
-def _change(job: str, change: str) -> tuple[Any, Any]:
+def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
     """Apply one of db.jobs' changes of state; returns settings and the job's row after it."""
     import db.jobs
     from lumos_queue.cli.run import database
@@ -22,7 +24,7 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
     with database(settings) as opened:
         with opened.engine.connect() as connection:
             row = db.jobs.get_job(connection, job)
-        getattr(db.jobs, change)(opened, row.id)
+        getattr(db.jobs, change)(opened, row.id, **options)
         if change == "remove":
             return settings, row
         with opened.engine.connect() as connection:
@@ -53,7 +55,13 @@ def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -
     finish(settings, row.id, carry_on(settings, row, follow), follow)
 
 
-def rm(job: opt.JobId, json: opt.Json = False) -> None:
-    """Delete a job that is not running, with all it stored."""
-    _, row = _change(job, "remove")
+def rm(
+    job: opt.JobId,
+    with_labels: Annotated[
+        bool, typer.Option("--with-labels", help="Even if people labelled, drew or corrected its episodes.")
+    ] = False,
+    json: opt.Json = False,
+) -> None:
+    """Delete a job that is not running, with all it stored; not the work of people unless told so."""
+    _, row = _change(job, "remove", with_labels=with_labels)
     output.result({"job": row.id, "removed": True}, lambda value: print(f"job {value['job']} is removed"))

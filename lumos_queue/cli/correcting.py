@@ -66,7 +66,7 @@ def label(
         str,
         typer.Argument(metavar="EPISODE[:STEP]", help="STEP: 2 is a subgoal, 2-1 its first action, @9 a position."),
     ],
-    value: Annotated[str, typer.Argument(help="right, wrong or unsure.")],
+    value: Annotated[str, typer.Argument(metavar="LABEL", help="right, wrong or unsure.")],
     note: Annotated[str, typer.Option(help="Why, for those who read it later.")] = "",
     who: Annotated[str, typer.Option("--as", help="Who labels; default: LUMOS_USER, or user@host.")] = "",
     json: opt.Json = False,
@@ -128,6 +128,7 @@ def _text(file: Path | None) -> str:
 
 def _print_corrected(made: dict[str, Any]) -> None:
     from lumos_queue.cli.tables import escape
+    from lumos_queue.cli.trajectory import verdict_text
 
     console = output.console()
     level = made["level"] or "not accepted"
@@ -135,4 +136,4 @@ def _print_corrected(made: dict[str, Any]) -> None:
     console.print(escape(f"{made['episode']} corrects {made['parent']}: {level}{answer}"), soft_wrap=True)
     for one in made["verdicts"]:
         mark = "" if one["rejects"] else " (noted)"
-        console.print(escape(f"  {one['module']}: {one['name']}{mark} {one['detail']}"), soft_wrap=True)
+        console.print(escape(f"  {one['module']}{mark}: {verdict_text(one)}"), soft_wrap=True)

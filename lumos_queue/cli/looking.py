@@ -73,15 +73,16 @@ def show(
     prompts: Annotated[bool, typer.Option("--prompts", help="With the whole prompt of every model call.")] = False,
     json: opt.Json = False,
 ) -> None:
-    """One episode: its subgoals, actions and results."""
+    """One episode: its subgoals, actions and results, what filters found in it, what people say of it."""
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory
     from lumos_queue.cli.run import database
-    from lumos_queue.cli.trajectory import print_trajectory, trajectory_as_json
+    from lumos_queue.cli.trajectory import labels_as_json, print_trajectory, trajectory_as_json
     from lumos_queue.settings import read_settings
 
     name, number = split_name(episode)
     with database(read_settings()) as opened, opened.engine.connect() as connection:
-        shown = trajectory_as_json(get_trajectory(connection, get_job(connection, name), number))
+        found = get_trajectory(connection, get_job(connection, name), number)
+    shown = trajectory_as_json(found) | {"labels": labels_as_json(found)}
     output.result(shown, lambda value: print_trajectory(value, prompts))

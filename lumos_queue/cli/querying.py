@@ -78,25 +78,19 @@ def _shown(row: Any) -> dict[str, Any]:
     from lumos_queue.cli.tables import gold_text
 
     names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
-    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold)} | {n: getattr(row, n) for n in names}
+    known = {name: getattr(row, name) for name in names}
+    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | known
 
 
 def _print(result: dict[str, Any], job: str, limit: int) -> None:
-    from rich import box
-    from rich.table import Table
-
+    from lumos_queue.cli.episode_list import print_episodes
     from lumos_queue.cli.tables import escape
 
     console = output.console()
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("episode", "score", "ending", "answer", "gold", "calls", "question"):
-        table.add_column(name, no_wrap=name == "episode", max_width=48 if name == "question" else None)
-    for one in result["episodes"]:
-        score = "" if one["score"] is None else f"{one['score']:g}"
-        cells = (one["episode"], score, one["ending"], one["answer"] or "", one["gold"], str(one["calls"]),
-                 one["question"])  # fmt: skip
-        table.add_row(*map(escape, cells))
-    console.print(table if result["episodes"] else "No finished episode is so.")
+    if result["episodes"]:
+        print_episodes(result["episodes"], one_job=bool(job))
+    else:
+        console.print("No finished episode is so.")
     if result["next"]:
         words = ["lumos", "episodes", *([job] if job else [])]
         words += ["--where", result["where"]] if result["where"] else []

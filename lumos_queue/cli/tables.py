@@ -120,13 +120,14 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    for name in ("fit", "steps done", "loss", "tokens", "tokens/s", "seconds"):
+    for name in ("fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "seconds"):
         table.add_column(name, justify="right")
     remarks = []
     for window in report["windows"]:
         if "step" in window:
             table.add_row(
-                window["fit"], str(window["step"]), f"{window['loss']:.4f}", f"{window['tokens']:,}",
+                window["fit"], str(window["step"]), f"{window['loss']:.4f}",
+                f"{window['dev_loss']:.4f}" if "dev_loss" in window else "", f"{window['tokens']:,}",
                 f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}",
             )  # fmt: skip
         else:
@@ -180,5 +181,6 @@ def print_job(job: dict[str, Any]) -> None:
 
 
 def gold_text(gold: Any) -> str:
-    """The gold answer of a task as text."""
-    return str(gold.get("answer", gold)) if isinstance(gold, dict) else str(gold)
+    """The gold answer of a task as text; empty when none is known."""
+    known = gold.get("answer", gold) if isinstance(gold, dict) else gold
+    return "" if known is None else str(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from rich import box
@@ -19,31 +20,45 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         f"[bold]{shown['episode']}[/]  {shown['benchmark']} row {escape(shown['row'])}  {shown['formulation']}"
     )
     console.print(escape(shown["question"]))
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for lane, ratio in (("planner: subgoals", 5), ("grounder: actions", 5), ("results", 3)):
-        table.add_column(lane, overflow="fold", ratio=ratio)
-    for row in lanes(shown["steps"]):
-        table.add_row(*row)
-    console.print(table)
+    if shown["steps"]:
+        table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+        for lane, ratio in (("planner: subgoals", 5), ("grounder: actions", 5), ("results", 3)):
+            table.add_column(lane, overflow="fold", ratio=ratio)
+        for row in lanes(shown["steps"]):
+            table.add_row(*row)
+        console.print(table)
+    else:  # such as a row that no rule could convert
+        console.print("\nno steps are stored\n", style="dim")
     calls = [step for step in shown["steps"] if step["prompt"]]
     for step in calls if prompts else ():
         console.rule(f"{step['who']}, step {step['at']}: {step['result']}, {step['seconds']:.2f} s", align="left")
         console.print(f"[dim]{escape(step['prompt'])}[/]{escape(step['what'])}", soft_wrap=True)
     scores = "".join(f"  {score['metric']} {score['value']:g}" for score in shown["scores"])
     answer = "none" if shown["answer"] is None else escape(shown["answer"])
-    console.print(
-        f"[bold]{shown['ending'] or 'not finished'}[/]  answer {answer}  gold {escape(shown['gold'])}{scores}"
-    )
+    gold = "" if shown["gold"] is None else f"  gold {escape(shown['gold'])}"
+    console.print(f"[bold]{shown['ending'] or 'not finished'}[/]  answer {answer}{gold}{scores}")
     if shown["message"]:
         console.print(escape(shown["message"]))
     if shown["level"]:
         console.print(f"{shown['origin']}, checked: {shown['level']}")
+    if shown["parent"] is not None:
+        console.print(f"corrects {shown['parent'] or 'an episode that was removed'}")
     for verdict in shown["verdicts"]:
         kind = "rejects" if verdict["rejects"] else "notes"
-        console.print(escape(f"{kind} the {verdict['module']}'s row: {verdict['name']}: {verdict['detail']}"))
+        console.print(escape(f"{kind} the {verdict['module']}'s row: {verdict_text(verdict)}"))
+    for label in shown.get("labels", ()):
+        what = f"step {label['step']} is " if label["step"] else ""
+        note = f": {label['note']}" if label["note"] else ""
+        console.print(escape(f"{label['labeller']} says: {what}{label['label']}{note}"))
     spent = sum(step["seconds"] for step in shown["steps"])
     console.print(f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
                   f"{shown['tokens']['completion']:,} out, {spent:.2f} s", style="dim")  # fmt: skip
+
+
+def verdict_text(verdict: dict[str, Any]) -> str:
+    """A verdict's name and, where that says more, its detail."""
+    says_more = verdict["detail"] not in ("", verdict["name"])
+    return f"{verdict['name']}: {verdict['detail']}" if says_more else verdict["name"]
 
 
 def lanes(steps: list[dict[str, Any]]) -> list[list[str]]:
@@ -54,7 +69,7 @@ def lanes(steps: list[dict[str, Any]]) -> list[list[str]]:
     rows: list[list[str]] = []
     free = 0  # the row for the next action
     before = ""
-    for step, after in zip(steps, [*steps[1:], {"who": ""}], strict=True):
+    for step, after in zip_longest(steps, steps[1:], fillvalue={"who": ""}):
         match step["who"]:
             case "subgoal":
                 if before != "subgoal":
@@ -74,7 +89,7 @@ def lanes(steps: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
-    """A db.reading.Trajectory as `lumos show --json` prints it."""
+    """A db.reading.Trajectory as `lumos show --json` prints it, but for the labels."""
     episode, task = trajectory.episode, trajectory.task
     calls = [step for step in trajectory.steps if isinstance(step.result, Completion)]
     return {
@@ -84,7 +99,7 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "sample": episode.sample,
         "formulation": episode.formulation,
         "question": task.question,
-        "gold": gold_text(task.gold),
+        "gold": gold_text(task.gold) or None,
         "attempt": episode.attempt,
         "ending": episode.ending,
         "answer": episode.answer,
@@ -96,10 +111,22 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
                    for score in trajectory.scores],
         "origin": episode.origin,
         "level": episode.level,
+        "parent": trajectory.parent,
         "verdicts": [{"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
                      for one in trajectory.verdicts],
         "steps": [_step(step) for step in trajectory.steps],
     }  # fmt: skip
+
+
+def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
+    """What people say of a db.reading.Trajectory: apart from it, as who is to judge must not see what others said."""
+    from db.labels import name_of_step
+
+    return [
+        {"labeller": row.labeller, "label": row.value, "note": row.note, "audit": row.audit, "at": row.labelled_at,
+         "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch)}
+        for row in trajectory.labels
+    ]  # fmt: skip
 
 
 def _step(step: Any) -> dict[str, Any]:

@@ -17,6 +17,9 @@ class Place(Protocol):
     """One place of the sample, as db.audits.Sampled has it."""
 
     @property
+    def place(self) -> int: ...
+
+    @property
     def stratum(self) -> str: ...
 
     @property
@@ -38,7 +41,9 @@ def make_audit_report(audit: Any, samples: Sequence[Place], labeller: str = "") 
     """The report as plain values; with `labeller`, by this person's labels alone.
 
     Precision is of places judged right or wrong, weighted by what they stand for (statistics.stratified_share).
-    `if_unsure_wrong` counts what is unsure or disputed as wrong.
+    `if_unsure_wrong` counts what is unsure or disputed as wrong. `gone` is how many places at least were removed with
+    their jobs: those missing before the last one left, as how many were drawn is not stored. `removed` is about how
+    many annotations of the population they stood for.
     """
     given = [{who: label for who, label in one.labels.items() if labeller in ("", who)} for one in samples]
     opinions = [opinion(labels) for labels in given]
@@ -55,13 +60,15 @@ def make_audit_report(audit: Any, samples: Sequence[Place], labeller: str = "") 
     judged = [Stratum(row["population"], row["right"] + row["wrong"], row["right"]) for row in rows]
     strict = [Stratum(row["population"], row["drawn"] - row["unlabelled"], row["right"]) for row in rows]
     whole = sum(row["population"] for row in rows)
+    removed = audit.population - whole
     return {
         "audit": audit.name,
         "query": audit.query,
         "seed": audit.seed,
         "population": audit.population,
         "drawn": len(samples),
-        "removed": audit.population - whole,  # of the population, with their jobs
+        "gone": max(1, max((one.place for one in samples), default=0) - len(samples)) if removed else 0,
+        "removed": removed,
         "labeller": labeller or None,
         **{said: opinions.count(said) for said in COUNTED},
         "precision": _share(judged),

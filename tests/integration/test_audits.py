@@ -7,15 +7,15 @@ from collections import Counter
 
 import pytest
 import typer
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
 from db.audits import draw_audit, get_audit, next_of, samples_of
 from db.filters import parse_where
 from db.jobs import remove
 from db.labels import NewLabel, add_labels
-from db.models import Audit, AuditSample, Label
+from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli import auditing, correcting, output
+from lumos_queue.cli import auditing, changing, correcting, looking, output
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
@@ -44,7 +44,7 @@ def lumos(stored, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "150")
     app = typer.Typer()
     app.add_typer(auditing.app, name="audit")
-    for command in (correcting.correct, correcting.label):
+    for command in (correcting.correct, correcting.label, changing.rm, looking.show):
         app.command()(command)
 
     def run(*arguments: str):
@@ -127,13 +127,105 @@ def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored)
         assert next_of(samples_of(connection, "first"), "ann") is None
 
 
-def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored):
+def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored, lumos):
     database, job = stored
     draw_audit(database, "first", parse_where(""), 12, 0)
-    remove(database, job)
+    remove(database, job, with_labels=True)
     with database.engine.connect() as connection:
         report = make_audit_report(get_audit(connection, "first"), samples_of(connection, "first"))
     assert (report["drawn"], report["removed"], report["precision"]) == (0, 60, None)
+    assert "all of its places are gone" in lumos("audit", "report", "first", "--text")
+    assert "has no places any more" in lumos("audit", "next", "first", "--text")
+
+
+def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):
+    database, job = stored
+    made = [lumos("correct", f"{job}-{number}", "--subgoal", f"1: Do as said, {number}.") for number in range(20)]
+    assert all(one["level"] for one in made)
+    drawn = draw_audit(database, "first", parse_where("origin=corrected"), 20, 0)
+    gone = [one for one in drawn if one.place in (3, 4, 11)]
+    with database.engine.connect() as connection:
+        names = {one.episode: one.name for one in samples_of(connection, "first")}
+    for one in gone:
+        remove(database, names[one.episode].split("-")[0], with_labels=True)
+    report = lumos("audit", "report", "first")
+    assert (report["drawn"], report["gone"], report["removed"]) == (17, 3, 3)
+    assert "at least 3 more of its places are gone with their jobs" in lumos("audit", "report", "first", "--text")
+    with pytest.raises(SpecError, match="has no place 4: its places are 1 to 20, but for those that are gone"):
+        lumos("audit", "label", "first", "4", "right")
+
+
+def test_a_job_on_which_people_worked_is_removed_only_when_told_so(stored, lumos):
+    database, job = stored
+    made = lumos("correct", f"{job}-0", "--subgoal", "1: Multiply 3 by 25.")["episode"]
+    lumos("correct", made, "--subgoal", "1: Multiply 25 by 3.")
+    lumos("label", f"{job}-1", "right")
+    lumos("label", f"{job}-1:1", "wrong", "--as", "bob")
+    draw_audit(database, "first", parse_where("origin=converted"), 20, 0)
+    draw_audit(database, "second", parse_where("origin=converted"), 60, 0)
+    with pytest.raises(SpecError) as error:
+        lumos("rm", job)
+    assert "1 labelled, 60 drawn in an audit, 1 corrected in another job." in str(error.value)
+    assert f"lumos rm {job} --with-labels" in str(error.value)
+    assert (count(database, Label), count(database, AuditSample)) == (2, 80)
+    assert lumos("show", made)["parent"] == f"{job}-0"
+    assert lumos("rm", job, "--with-labels") == {"job": job, "removed": True}
+    assert (count(database, Label), count(database, AuditSample)) == (0, 0)
+    assert lumos("show", made)["parent"] == ""
+    assert "corrects an episode that was removed" in lumos("show", made, "--text")
+
+
+def test_what_is_rejected_for_one_module_is_not_accepted(stored):
+    database, job = stored
+    with database.writer.begin() as connection:
+        episodes = connection.execute(select(EpisodeRow.id).order_by(EpisodeRow.id)).scalars().all()
+        rows = [{"episode": episode, "module": "planner", "name": "result stated", "rejects": rejects, "detail": ""}
+                for episode, rejects in zip(episodes[:10], [True] * 4 + [False] * 6, strict=True)]  # fmt: skip
+        connection.execute(insert(VerdictRow), rows)
+    drawn = draw_audit(database, "first", parse_where(f"job={job}"), 60, 0)
+    assert len(drawn) == 56
+    assert not {one.episode for one in drawn} & set(episodes[:4])
+
+
+def test_an_episode_shows_its_labels_but_not_to_who_is_to_judge_it(stored, lumos):
+    database, _ = stored
+    drawn = draw_audit(database, "first", parse_where(""), 12, 0)
+    with database.engine.connect() as connection:
+        name = samples_of(connection, "first")[0].name
+    lumos("label", name, "wrong")
+    lumos("label", name, "right", "--note", "after all")
+    lumos("label", f"{name}:1-1", "unsure", "--as", "bob")
+    labels = lumos("show", name)["labels"]
+    assert [(one["labeller"], one["label"], one["step"], one["note"]) for one in labels] == [
+        ("ann", "right", None, "after all"), ("bob", "unsure", "1-1", ""),
+    ]  # fmt: skip
+    told = lumos("show", name, "--text")
+    assert "ann says: right: after all" in told
+    assert "bob says: step 1-1 is unsure" in told
+    assert lumos("audit", "next", "first")["episode"]["episode"] == name
+    assert "labels" not in lumos("audit", "next", "first")["episode"]
+    assert "says" not in lumos("audit", "next", "first", "--text")
+    assert drawn[0].place == 1
+
+
+def test_a_report_says_what_each_share_leaves_out_and_fits_100_columns(stored, lumos, monkeypatch):
+    database, _ = stored
+    monkeypatch.setenv("COLUMNS", "100")
+    draw_audit(database, "first", parse_where(""), 10, 0)
+    for place, label in enumerate(["right", "right", "wrong", "unsure"], start=1):
+        lumos("audit", "label", "first", str(place), label)
+    lumos("audit", "label", "first", "1", "wrong", "--as", "bob")
+    told = lumos("audit", "report", "first", "--text")
+    assert "audit first: 10 annotations, drawn from 60 that were accepted" in told
+    lines = {line.split(":")[0]: line for line in told.splitlines() if ":" in line}
+    assert lines["accepted annotations that are right"].endswith(
+        "of 2 annotations; left out: 1 unsure, 1 disputed, 6 not labelled"
+    )
+    assert lines["unsure and disputed counted as wrong"].endswith("of 4 annotations; left out: 6 not labelled")
+    strata = lumos("audit", "report", "first")["strata"]
+    rows = [line for line in told.splitlines() if line.lstrip().startswith("wordmath · ")]
+    assert len(rows) == len(strata)
+    assert all(any(one["stratum"] in row and len(row.split()) > 10 for row in rows) for one in strata)
 
 
 def test_the_commands_draw_show_label_and_report(lumos, stored, tmp_path):
@@ -228,6 +320,9 @@ def test_the_commands_correct_and_label_an_episode(lumos, stored, tmp_path):
     assert text.startswith("Subgoal 1: Multiply 25 by 3.\nAction 1-1: R1 = Calculator(25 * 3) = 75\n")
     file = tmp_path / "edited.txt"
     file.write_text(text.replace("25 * 3", "25 * 2"))
+    told = lumos("correct", made["episode"], "--file", str(file), "--text")
+    assert "  planner: wrong final answer: gives " in told
+    file.write_text(text.replace("25 * 3", "25 * 2") + "\n")
     wrong = lumos("correct", made["episode"], "--file", str(file))
     assert wrong["level"] is None
     assert {one["name"] for one in wrong["verdicts"] if one["rejects"]} == {"wrong final answer"}

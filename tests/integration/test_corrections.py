@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
 from db.jobs import NewJob
-from db.labels import NewLabel, add_labels, place_of_step
+from db.labels import NewLabel, add_labels, name_of_step, place_of_step
 from db.models import EpisodeRow, Item, Job, Label, VerdictRow
 from db.named import finished_trajectory
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -140,7 +140,8 @@ REFUSED = [
     ("{job}-0", Changes(actions={(1, 1): "R1 = Calculator(3 * 24) = 75"}), "gives 72, not 75"),
     ("{job}-0", Changes(actions={(1, 1): "R1 = Calculator(3 * 25)"}), "Nothing of the episode changes"),
     ("{job}-0", Changes(text="Subgoal 1: Nothing to do."), "cannot be read: subgoal without actions"),
-    ("{job}-0", Changes(text="what is this"), "cannot be read: no subgoals"),
+    ("{job}-0", Changes(text="what is this"), "'what is this' is no annotation: expected lines 'Subgoal 1: …'"),
+    ("{job}-0", Changes(text="{}\n"), "'{}' is no annotation"),
     ("{job}-77", Changes({1: "More."}), "has no episode 77"),
     ("nope-0", Changes({1: "More."}), "No job has an id that starts with 'nope'"),
     ("nope", Changes({1: "More."}), "expected JOB-NUMBER"),
@@ -235,6 +236,8 @@ def test_a_step_is_named_by_subgoal_action_or_position(stored):
     steps = episode(database, f"{job}-0")[0].steps
     names = {"1": (0, 0), "3": (4, 0), "1-1": (1, 0), "3-1": (5, 0), "@2": (2, 0), "@2.0": (2, 0)}
     assert {text: place_of_step(steps, text) for text in names} == names
+    assert [name_of_step(steps, position, 0) for position in (0, 1, 2, 5, 6)] == ["1", "1-1", "2", "3-1", "@6"]
+    assert name_of_step(steps, 0, 1) == "@0.1"
     for text in ("", "4", "0", "1-2", "1-0", "@6", "@0.1", "a", "1-", "-1", "²"):
         with pytest.raises(SpecError, match=r"names no step|has no"):
             place_of_step(steps, text)

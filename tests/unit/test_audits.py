@@ -124,7 +124,18 @@ def test_a_stratum_without_a_judgement_is_left_out_and_said():
     )
     assert (report["precision"]["share"], report["covered"]) == (1, 0.75)
     assert make_audit_report(AUDIT, sampled({}, {}))["precision"] is None
-    assert make_audit_report(AUDIT, [])["removed"] == 100
+    gone = make_audit_report(AUDIT, [])
+    assert (gone["removed"], gone["gone"]) == (100, 1)
+
+
+@pytest.mark.parametrize(
+    ("places", "gone"),
+    [((1, 2, 3, 4), 0), ((2, 4), 2), ((1, 2, 3), 1), ((1,), 1), ((), 1)],  # the last ones leave no gap: at least one
+)
+def test_places_that_are_gone_are_counted_as_far_as_one_can_tell(places, gone):
+    samples = [Sampled(place, place, "", "s", 25.0, {}) for place in places]
+    report = make_audit_report(AUDIT, samples)
+    assert (report["gone"], report["removed"]) == (gone, 100 - 25 * len(places))
 
 
 def test_one_labeller_can_be_reported_alone():

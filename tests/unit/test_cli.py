@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.cli.episode_list import print_episodes
 from lumos_queue.cli.main import main
-from lumos_queue.cli.tables import escape
+from lumos_queue.cli.tables import escape, gold_text
 from lumos_queue.cli.trajectory import lanes
 from lumos_queue.reports.report import _interval, expected_calls
 from lumos_queue.reports.statistics import wilson
@@ -201,6 +202,54 @@ def test_one_pass_puts_each_action_beside_a_subgoal_and_iterative_beside_its_own
     iterative = steps("planner|P|", "subgoal|S1|", "grounder|G|", "tool|A1|1", "planner|P|", "subgoal|S2|",
                       "grounder|unread|", "planner|stop|")  # fmt: skip
     assert lanes(iterative) == [["S1", "A1", "1"], ["S2", "", ""], ["", "[dim]unread[/]", ""], ["[dim]stop[/]", "", ""]]
+
+
+def test_an_episode_without_steps_shows_why(lumos, tmp_path):
+    """No rule converts the second row: all that is stored of it is why."""
+    file = tmp_path / "rows.jsonl"
+    rows = ("#### 5", "It is <<2+3=6>>6\n#### 6", "It is <<2+3=5>>5\n#### 5")
+    file.write_text("\n".join(json.dumps({"question": f"How many, [b]{row[-1]}?", "answer": row}) for row in rows))
+    report = result(lumos("convert", "gsm8k", "--data", str(file), "--deterministic", "--json"))
+    name = f"{report['job']}-0"
+    shown = result(lumos("show", name, "--json"))
+    assert (shown["steps"], shown["ending"], shown["answer"]) == ([], "unreadable", None)
+    assert {(one["module"], one["name"]) for one in shown["verdicts"]} == {
+        ("planner", "no_mark"), ("grounder", "no_mark"),
+    }  # fmt: skip
+    told = lumos("show", name).out
+    assert "How many, [b]5?" in told
+    assert "no steps are stored" in told
+    assert "unreadable  answer none  gold 5" in told
+    assert "rejects the planner's row: no_mark" in told
+    listed = result(lumos("episodes", report["job"], "--json"))["episodes"]
+    assert [one["level"] != "" for one in listed] == [False, False, True]
+
+
+def shown_episode(name: str, **others) -> dict:
+    return {"episode": name, "score": 1.0, "ending": "answered", "answer": "5", "calls": 2, "question": "How many?",
+            "benchmark": "gsm8k", "level": "", "gold": "5"} | others  # fmt: skip
+
+
+def test_a_list_of_episodes_leaves_out_what_says_nothing_and_keeps_to_the_width(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    long = {"question": "How many " * 30, "answer": "x" * 60, "score": None, "gold": None, "level": "perturbed"}
+    print_episodes([shown_episode("k3f9a2cd-1"), shown_episode("k3f9a2cd-22", **long)], one_job=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["episode", "benchmark", "level", "score", "ending", "answer", "gold", "calls"]
+    assert lines[1].split() == ["k3f9a2cd-1", "gsm8k", "1", "answered", "5", "5", "2"]
+    assert lines[2] == "  How many?"
+    assert lines[3].split() == ["k3f9a2cd-22", "gsm8k", "perturbed", "answered", "x" * 23 + "…", "2"]
+    assert lines[4].endswith("…")
+    assert len(lines[4]) <= 80
+    assert len(lines) == 5
+    print_episodes([shown_episode("k3f9a2cd-1", calls=0, gold=None, score=None)], one_job=True)
+    assert capsys.readouterr().out.splitlines()[0].split() == ["episode", "ending", "answer"]
+
+
+def test_a_gold_answer_that_is_not_known_is_empty():
+    assert [gold_text(one) for one in (None, {"answer": None}, {"answer": 0}, "yes", {"a": 1})] == [
+        "", "", "0", "yes", "{'a': 1}",
+    ]  # fmt: skip
 
 
 def test_text_of_a_model_cannot_command_the_terminal():

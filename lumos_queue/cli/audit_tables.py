@@ -1,0 +1,106 @@
+"""Audits for people: the sample, the next annotation to judge, the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from lumos_queue.cli import output
+from lumos_queue.cli.tables import escape
+from lumos_queue.cli.trajectory import print_trajectory
+
+
+def print_drawn(found: dict[str, Any]) -> None:
+    """The strata of a sample that was just drawn."""
+    table = _table("stratum", "population", "drawn", "each stands for")
+    for one in found["strata"]:
+        table.add_row(escape(one["stratum"]), f"{one['population']:,}", f"{one['drawn']:,}", f"{one['weight']:.2f}")
+    console = output.console()
+    console.print(table)
+    console.print(f"drawn {found['drawn']:,} of {found['population']:,} accepted annotations. "
+                  f"Begin with: lumos audit next {found['audit']}", markup=False, soft_wrap=True)  # fmt: skip
+
+
+def print_next(found: dict[str, Any]) -> None:
+    """The annotation to judge, and how to say what it is."""
+    if not found["of"]:
+        print(f"the audit {found['audit']} has no places any more: their jobs were removed")
+        return
+    if found["place"] is None:
+        print(f"{found['labeller']} has labelled all {found['of']}. See: lumos audit report {found['audit']}")
+        return
+    print_trajectory(found["episode"], False)
+    print(f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
+          f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure")  # fmt: skip
+
+
+def print_labelled(found: dict[str, Any]) -> None:
+    """How much each labeller has left."""
+    for who, left in found["left"].items():
+        print(f"{who}: {left} left" if left else f"{who}: all labelled. See: lumos audit report {found['audit']}")
+
+
+def print_report(found: dict[str, Any]) -> None:
+    """What the acceptance check is worth, stratum by stratum and as a whole."""
+    console = output.console()
+    table = _table("stratum", "population", "drawn", "right", "wrong", "unsure", "disputed", "left")
+    for one in found["strata"]:
+        counts = (one[name] for name in ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled"))
+        table.add_row(escape(one["stratum"]), *(f"{count:,}" for count in counts))
+    console.print(f"audit {found['audit']}: {found['drawn']:,} annotations, drawn from {found['population']:,} that "
+                  "were accepted", markup=False, soft_wrap=True)  # fmt: skip
+    if gone := _gone(found):
+        console.print(gone, markup=False, soft_wrap=True)
+    if not found["drawn"]:
+        return
+    console.print(table)
+    _print_share(console, "accepted annotations that are right", found, "precision", ("unsure", "disputed"))
+    _print_share(console, "unsure and disputed counted as wrong", found, "if_unsure_wrong", ())
+    if not found["precision"]:
+        console.print(f"nothing is judged yet. Begin with: lumos audit next {found['audit']}", markup=False)
+    elif found["covered"] < 1:
+        console.print(f"the strata with a judgement hold {_percent(found['covered'])} of the population: "
+                      "the precision is of these", markup=False, soft_wrap=True)  # fmt: skip
+    for pair in found["agreement"]:
+        who, told = " and ".join(pair["labellers"]), "kappa is not defined"
+        told = f"{told}: {pair['undefined']}" if pair["undefined"] else f"kappa {pair['kappa']:.3f}"
+        share = f" ({_percent(pair['share'])})" if pair["items"] else ""
+        console.print(
+            f"{escape(who)} agree on {pair['agreed']} of {pair['items']} items{share}; {told}", soft_wrap=True
+        )
+
+
+def _gone(found: dict[str, Any]) -> str:
+    """What of the audit was removed with its jobs, in words."""
+    if not found["gone"]:
+        return ""
+    if not found["drawn"]:
+        return "all of its places are gone: their jobs were removed"
+    return (f"at least {found['gone']:,} more of its places are gone with their jobs; they stood for about "
+            f"{found['removed']:,} annotations, of which this says nothing")  # fmt: skip
+
+
+def _print_share(console: Any, words: str, found: dict[str, Any], name: str, without: tuple[str, ...]) -> None:
+    """A share with its interval, and how many annotations it is of."""
+    if not (share := found[name]):
+        return
+    low, high = share["ci95"]
+    others = [f"{found[said]:,} {said}" for said in without if found[said]]
+    others += [f"{found['unlabelled']:,} not labelled"] if found["unlabelled"] else []
+    annotations = "annotation" if share["judged"] == 1 else "annotations"
+    console.print(f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], of "
+                  f"{share['judged']:,} {annotations}" + (f"; left out: {', '.join(others)}" if others else ""),
+                  markup=False, soft_wrap=True)  # fmt: skip
+
+
+def _table(*columns: str) -> Any:
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="left" if name == "stratum" else "right")
+    return table
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
