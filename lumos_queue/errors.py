@@ -25,7 +25,7 @@ class BadRow(SpecError):
 
     def __init__(self, row: int, field: str, problem: str):
         self.row, self.field, self.problem = row, field, problem
-        super().__init__(f"row {row}, field '{field}': {problem}")
+        super().__init__(f"row {row}, field '{field}': {problem}" if field else f"row {row}: {problem}")
 
 
 class ActionError(LumosError):

@@ -11,6 +11,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 LISTED = 5  #: bad rows named in one message
+LONGEST_LICENCE = 100  #: characters
 
 
 def import_files(
@@ -33,8 +34,7 @@ def import_files(
     from lumos_queue.released.joining import join
     from lumos_queue.settings import read_settings
 
-    if not licence.strip():
-        raise SpecError("Under which licence may the rows be used? Say it with --licence, e.g. --licence 'CC BY 4.0'.")
+    licence = _read_licence(licence)
     settings = read_settings()
     with join(plan, ground) as joining:
         found = joining.found
@@ -47,14 +47,29 @@ def import_files(
             )
         name = benchmark or (found.domains.copy().pop() if len(found.domains) == 1 else "unified")
         with database(settings, create=True) as opened:
-            job, new, verdicts = store_released(opened, settings, joining, name, split, licence.strip(), again)
+            job, new, verdicts = store_released(opened, settings, joining, name, split, licence, again)
         told = {
             "job": job, "new": new, "benchmark": name, "episodes": found.pairs, "planner_rows": found.rows["plan"],
             "grounder_rows": found.rows["ground"], "duplicates": found.duplicates, "bad_rows": found.bad_rows,
+            "first_bad": f"{found.bad[0][0].name} {found.bad[0][1]}" if found.bad else "",
             "without_partner": {module: rows - found.pairs for module, rows in found.rows.items()},
             "other_plan": found.other_plan, "verdicts": dict(verdicts.most_common()),
         }  # fmt: skip
     output.result(told, _print_import)
+
+
+def _read_licence(text: str) -> str:
+    """Raises SpecError for what is no name of a licence."""
+    from lumos_queue.errors import SpecError
+
+    if not (found := text.strip()):
+        raise SpecError("Under which licence may the rows be used? Say it with --licence, e.g. --licence 'CC BY 4.0'.")
+    if len(found) > LONGEST_LICENCE or not found.isprintable():
+        raise SpecError(
+            f"--licence has {len(found)} characters: expected the licence's name in one line of printable text, "
+            f"at most {LONGEST_LICENCE}, e.g. 'CC BY 4.0'."
+        )
+    return found
 
 
 def _print_import(told: dict[str, Any]) -> None:
@@ -63,14 +78,17 @@ def _print_import(told: dict[str, Any]) -> None:
         f"{told['episodes']} episodes of {told['benchmark']}, from {told['planner_rows']} planner's and "
         f"{told['grounder_rows']} grounder's rows"
     )
-    for module, rows in told["without_partner"].items():
-        if rows:
+    for module, other in (("plan", "ground"), ("ground", "plan")):
+        if rows := told["without_partner"][module]:
+            same_task = told["other_plan"][module]
             output.say(
-                f"{rows} rows of the {module} file have no partner ({told['other_plan'][module]}: other subgoals)"
+                f"left out {rows} rows of the {module} file: {rows - same_task} have a task that the {other} file does "
+                f"not have, {same_task} have other subgoals for it than the {other} file"
             )
-    for what in ("duplicates", "bad_rows"):
-        if told[what]:
-            output.say(f"{told[what]} {what.replace('_', ' ')} left out")
+    if told["duplicates"]:
+        output.say(f"left out {told['duplicates']} rows that stand in their file a second time")
+    if told["bad_rows"]:
+        output.say(f"skipped {told['bad_rows']} bad rows; the first: {told['first_bad'][:300]}")
     for name, count in told["verdicts"].items():
         output.say(f"{name}: {count}")
 
@@ -85,11 +103,24 @@ def export_compat(
     """Make the original's training files from raw annotations, byte for byte, with its quirks."""
     from lumos_queue.released.exporting import export_folder
 
-    rows = export_folder(raw, domain, out, skip_bad_rows)
-    output.result(
-        {"folder": str(out), "rows": rows},
-        lambda told: print("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),
-    )
+    found = export_folder(raw, domain, out, skip_bad_rows)
+    told = {
+        "folder": str(out), "rows": found.rows, "dropped": found.dropped, "bad_rows": found.bad_rows,
+        "first_bad": found.first_bad,
+    }  # fmt: skip
+    output.result(told, _print_export)
+
+
+def _print_export(told: dict[str, Any]) -> None:
+    print("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items()))
+    print(f"in {told['folder']}")
+    if told["dropped"]:
+        output.say(
+            f"{told['dropped']} annotations are in the onetime files only: the original makes no iterative rows of "
+            "those in which a subgoal has no action, or `Output` follows no variable"
+        )
+    if told["bad_rows"]:
+        output.say(f"skipped {told['bad_rows']} bad rows; the first: {told['first_bad'][:300]}")
 
 
 def unify(

@@ -11,6 +11,7 @@ from pathlib import Path
 from lumos_queue.data.catalogue import PublicFile
 from lumos_queue.data.download import download
 from lumos_queue.errors import SpecError
+from lumos_queue.places import require_folders
 
 _RECORD = re.compile(r"([0-9a-f]{64})  \S+\n?")
 
@@ -40,6 +41,7 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
     Raises SpecError when the file cannot be had, or when what stands there is something else; it is left alone then.
     """
     path = place_of(file, folder)
+    require_folders(path, "--to")
     record = path.with_name(f"{path.name}.sha256")
     first = "" if file.sha256 else _read_record(record)
     expected = file.sha256 or first

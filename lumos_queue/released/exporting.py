@@ -5,18 +5,30 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.domains import domain_named
 from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.places import require_folders
 from lumos_queue.released.compat import DOMAINS, FORMULATIONS, MODULES, export_rows
 from lumos_queue.released.raw import RawAnnotation, read_raw
 
 LISTED = 5  #: bad rows named in one message
 
 
-def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> dict[str, int]:
-    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each that there is; returns rows by file name.
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written, and what was not."""
+
+    rows: dict[str, int]  #: by file name
+    dropped: int  #: annotations that the original leaves out of its iterative files
+    bad_rows: int  #: rows of the raw file that were skipped
+    first_bad: str  #: the first of them; '' when there is none
+
+
+def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> Exported:
+    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each that there is.
 
     The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that holds something,
     and bad rows unless they are to be skipped.
@@ -25,7 +37,8 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
         raise unknown("released domain", domain, DOMAINS)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SpecError(f"'{folder}' is not an empty folder: nothing is written over. Name another with --out.")
-    _check(raw, skip_bad_rows)
+    require_folders(folder, "--out")
+    bad_rows, first_bad = _check(raw, skip_bad_rows)
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
@@ -36,7 +49,12 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return rows
+    plan = {name: rows[_file(domain, "plan", name)] for name in FORMULATIONS}
+    return Exported(rows, plan["onetime"] - plan["iterative"], bad_rows, first_bad)
+
+
+def _file(domain: str, module: str, formulation: str) -> str:
+    return f"lumos_{domain}_{module}_{formulation}.jsonl"
 
 
 def _files(raw: Path, domain: str) -> Iterator[tuple[str, Iterator[str]]]:
@@ -45,7 +63,7 @@ def _files(raw: Path, domain: str) -> Iterator[tuple[str, Iterator[str]]]:
             continue
         for formulation in FORMULATIONS:
             rows = (row for row in read_raw(raw) if isinstance(row, RawAnnotation))
-            yield f"lumos_{domain}_{module}_{formulation}.jsonl", export_rows(rows, domain, module, formulation)
+            yield _file(domain, module, formulation), export_rows(rows, domain, module, formulation)
 
 
 def _write(path: Path, lines: Iterator[str]) -> int:
@@ -57,7 +75,8 @@ def _write(path: Path, lines: Iterator[str]) -> int:
     return count
 
 
-def _check(raw: Path, skip_bad_rows: bool) -> None:
+def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
+    """How many rows cannot be read, and the first of them. Raises SpecError when they are not to be skipped."""
     bad: list[BadRow] = []
     count = readable = 0
     for row in read_raw(raw):
@@ -69,3 +88,4 @@ def _check(raw: Path, skip_bad_rows: bool) -> None:
         shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > LISTED else "")
         hint = " Mend them, or leave them out with --skip-bad-rows." if readable else ""
         raise SpecError(f"{raw}: {count} rows cannot be read ({shown or 'there are none'}), {readable} can.{hint}")
+    return count, str(bad[0]) if bad else ""

@@ -12,6 +12,7 @@ from typing import Any
 from lumos_queue.errors import BadRow, SpecError
 
 LONGEST = 16 * 1024 * 1024  #: bytes of one line
+_MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,11 @@ class Lines:
     """The lines of a file; after they were read, `sha256` is that of its bytes."""
 
     def __init__(self, path: Path):
-        """Raises SpecError when there is no such file."""
+        """Raises SpecError when there is no such file, and when it is empty, not UTF-8 or one JSON array."""
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected JSON lines.")
+        if problem := _unlike(path):
+            raise SpecError(f"'{path}' {problem}")
         self.path = path
         self._hasher = hashlib.sha256()
 
@@ -66,6 +69,28 @@ def read_line(data: bytes, number: int, start: int = 0) -> Line | BadRow:
     if not isinstance(row, dict):
         return BadRow(number, "", "expected a JSON object")
     return Line(number, start, row)
+
+
+def _unlike(path: Path) -> str:
+    """What a whole file is instead of JSON lines, and how to mend it; '' when its first line may be one."""
+    with path.open("rb") as file:
+        first = next((line for line in iter(lambda: file.readline(LONGEST), b"") if line.strip()), b"")
+    if not first.removeprefix(_MARK).strip():
+        return "is empty: expected JSON lines in UTF-8, one object a line."
+    if b"\0" in first[:4]:  # of UTF-8 text that begins a JSON object, no byte is zero
+        return "looks like UTF-16: expected JSON lines in UTF-8. Make them with: iconv -f UTF-16 -t UTF-8"
+    if first.removeprefix(_MARK).lstrip().startswith(b"[") and _begins_array(first):
+        return "is one JSON array: expected JSON lines, one object a line. Make them with: jq -c '.[]'"
+    return ""
+
+
+def _begins_array(line: bytes) -> bool:
+    """Whether it is an array of objects, or the first line of an array that goes on; `[1]` is but a bad row."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == LONGEST
+    return not value or isinstance(value[0], dict)
 
 
 def text_field(line: Line, name: str) -> str:

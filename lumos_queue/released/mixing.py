@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.places import require_folders
 from lumos_queue.released.lines import Lines
 from lumos_queue.training.conversations import read_conversation
 
@@ -20,6 +21,8 @@ def unify(files: Sequence[Path], out: Path) -> dict[str, int]:
     """
     if out.exists():
         raise SpecError(f"'{out}' exists: nothing is written over. Name another file.")
+    require_folders(out, "--out")
+    out.parent.mkdir(parents=True, exist_ok=True)
     rows: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
     part = out.with_name(f".{out.name}.{secrets.token_hex(4)}")

@@ -190,9 +190,9 @@ def test_labels_come_from_json_lines_and_from_csv(tmp_path):
         ('{"label": "right"}', "row 2, field 'place': expected either a place or an episode"),
         ('{"place": 1, "label": "right", "as": " "}', "row 2, field 'as'"),
         ('{"place": 1, "label": "right", "remark": ""}', "row 2, field 'remark': no such field"),
-        ("[1]", "row 2, field '': no JSON object"),
-        ("{", "row 2, field '': no JSON ("),
-        ("[" * 100_000, "row 2, field '': no JSON ("),
+        ("[1]", "row 2: no JSON object"),
+        ("{", "row 2: no JSON ("),
+        ("[" * 100_000, "row 2: no JSON ("),
     ],
 )
 def test_a_bad_row_of_labels_is_named(tmp_path, second, told):
@@ -207,7 +207,7 @@ def test_a_bad_row_of_labels_is_named(tmp_path, second, told):
     ("text", "told"),
     [
         ("place,label,remark\n", "has a column 'remark'"),
-        ("place,label\n1,right,more\n", "row 1, field '': more cells"),
+        ("place,label\n1,right,more\n", "row 1: more cells"),
         ('place,label\n1,"right\n', "is no CSV"),
         ("place,label\n1\n", "row 1, field 'label'"),
     ],

@@ -168,6 +168,14 @@ def test_what_was_changed_afterwards_is_refused_and_left_alone(server, tmp_path)
         fetch(server.file(), tmp_path)
 
 
+def test_a_folder_that_is_a_file_is_named_before_anything_is_asked_for(server, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    for folder in (tmp_path / "mine", tmp_path / "mine" / "below"):
+        with pytest.raises(SpecError, match=r"mine' is a file, not a folder: .* with --to\."):
+            fetch(server.file(), folder)
+    assert server.asked == []
+
+
 def test_a_record_that_is_none_is_named(server, tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set/rows.jsonl.sha256").write_text("not a digest")

@@ -83,6 +83,29 @@ def test_a_licence_must_be_named_and_bad_rows_store_nothing(raw, tmp_path, home)
     assert not home.exists()
     skipped = told(lumos("import", plan, ground, "--licence", "MIT", "--skip-bad-rows", "--json"))
     assert (skipped["episodes"], skipped["bad_rows"]) == (6, 1)
+    assert skipped["first_bad"].startswith("lumos_maths_plan_iterative.jsonl row 7: is no JSON")
+    said = lumos("import", plan, ground, "--licence", "MIT", "--skip-bad-rows", "--again").stderr
+    assert "skipped 1 bad rows; the first: lumos_maths_plan_iterative.jsonl row 7: is no JSON" in said
+
+
+@pytest.mark.parametrize("licence", ["M" * 101, "MIT\x1b[31m", "two\nlines", "\N{RIGHT-TO-LEFT OVERRIDE}TIM"])
+def test_a_licence_is_one_short_line_of_printable_text(raw, tmp_path, home, licence):
+    lumos("export-compat", raw, "--domain", "maths", "--out", tmp_path / "files")
+    plan, ground = (tmp_path / "files" / f"lumos_maths_{module}_iterative.jsonl" for module in ("plan", "ground"))
+    assert "at most 100" in str(lumos("import", plan, ground, "--licence", licence).exception)
+    assert not home.exists()
+
+
+def test_rows_that_are_in_no_episode_are_told_by_reason(raw, tmp_path):
+    lumos("export-compat", raw, "--domain", "maths", "--out", tmp_path / "files")
+    plan, ground = (tmp_path / "files" / f"lumos_maths_{module}_iterative.jsonl" for module in ("plan", "ground"))
+    rows = ground.read_text().splitlines()
+    ground.write_text("\n".join([rows[0].replace("Add.", "Plus."), *rows[1:-2]]) + "\n")
+    said = lumos("import", plan, ground, "--licence", "MIT").stderr
+    assert (
+        "left out 3 rows of the plan file: 2 have a task that the ground file does not have, "
+        "1 have other subgoals for it than the ground file"
+    ) in said
 
 
 def test_an_export_never_writes_over_anything(raw, tmp_path):
@@ -105,6 +128,26 @@ def test_bad_raw_rows_are_named_and_leave_no_folder(raw, tmp_path):
     assert (
         lumos("export-compat", raw, "--domain", "maths", "--out", tmp_path / "files", "--skip-bad-rows").exit_code == 0
     )
+
+
+def test_an_export_says_where_it_is_and_which_rows_are_in_no_file(raw, tmp_path):
+    silent = RawAnnotation(
+        "Silent?", "plan", "Subgoal 1: Add.\n\nSubgoal 2: Halve.\nAction 2-1: R2 = Calculator(4 / 2) = 2"
+    )
+    raw.write_text(raw.read_text() + f'{silent.as_json()}\n{{"task": "t"}}\nno row\n')
+    ran = lumos("export-compat", raw, "--domain", "maths", "--out", tmp_path / "files", "--skip-bad-rows")
+    assert f"in {tmp_path / 'files'}" in ran.stdout
+    assert "1 annotations are in the onetime files only" in ran.stderr
+    assert "skipped 2 bad rows; the first: row 8, field 'natural_language_plan': is missing" in ran.stderr
+
+
+def test_a_raw_file_that_is_one_array_and_a_folder_below_a_file_are_named(raw, tmp_path):
+    rows = [json.loads(line) for line in raw.read_text().splitlines()]
+    (tmp_path / "array.json").write_text(json.dumps(rows))
+    ran = lumos("export-compat", tmp_path / "array.json", "--domain", "maths", "--out", tmp_path / "files")
+    assert "array.json' is one JSON array: expected JSON lines" in str(ran.exception)
+    ran = lumos("export-compat", raw, "--domain", "maths", "--out", raw / "files")
+    assert f"'{raw}' is a file, not a folder" in str(ran.exception) and "--out" in str(ran.exception)
 
 
 def test_the_multimodal_grounder_is_left_out(raw, tmp_path):

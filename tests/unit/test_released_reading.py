@@ -218,6 +218,32 @@ def test_bad_lines_are_found_before_anything_is_stored(data, row, field, tmp_pat
         assert [(bad.row, bad.field) for _, bad in joining.found.bad] == [(row, field)]
 
 
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "is empty: expected JSON lines in UTF-8"),
+        (b"\n \n", "is empty"),
+        (b"\xef\xbb\xbf", "is empty"),
+        (json.dumps(good_row()).encode("utf-16"), "looks like UTF-16: expected JSON lines in UTF-8"),
+        (json.dumps(good_row()).encode("utf-16-le"), "looks like UTF-16"),
+        (json.dumps([good_row()]).encode(), "is one JSON array: expected JSON lines"),
+        (json.dumps([good_row()] * 2, indent=1).encode(), "is one JSON array"),
+    ],
+)
+def test_a_file_that_is_no_json_lines_is_one_clear_line(data, problem, tmp_path):
+    (tmp_path / "p").write_bytes(data)
+    ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
+    with pytest.raises(SpecError, match=problem), join(tmp_path / "p", ground):
+        pass
+
+
+def test_a_line_that_holds_no_row_is_named_without_a_field(tmp_path):
+    plan = write(tmp_path / "p", [json.dumps(good_row()), '{"half": '])
+    ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
+    with join(plan, ground) as joining:
+        assert str(joining.found.bad[0][1]).startswith("row 2: is no JSON")
+
+
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr("lumos_queue.released.lines.LONGEST", 1 << 20)
     (tmp_path / "p").write_bytes(b'{"x": "' + b"a" * (3 << 20) + b'"}\n' + json.dumps(good_row()).encode())
@@ -239,8 +265,8 @@ def test_missing_files_and_files_without_a_pair_are_named(tmp_path, database, se
     plan = write(tmp_path / "p", [json.dumps(good_row())])
     with pytest.raises(SpecError, match=r"none\.jsonl"), join(plan, tmp_path / "none.jsonl"):
         pass
-    empty = write(tmp_path / "g", [])
-    with join(plan, empty) as joining, pytest.raises(SpecError, match="No row of the plan file"):
+    other = write(tmp_path / "g", [json.dumps(good_row("ground")).replace("Multiply", "Divide")])
+    with join(plan, other) as joining, pytest.raises(SpecError, match="No row of the plan file"):
         store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
 
 
