@@ -8,39 +8,66 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli.tables import escape
-from lumos_queue.records import LEVELS
 
 
 def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
-    """For each job its filters, then all of them as the LUMOS paper's table of conversion statistics."""
+    """For each job its filters, then for all the LUMOS paper's table of conversion statistics, and their checks."""
     for report in reports:
         if report["verdicts"]:
             _print_filters(console, report)
-    levels = [level for level in reversed(LEVELS) if any(level in report["levels"] for report in reports)]
     costs = ["USD"] if any("cost" in report for report in reports) else []
-    table = Table(title="conversion", title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("source", "rows\nin", "planner\nrows", "grounder\nrows", "average\nturns", *levels, *costs):
-        table.add_column(name, no_wrap=True, justify="left" if name == "source" else "right")
+    columns = (
+        "source",
+        "rows\nin",
+        "planner\nrows",
+        "grounder\nrows",
+        "accepted\nfor both",
+        "average\nturns",
+        "rows/s",
+    )
+    table = _table("conversion", (*columns, *costs))
     for report in reports:
-        accepted, turns, cost = report["accepted"], report["average_turns"], report.get("cost")
+        accepted, turns, speed = report["accepted"], report["average_turns"], report["rows_per_second"]
         table.add_row(
-            escape(report["source"]), f"{report['rows_in']:,}", f"{accepted['planner']:,}", f"{accepted['grounder']:,}",
-            "" if turns is None else f"{turns:.2f}", *(f"{report['levels'].get(level, 0):,}" for level in levels),
-            *([_cost(cost) if cost else ""] if costs else []),
+            escape(report["source"]), f"{report['rows_in']:,}",
+            *(f"{accepted[name]:,}" for name in ("planner", "grounder", "both")),
+            "" if turns is None else f"{turns:.2f}", "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
+            *([_cost(report["cost"]) if "cost" in report else ""] if costs else []),
         )  # fmt: skip
+    console.print(table)
+    _print_levels(console, reports)
+    for text in dict.fromkeys(text for report in reports for text in report["remarks"]):
+        console.print(escape(text), soft_wrap=True)
+
+
+def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
+    if not any(report["at_least"] for report in reports):
+        return
+    columns = ("source", "at least", "rows", "of rows in", "of accepted")
+    table = _table("rows accepted for both, by how they were checked", columns)
+    for report in reports:
+        for level, found in report["at_least"].items():
+            shares = (f"{100 * found[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
+            table.add_row(escape(report["source"]), level, f"{found['rows']:,}", *shares)
     console.print(table)
 
 
 def _print_filters(console: Any, report: dict[str, Any]) -> None:
-    title = f"filters of {report['source']} ({report['job']})"
-    table = Table(title=escape(title), title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("filter", "planner", "grounder"):
-        table.add_column(name, justify="left" if name == "filter" else "right")
+    columns = ("filter", "planner", "grounder")
+    table = _table(escape(f"filters of {report['source']} ({report['job']}), rows by module"), columns)
     for one in report["verdicts"]:
-        name = one["name"] if one["rejects"] else f"{one['name']} (noted)"
+        name = escape(f"{one['name']}: {one['meaning']}" if one["meaning"] else one["name"])
         cells = [f"{one[module]:,}" if one[module] else "" for module in ("planner", "grounder")]
-        table.add_row(escape(name), *cells, style=None if one["rejects"] else "dim")
+        table.add_row(name, *cells, style=None if one["rejects"] else "dim")
     console.print(table)
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
+    for name in columns:
+        text = name in ("source", "filter", "at least")
+        table.add_column(name, no_wrap=not text, justify="left" if text else "right", overflow="fold")
+    return table
 
 
 def _cost(cost: dict[str, Any]) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Source = Annotated[str, typer.Argument(
     help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
          "or a module of your own: mylab.travelplanner.")]  # fmt: skip
+Split = Annotated[str, typer.Option(
+    show_default="train", help="What the rows are: train, dev or test; gsm8k has no dev, wordmath has familiar too. "
+    "Must be given where the file's name says another split than train.")]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Options:
 
 
 def convert(
-    source: Source, data: opt.Data = None, split: opt.Split = "train", limit: opt.Limit = 0,
+    source: Source, data: opt.Data = None, split: Split = "", limit: opt.Limit = 0,
     deterministic: Annotated[bool, typer.Option("--deterministic", help="By rule, without a model.")] = False,
     teacher: Annotated[str, typer.Option(
         help="Who is asked: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other endpoint.")] = "",
@@ -62,7 +65,8 @@ def convert(
         min=0.0, help="USD after which the job is paused; what is then in flight is paid too. 0: none.")] = 0.0,
     perturbations: Annotated[int, typer.Option(
         min=0, max=20, help="Changes of the numbers under which a row must hold; 0: not checked.")] = 3,
-    longest: Annotated[int, typer.Option(min=1, max=opt.MOST, help="Tokens of a training conversation.")] = 1024,
+    longest: Annotated[int, typer.Option(
+        min=1, max=opt.MOST, help="Tokens of a training conversation; a longer one is rejected as 'overlong'.")] = 1024,
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts them.")] = None,
     skip_bad_rows: opt.SkipBad = False, again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
@@ -90,16 +94,16 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     from lumos_queue.conversion.demos import for_prompt
     from lumos_queue.conversion.duplicates import repeated
     from lumos_queue.conversion.sources.registry import open_source
+    from lumos_queue.conversion.splits import split_of
     from lumos_queue.endpoints.base import Sampling
-    from lumos_queue.errors import SpecError, unknown
+    from lumos_queue.errors import SpecError
     from lumos_queue.jobs.convert import TEACHING, Convert
     from lumos_queue.submission import read_rows
 
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Who converts? Give either --teacher URL, or --deterministic for conversion by rule.")
-    if options.split not in source.splits:
-        raise unknown("split", options.split, source.splits)
+    split = split_of(options.data, options.split, source.splits)
     if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
         raise SpecError("--budget needs a --teacher and what it costs: --price-prompt and --price-completion.")
     numbers = (options.temperature, options.price_prompt, options.price_completion, options.budget)
@@ -111,11 +115,11 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     if options.teacher:
         for_prompt(source.prompt, options.subgoals)
         teacher = address(options.teacher, bool(settings.broker_url))
-    rows = read_rows(cast(Benchmark, source), options.data, options.split, options.skip_bad_rows)
+    rows = read_rows(cast(Benchmark, source), options.data, split, options.skip_bad_rows)
     if teacher and not settings.broker_url:
         asyncio.run(identify({teacher}, settings))
     job = Convert(
-        options.source, rows.digest, options.split, options.limit, teacher, options.subgoals, options.reasks,
+        options.source, rows.digest, split, options.limit, teacher, options.subgoals, options.reasks,
         Sampling(options.temperature, 1.0, options.max_tokens, TEACHING.stop), options.price_prompt,
         options.price_completion, options.budget, options.seed, options.perturbations, options.longest,
         str(options.tokenizer.resolve()) if options.tokenizer else "", repeated(rows.tasks[: options.limit or None]),

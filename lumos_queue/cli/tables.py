@@ -49,7 +49,8 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         cells = [show(report) for report in reports]
         if any(cells):
             table.add_row(name, *cells)
-    for name in sorted({name for report in reports for name in report["phases"]}):
+    shown = [report for report in reports if report["kind"] != "convert"]
+    for name in sorted({name for report in shown for name in report["phases"]}):
         table.add_row(f"time in {name}", *(_share(report["phases"], name) for report in reports))
     for role in sorted({role for report in reports for role in report["latency"]}):
         table.add_row(f"mean call of {role}", *(_latency(report["latency"].get(role)) for report in reports))
@@ -102,7 +103,7 @@ _ROWS = (
     ("state", lambda r: r["state"] if r["state"] != "done" else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
     ("quarantined", lambda r: f"{r['items']['quarantined']:,}" if r["items"].get("quarantined") else ""),
-    ("accepted", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == "convert" else ""),
+    ("accepted for both", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == "convert" else ""),
     ("correct", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] != "convert" else ""),
     ("accepted [95 %]", lambda r: _accuracy(r) if r["kind"] == "convert" else ""),
     ("accuracy [95 %]", lambda r: _accuracy(r) if r["kind"] != "convert" else ""),

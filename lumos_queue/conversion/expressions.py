@@ -137,14 +137,14 @@ def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fracti
     return left * right if expression.sign == "*" else left / right
 
 
-def show(expression: Expression) -> str:
-    """Infix text with as few parentheses as keep the tree: `(R1 + 2) * 0.5`."""
+def show(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
+    """Infix text with as few parentheses as keep the tree: `(R1 + 2) * 0.5`; `name` says what a result is called."""
     if isinstance(expression, Number):
         return show_number(expression.value, decimal=True)
     if isinstance(expression, Result):
-        return f"R{expression.number}"
+        return name(expression.number)
     strength = _STRENGTH[expression.sign]
-    left, right = show(expression.left), show(expression.right)
+    left, right = show(expression.left, name), show(expression.right, name)
     if isinstance(expression.left, Operation) and _STRENGTH[expression.left.sign] < strength:
         left = f"({left})"
     if _must_be_wrapped(expression.right, strength):

@@ -33,7 +33,7 @@ def step(expression: Expression, quantity: str | None, name: Name) -> str:
 def operation(expression: Operation, name: Name, gerund: bool) -> str:
     """`Divide 36 by 3`, or `dividing 36 by 3`."""
     if sum(1 for _ in leaves(expression)) > MAX_OPERANDS:
-        return f"{'working' if gerund else 'Work'} out {show(expression)}"
+        return f"{'working' if gerund else 'Work'} out {show(expression, name)}"
     verb = _VERBS[expression.sign][gerund]
     operands = [noun(operand, name) for operand in chain(expression)]
     first, rest = operands[0], enumeration(operands[1:])

@@ -2,31 +2,43 @@
 
 A row *turns* as often as its planner speaks in the iterative formulation: once for each subgoal, and once to stop. By
 that count the web tasks of the LUMOS paper, with 7.3 actions a task and one action a subgoal, have its 8.25 turns.
+
+*Accepted for both* is a row of which no verdict rejects either module's training row. Only such rows are counted by the
+level at which they were checked.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, distinct, func, select
+from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 
 from db.budget import tokens
 from db.models import CompletionRow, EpisodeRow, SubgoalRow, VerdictRow
+from db.reading import clock
 from lumos_queue.annotated import TEACHER
+from lumos_queue.conversion.reasons import REASONS
+from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.records import LEVELS, MODULES
+from lumos_queue.reports.remarks import remarks
 
 
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     """The part of a conversion's report that other jobs do not have."""
     rejected = _rejected(connection, job.id)
     judged = _count(connection, *_judged(job.id))
+    accepted = {name: judged - rejected.get(name, 0) for name in (*MODULES, "both")}
+    levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
     report: dict[str, Any] = {
         "source": job.spec.get("source", job.benchmark),
         "rows_in": job.items,
-        "accepted": {name: judged - rejected.get(name, 0) for name in (*MODULES, "both")},
-        "levels": _levels(connection, job.id),
-        "verdicts": _verdicts(connection, job.id),
+        "rows_per_second": _speed(connection, job, judged),
+        "accepted": accepted,
+        "levels": levels,
+        "at_least": _at_least(levels, job.items, accepted["both"]),
+        "verdicts": verdicts,
         "average_turns": _average_turns(connection, job.id),
+        "remarks": remarks(job.spec, judged, verdicts),
     }
     if job.spec.get("teacher"):
         asked, written = tokens(connection, job.id)
@@ -62,13 +74,34 @@ def _rejected(connection: Connection, job: str) -> dict[str, int]:
     return by_module | {"both": either}
 
 
+def _speed(connection: Connection, job: Any, judged: int) -> float | None:
+    """Judged rows a second, from the first slice's start to the end of the job, or to now; pauses included."""
+    if job.started_at is None:
+        return None
+    seconds = (job.finished_at or clock(connection)) - job.started_at
+    return round(judged / seconds, 2) if seconds > 0 else None
+
+
 def _levels(connection: Connection, job: str) -> dict[str, int]:
-    """Rows by the level at which they were checked, the strongest first; a row that no module accepts has none."""
+    """Rows that both modules accept, by the level at which they were checked, the strongest first."""
+    spoilt = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
     rows = connection.execute(
-        select(EpisodeRow.level, func.count()).where(*_judged(job), EpisodeRow.level != "").group_by(EpisodeRow.level)
+        select(EpisodeRow.level, func.count())
+        .where(*_judged(job), EpisodeRow.level != "", ~spoilt)
+        .group_by(EpisodeRow.level)
     )
     found = {level: count for level, count in rows}
     return {level: found[level] for level in reversed(LEVELS) if level in found}
+
+
+def _at_least(levels: dict[str, int], rows: int, accepted: int) -> dict[str, dict[str, Any]]:
+    """How many were checked at a level or a stronger one, from the weakest found to the strongest, and as shares."""
+    found = [level for level in LEVELS if level in levels]
+    counts = {level: sum(levels[other] for other in found[place:]) for place, level in enumerate(found)}
+    return {
+        level: {"rows": count, "of_rows_in": round(count / rows, 6), "of_accepted": round(count / accepted, 6)}
+        for level, count in counts.items()
+    }
 
 
 def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
@@ -82,8 +115,13 @@ def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
     )
     found: dict[str, dict[str, Any]] = {}
     for name, rejects, module, count in rows:
-        found.setdefault(name, {"name": name, "rejects": bool(rejects), **dict.fromkeys(MODULES, 0)})[module] = count
+        found.setdefault(name, _filter(name, bool(rejects)))[module] = count
     return sorted(found.values(), key=lambda one: (-max(one[module] for module in MODULES), one["name"]))
+
+
+def _filter(name: str, rejects: bool) -> dict[str, Any]:
+    meaning = REASONS.get(name) or VERDICTS.get(name, ((), ""))[1]
+    return {"name": name, "meaning": meaning, "rejects": rejects, **dict.fromkeys(MODULES, 0)}
 
 
 def _average_turns(connection: Connection, job: str) -> float | None:

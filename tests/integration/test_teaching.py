@@ -102,6 +102,19 @@ def test_exactly_the_planted_errors_are_found_and_each_rejected_row_is_asked_aga
             count for error, count in planted.items() if error not in NOTED and module in teacher.PLANTED[error]
         )
         assert report["accepted"][module] == teacher.ROWS - spoilt
+    both = sum(count for error, count in planted.items() if error in ("", *NOTED))
+    assert report["accepted"]["both"] == both == sum(report["levels"].values())
+    assert report["levels"] == {"perturbed": planted[""], "executed": both - planted[""]}
+    assert report["at_least"] == {
+        "executed": {"rows": both, "of_rows_in": pytest.approx(both / teacher.ROWS, abs=1e-6), "of_accepted": 1.0},
+        "perturbed": {
+            "rows": planted[""],
+            "of_rows_in": pytest.approx(planted[""] / teacher.ROWS, abs=1e-6),
+            "of_accepted": pytest.approx(planted[""] / both, abs=1e-6),
+        },
+    }
+    assert report["rows_per_second"] == pytest.approx(teacher.ROWS / report["seconds"], rel=0.05)
+    assert all(one["meaning"] for one in report["verdicts"])
     subgoals = [
         len(open_source("wordmath").gold(task).steps) + 1
         for place, task in enumerate(teacher.tasks())

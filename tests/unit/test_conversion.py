@@ -162,6 +162,25 @@ def test_a_sub_question_names_what_its_subgoal_calculates():
         ("", "30 children are boys.", "how many children are boys"),
         ("", "25% of the cake.", "what percentage of the cake"),
         ("He paid $", "20 dollars in tips", "how much money he paid in tips"),
+        ("She needs to buy ", "6 packs.", "how many packs she needs to buy"),
+        ("Ann and her brother ate ", "6 eggs.", "how many eggs Ann and her brother ate"),
+        ("Ann is ", "12 years old.", "how many years old Ann is"),
+        ("", "12 years old.", None),
+        ("", "12 cookies left.", "how many cookies are left"),
+        ("Then $", "12 on ingredients.", None),
+        ("", "$12 per hour.", "how much money per hour"),
+        ("The total cost $", "12.", None),
+        ("The man who bought ", "12 pens.", "how many pens"),
+        ("Ida sold ", "72 clips in April and May.", "how many clips Ida sold in April and May"),
+        ("Ida sold ", "72 clips in April, May and June.", None),
+        ("Ida sold ", "72 clips in April, so she", "how many clips Ida sold in April"),
+        ("Ida sold ", "72 clips in April, and 24", "how many clips Ida sold in April"),
+        ("Ida sold ", "72 clips in the big and the small and the old box.", None),
+        ("Ida sold ", "72 clips in April and Bob sold none", None),
+        ("Ida sold ", "72 clips to the man with", None),
+        ("", "72 people with either brown, red or black hair.", None),
+        ("", "72 people with either brown or black hair.", "how many people with either brown or black hair"),
+        ("", "72 sq. ft.", None),
         ("In 3 days he sold ", "6 cups.", "how many cups"),
         ("There are ", "6 cups.", "how many cups"),
         ("That makes ", "6 cups.", "how many cups"),
@@ -176,6 +195,15 @@ def test_a_sub_question_names_what_its_subgoal_calculates():
 )
 def test_what_a_line_calculates_comes_from_its_words(before, after, expected):
     assert quantity(before, after, {Fraction(5)}) == expected
+
+
+def test_a_long_formula_names_its_results_as_the_planner_knows_them():
+    solution = "<<2+3=5>>\n<<5*7=35>>\n<<(35-5)*2-9/4-11-13=33.75>>"
+    last = gsm8k.annotate("2, 3, 7, 9, 4, 11, 13 and 2", solution, "33.75").steps[-1]
+    assert last.actions[0].raw == "R3 = Calculator((R2 - R1) * 2 - 9 / 4 - 11 - 13)"
+    assert last.subgoal.text == (
+        "Subgoal 3: Work out (the result of Subgoal 2 - the result of Subgoal 1) * 2 - 9 / 4 - 11 - 13."
+    )
 
 
 def test_words_with_numbers_of_the_question_may_be_used():

@@ -31,6 +31,7 @@ FILES = [
 ]
 #: source, file, rows, at least converted by rule
 MATHS = [
+    ("gsm8k", "gsm8k/train.jsonl", 7473, 7001),
     ("gsm8k", "gsm8k/test.jsonl", 1019, 935),
     ("gsm8k", "gsm8k/test_socratic.jsonl", 1019, 935),
     ("svamp", "svamp/SVAMP.json", 700, 699),
@@ -90,6 +91,8 @@ def test_maths_sources_are_their_benchmarks(shared_data, name, file, rows, least
     assert len(converted) >= least
     for task, annotation in converted:
         assert source.right(task, annotation.steps[-1].results[-1])
+        for step in annotation.steps:
+            assert variables_in(step.subgoal.text) == () and results_stated(step, task.question) == []
     known = [task for task, _ in converted if source.reference(task) is not None]
     assert len(known) > 0.9 * len(converted)  # the others have too many readings
 

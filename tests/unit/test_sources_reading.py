@@ -7,10 +7,12 @@ import json
 import pytest
 
 from lumos_queue.benchmarks.numeric import numeric_scores
+from lumos_queue.cli.main import main
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.source import Source
 from lumos_queue.conversion.sources.registry import NAMES, open_source
 from lumos_queue.conversion.sources.relations import in_words
+from lumos_queue.conversion.splits import named_split, split_of
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.records import Task
@@ -425,3 +427,57 @@ def test_hostile_texts_are_texts(folder, name, text):
         assert write_annotation(source.gold(task).steps)
     except NotConvertible as error:
         assert error.reason in ("unwritable", "no_rule")
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("train.jsonl", "train"),
+        ("test_socratic.jsonl", "test"),
+        ("aokvqa_v1p0_val.json", "dev"),
+        ("hotpot_dev_distractor.json", "dev"),
+        ("my-validation.csv", "dev"),
+        ("TEST.JSONL", "test"),
+        ("latest.jsonl", None),
+        ("developed.json", None),
+        ("train_test.json", None),
+        ("SVAMP.json", None),
+    ],
+)
+def test_a_files_name_says_a_split(name, split):
+    assert named_split(name) == split
+
+
+def test_rows_of_another_split_do_not_become_training_rows_without_a_word(tmp_path):
+    every, test = ("train", "dev", "test"), tmp_path / "test" / "rows.jsonl"
+    assert (
+        split_of(None, "", every)
+        == split_of(test, "", every)
+        == split_of(tmp_path / "train.json", "", every)
+        == "train"
+    )
+    assert split_of(tmp_path / "test.jsonl", "train", every) == "train"
+    assert split_of(tmp_path / "train.jsonl", "test", every) == "test"
+    with pytest.raises(SpecError, match=r"of the split 'test', .*: --split train or --split test\.$"):
+        split_of(tmp_path / "test.jsonl", "", every)
+    with pytest.raises(SpecError, match=r"of the split 'dev', .*: --split train\.$"):
+        split_of(tmp_path / "val.jsonl", "", ("train", "test"))
+    with pytest.raises(SpecError, match=r"No split called 'dev'. Choose one of: test, train."):
+        split_of(tmp_path / "val.jsonl", "dev", ("train", "test"))
+
+
+def test_convert_asks_for_the_split_and_says_what_cannot_be_trained_on_yet(folder, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(folder / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    path = folder / "dev.json"
+    path.write_text(json.dumps([{**SPIDER, "query": "SELECT name FROM hat"}]))
+    command = ["convert", "spider", "--data", str(path), "--deterministic"]
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    assert "--split dev" in told and len(told.splitlines()) == 1 and not (folder / "home").exists()
+    assert main([*command, "--split", "dev"]) == 0
+    assert "domain 'intercode_sql' are not written yet" in capsys.readouterr().out.splitlines()[-1]
+    assert main([*command, "--split", "dev", "--longest", "20"]) == 0
+    shown = capsys.readouterr().out
+    assert "overlong: the module's conversation" in shown
+    assert "1 of 1 rows are overlong: a training conversation may have 20 tokens." in shown and "--longest" in shown

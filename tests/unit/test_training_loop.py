@@ -60,16 +60,27 @@ def test_a_success_that_fails_with_other_numbers_is_spurious():
 )
 def test_the_report_says_plainly_which_is_better(second, verdict, capsys):
     def scores(values: list[float]) -> dict[str, dict[str, float]]:
-        return {seed: {str(row): value for row, value in enumerate(values)} for seed in ("1", "2")}
+        return {seed: {str(row): value for row, value in enumerate(values)} for seed in ("1", "2", "3")}
 
     control = [1.0] * 10 + [0.0] * 30
     example("loop_report").compare("sums", {"control": scores(control), "round-two": scores(second)})
     shown = capsys.readouterr().out
     assert verdict in shown
-    assert "sums, 40 tasks" in shown and shown.count("control 25.0 %") == 2
+    assert "sums, 40 tasks" in shown and shown.count("control 25.0 %") == 3
 
 
-def test_the_interval_of_a_paired_difference_is_that_of_the_textbook():
-    mean, half = example("loop_report").paired([1.0, 0.0, 0.0, 1.0])
-    assert mean == 0.5
-    assert half == pytest.approx(1.96 * 0.57735 / 2, rel=1e-4)
+def test_fits_that_disagree_show_nothing_however_many_the_tasks(capsys):
+    tasks = range(2000)
+    control = {seed: dict.fromkeys(map(str, tasks), 0.0) for seed in ("1", "2", "3")}
+    second = {
+        seed: {str(task): float(task % 10 < won) for task in tasks} for seed, won in (("1", 0), ("2", 3), ("3", 9))
+    }
+    example("loop_report").compare("sums", {"control": control, "round-two": second})
+    shown = capsys.readouterr().out
+    assert "mean difference +40.0 points" in shown and "not shown to differ" in shown
+
+
+def test_the_interval_of_a_mean_is_that_of_the_textbook():
+    interval = example("loop_report").interval
+    assert interval([1.0, 0.0, 0.0, 1.0], 1.96) == pytest.approx((0.5 - 0.5658, 0.5 + 0.5658), abs=1e-4)
+    assert interval([0.3], 1.96) == (-1.0, 1.0)

@@ -1,0 +1,38 @@
+"""Which split a file's name says its rows are of: `test_socratic.jsonl`, `dev.json`, `aokvqa_v1p0_val.json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from lumos_queue.errors import SpecError, unknown
+
+_NAMES = {"train": "train", "training": "train", "test": "test", "testing": "test",
+          "dev": "dev", "val": "dev", "valid": "dev", "validation": "dev"}  # fmt: skip
+USUAL = "train"
+
+
+def split_of(path: Path | None, asked: str, splits: Sequence[str]) -> str:
+    """The split of a source's rows: the one that was asked for, or `train` where nothing was asked.
+
+    Raises SpecError for a split that the source does not have, and when nothing was asked though the file's name says
+    another split: test rows must not become training rows without a word.
+    """
+    named = named_split(path.name) if path and not asked else None
+    if named not in (None, USUAL):
+        choices = [f"--split {split}" for split in splits if split in (named, USUAL)]
+        raise SpecError(
+            f"'{path.name if path else ''}' is by its name of the split '{named}', and no --split was given. "
+            f"Say what its rows are: {' or '.join(choices or [f'--split {split}' for split in splits])}."
+        )
+    split = asked or USUAL
+    if split not in splits:
+        raise unknown("split", split, splits)
+    return split
+
+
+def named_split(name: str) -> str | None:
+    """The split that is a word of a file's name; None when there is none, or more than one."""
+    found = {_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _NAMES}
+    return found.pop() if len(found) == 1 else None
