@@ -14,6 +14,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.blame import FAULTS, Difference, difference, fault, label_row, preference_row
 from lumos_queue.builds.derived import right
+from lumos_queue.builds.licences import Written
 from lumos_queue.builds.lines import Write
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MODULES
@@ -25,11 +26,13 @@ MOST_SAMPLES = 8  #: runs of one kind whose replies are looked at for something 
 
 
 def report_blame(
-    database: Database, jobs: Sequence[str], threshold: float, write_pair: Write, write_labels: Write
-) -> dict[str, Any]:
+    database: Database, jobs: Sequence[str], threshold: float, write_pair: Write, write_labels: Write,
+    allow_test: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """Count whose fault each episode of the two jobs is; write a pair and labels for each module at fault.
 
-    A run counts as a success when at least the share `threshold` of its samples is right. Raises SpecError unless the
+    A run counts as a success when at least the share `threshold` of its samples is right. Pairs and labels of test
+    splits are refused and counted, each pair with its labels once, unless `allow_test`. Raises SpecError unless the
     jobs are a gold planner's and a gold grounder's.
     """
     names, runs = _runs(database, jobs)
@@ -43,19 +46,21 @@ def report_blame(
     blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in everybody}
     counts, pairs = Counter(blamed.values()), Counter()
     found: set[str] = set()
+    written = Written(allow_test)
     for episode in named_episodes(database, blamed):
         found.add(episode.name)
         at_fault = blamed[episode.name]
         for module in MODULES if at_fault == "both" else (at_fault,):
             tries = runs[module].get(episode.name, []) if module in MODULES else []
-            if better := _difference(database, benchmark, module, episode, tries):
+            better = _difference(database, benchmark, module, episode, tries)
+            if better and written.may(episode.split, episode.licence, episode.task.benchmark):
                 pairs[module] += 1
                 write_pair(preference_row(episode, module, better, at_fault, names))
                 write_labels(label_row(episode, module, better, at_fault, names))
     return {
         "jobs": names, "episodes": len(blamed), "gone": len(blamed) - len(found), "threshold": threshold,
         "faults": {name: counts[name] for name in FAULTS}, "pairs": {module: pairs[module] for module in MODULES},
-        "blamed": blamed,
+        **written.report(), "blamed": blamed,
     }  # fmt: skip
 
 

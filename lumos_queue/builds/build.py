@@ -12,18 +12,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from db.filters import parse_where
 from lumos_queue.builds.candidates import Candidate, Rules, examine
 from lumos_queue.builds.card import card
 from lumos_queue.builds.checks import ActionChecks
-from lumos_queue.builds.choosing import arrange, choose
+from lumos_queue.builds.choosing import arrange, choose, repeated_rows
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.conversations import conversations_of
 from lumos_queue.builds.folder import CARD, MANIFEST, present, publish, staged
 from lumos_queue.builds.formats import require, rows_of
 from lumos_queue.builds.licences import UNKNOWN, warning
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.preferences import examine_try, keep_asks, make_pairs
+from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
 from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.stored import Stored
 from lumos_queue.builds.workbench import Workbench
 from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
 from lumos_queue.errors import SpecError
@@ -41,29 +43,37 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)  #: module, name, whether it rejects
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
+    repeated: int = 0  #: rows that say what another row of their file says
 
 
 def build(
-    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: Sources
-) -> tuple[dict[str, Any], bool]:
+    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: Sources,
+    stored: Stored | None = None,
+) -> tuple[dict[str, Any], bool]:  # fmt: skip
     """Make the build in the folder `target`; returns its manifest and whether it is new.
 
+    `stored` is what else their database knows of them (stored.py); None for episodes that come from none.
     The same rows made with the same options are the same build: then the one that is there stays as it is. Raises
     SpecError when the folder holds anything else, when no episode is fit, or when the disk fails; nothing is left then.
     """
-    splits = TestSplits(options.against, sources)
+    splits, stored = TestSplits(options.against, sources), stored or Stored()
+    labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
     options = replace(options, against=tuple(one.name for one in splits.splits))
     frozen = json.loads(json.dumps(options.as_json() | {"against": {one.name: one.digest for one in splits.splits}}))
     before = present(target, frozen)
     require(options.format)
     try:
         with staged(target) as scratch, closing(Workbench(scratch / "workbench.sqlite")) as bench:
-            tally = _gather(bench, episodes, Rules(options, sources, splits))
+            bench.insert("corrected", [{"episode": one} for one in stored.corrected])
+            rules = Rules(options, sources, splits, stored=stored, labels_asked=labels_asked)
+            tally = _gather(bench, episodes, rules)
             if options.format == "trl-preference":
                 make_pairs(bench)
                 arrange(bench, options)
             else:
                 choose(bench, options)
+            if options.format == "trl-sft":  # the first replies of two solutions are often the same row
+                tally.repeated = repeated_rows(bench)
             folder = scratch / "build"
             folder.mkdir()
             digest, files = write_rows(bench, options.format, folder, frozen)
@@ -76,7 +86,8 @@ def build(
                     f"'{target}' holds the build {before['digest'][:12]}; the same query gives {digest[:12]} now, as "
                     "other episodes are stored: take another name, or remove it."
                 )
-            manifest = _manifest(name, digest, frozen, tally, bench, files, splits)
+            manifest = _manifest(name, digest, frozen, tally, bench, files)
+            manifest["contamination"] = splits.report(*_trained_on(bench)) | stored.report()
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
             publish(folder, target)
@@ -116,12 +127,13 @@ def _take(bench: Workbench, found: Candidate | str, rules: Rules, tally: Tally) 
             tally.unwritten[problem] += 1
     if not made:
         return problem or "no module of it was accepted"
-    number = bench.insert("candidate", [found.columns()])
-    for file, conversation in made:
-        bench.insert("line", [
-            {"candidate": number, "file": file, "key": conversation.id, "json": line, "turns": turns}
-            for line, turns in rows_of(conversation, found, rules.options.format)
-        ])  # fmt: skip
+    lines = [
+        {"file": file, "key": conversation.id, "json": line, "turns": turns}
+        for file, conversation in made
+        for line, turns in rows_of(conversation, found, rules.options.format)
+    ]
+    number = bench.insert("candidate", [found.columns(json.dumps(lines))])
+    bench.insert("line", [{"candidate": number, **line} for line in lines])
     return ""
 
 
@@ -129,9 +141,14 @@ def _take_try(bench: Workbench, episode: StoredEpisode, rules: Rules) -> str:
     found = examine_try(episode, rules)
     if isinstance(found, str):
         return found
-    candidate, good = found
-    keep_asks(bench, bench.insert("candidate", [candidate.columns(good)]), episode)
+    keep_try(bench, *found)
     return ""
+
+
+def _trained_on(bench: Workbench) -> tuple[set[str], set[str]]:
+    """The benchmarks and the domains of the rows."""
+    pairs = set(bench.read("SELECT DISTINCT benchmark, domain FROM kept JOIN candidate ON id = candidate"))
+    return {benchmark for benchmark, _ in pairs}, {domain for _, domain in pairs}
 
 
 def _told(tally: Tally, bench: Workbench) -> str:
@@ -142,20 +159,21 @@ def _told(tally: Tally, bench: Workbench) -> str:
 
 
 def _manifest(
-    name: str, digest: str, options: dict[str, Any], tally: Tally, bench: Workbench, files: list[WrittenFile],
-    splits: TestSplits,
+    name: str, digest: str, options: dict[str, Any], tally: Tally, bench: Workbench, files: list[WrittenFile]
 ) -> dict[str, Any]:  # fmt: skip
     licences: dict[str, dict[str, int]] = {}
     levels: Counter[str] = Counter()
+    origins: Counter[str] = Counter()
     counted = bench.read(
-        "SELECT one.licence, one.benchmark, one.level, count(*) FROM kept "
+        "SELECT one.licence, one.benchmark, one.level, one.origin, count(*) FROM kept "
         "JOIN candidate one ON one.id = kept.candidate JOIN line ON line.candidate = one.id "
-        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        "GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
     )
-    for licence, benchmark, level, rows in counted:
+    for licence, benchmark, level, origin, rows in counted:
         held = licences.setdefault(licence or UNKNOWN, {})
         held[benchmark] = held.get(benchmark, 0) + rows
         levels[level] += rows
+        origins[origin] += rows
     left_out = tally.left_out + Counter(bench.left_out())
     verdicts: dict[str, dict[str, int]] = {"planner": {}, "grounder": {}, "noted": {}}
     for (module, verdict, rejects), count in sorted(tally.verdicts.items()):
@@ -166,6 +184,7 @@ def _manifest(
         "digest": digest,
         "options": options,
         "rows": sum(one.rows for one in files),
+        "repeated_rows": tally.repeated,
         "files": files_as_json(files),
         "episodes": {
             "read": tally.read,
@@ -175,9 +194,9 @@ def _manifest(
         },
         "verdicts": verdicts,
         "levels": dict(levels),
+        "origins": dict(origins),
         "licences": licences,
         "warning": warning(licences),
-        "contamination": splits.report({name for held in licences.values() for name in held}),
         "code_version": code_version(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

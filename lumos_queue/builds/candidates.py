@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
-from lumos_queue.builds.contamination import TestSplits, plain, task_key
+from lumos_queue.builds.contamination import TestSplits, plain, task_key, text_key
+from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
-from lumos_queue.given import source_row
+from lumos_queue.builds.stored import Stored
+from lumos_queue.builds.workbench import hash_of
+from lumos_queue.given import GIVEN, source_row
 from lumos_queue.notation import unlabelled, write_actions
-from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation
+from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
@@ -32,6 +34,8 @@ class Rules:
     sources: Sources
     splits: TestSplits
     checks: Sequence[Check] = ()
+    stored: Stored = field(default_factory=Stored)
+    labels_asked: bool = False  #: whether the query itself says which labels are wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,10 @@ class Candidate:
     annotation: Annotation
     one_pass_only: bool  #: its actions are not assigned to subgoals
     modules: tuple[str, ...]  #: those without a rejecting verdict
-    level: str
+    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `given`
 
-    def columns(self, good: bool = True) -> dict[str, Any]:
-        """What the workbench keeps of it."""
+    def columns(self, content: str, good: bool = True) -> dict[str, Any]:
+        """What the workbench keeps of it; `content` is everything that its rows are made of."""
         one, told = self.episode, self.solution()
         return {
             "episode": one.id, "name": one.name, "job": one.job, "benchmark": one.task.benchmark,
@@ -54,9 +58,16 @@ class Candidate:
             "level": self.level, "checked": rank(self.level), "subgoals": len(self.annotation.steps),
             "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
             "finished_at": one.finished_at, "parent": one.parent, "good": good, "completeness": self.completeness,
-            "task": _hash(plain(one.task.question)), "source": _hash(task_key(one.task.question)), "solution": told,
-            "text": _hash(plain(told)),
+            "task": hash_of(plain(one.task.question)), "source": hash_of(task_key(one.task.question)),
+            "solution": told, "text": hash_of(plain(told)), "content": hash_of(content),
+            "strict": strictness(one.licence), "given": " ".join(self.given()),
+            "gold": one.task.inputs.get("from", {}).get("gold", ""),
         }  # fmt: skip
+
+    def given(self) -> list[str]:
+        """The roles some of whose replies were given instead of asked of a model: no success of that model alone."""
+        steps = self.episode.steps
+        return sorted({s.role for s in steps if isinstance(s.result, Completion) and s.result.finish_reason == GIVEN})
 
     def solution(self) -> str:
         """Question, subgoals and actions: what makes two episodes the same to a training set."""
@@ -78,7 +89,7 @@ def rank(level: str) -> int:
 
 def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
     """The candidate an episode is, or why it is none."""
-    if reason := refused(episode, rules) or unsuccessful(episode):
+    if reason := refused(episode, rules) or unsuccessful(episode) or labelled_wrong(episode, rules):
         return reason
     options = rules.options
     rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
@@ -115,10 +126,19 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
 
 def refused(episode: StoredEpisode, rules: Rules) -> str:
     """Why nothing of this task may be trained on; '' when it may."""
-    if episode.split == "test" and not rules.options.allow_test:
+    options, question = rules.options, episode.task.question
+    if episode.split == "test" and not options.allow_test:
         return "of a test split"
-    found = None if rules.options.allow_contaminated else rules.splits.find(episode.task.question)
+    if rules.stored.tests and not options.allow_test and text_key(question) in rules.stored.tests:
+        return "of a test split stored here"
+    found = None if options.allow_contaminated else rules.splits.find(question)
     return f"stands in {found[0]}: {found[1]}" if found else ""
+
+
+def labelled_wrong(episode: StoredEpisode, rules: Rules) -> str:
+    """Why a person's label keeps it out; '' when none does, or when the query chose by labels."""
+    wrong = episode.id in rules.stored.wrong and not rules.labels_asked
+    return "labelled wrong by a person" if wrong else ""
 
 
 def unsuccessful(episode: StoredEpisode) -> str:
@@ -131,7 +151,3 @@ def unsuccessful(episode: StoredEpisode) -> str:
     if score is None:
         return "not scored"
     return "" if score == 1 else "wrong answer"
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.builds import summary
 from lumos_queue.builds.licences import UNKNOWN
 
 _SPLITS = {"train": "train", "dev": "validation"}
@@ -42,16 +43,18 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     lines = [f"# {manifest['name']}", "", _SAYS[options["format"]], ""]
     if manifest["warning"]:
         lines += [f"**{manifest['warning']}**", ""]
-    lines += ["| file | rows | average turns |", "|---|--:|--:|"]
-    lines += [f"| {one['file']} | {one['rows']:,} | {one['average_turns']} |" for one in manifest["files"]]
+    turns = summary.has_turns(manifest)
+    lines += ["| file | rows | average turns |", "|---|--:|--:|"] if turns else ["| file | rows |", "|---|--:|"]
+    for one in manifest["files"]:
+        lines.append(f"| {one['file']} | {one['rows']:,} |" + (f" {one['average_turns']} |" if turns else ""))
     lines += ["", "| benchmark | rows | licence |", "|---|--:|---|"]
     for licence, benchmarks in manifest["licences"].items():
         lines += [f"| {name} | {rows:,} | {licence} |" for name, rows in benchmarks.items()]
     lines += ["", "| how a row was checked | rows |", "|---|--:|"]
-    lines += [f"| {level or 'not'} | {rows:,} |" for level, rows in manifest["levels"].items()]
+    lines += [f"| {level} | {rows:,} |" for level, rows in summary.levels(manifest)]
     lines += ["", f"Made from {episodes['used']:,} of {episodes['read']:,} episodes", ""]
     lines += [f"- where `{options['where'] or 'any'}`"]
-    lines += [f"- left out {count:,}: {why}" for why, count in episodes["left_out"].items()]
+    lines += [f"- left out {count:,}: {why}" for why, count in summary.left_out(manifest)]
     lines += ["", "Task texts were compared with these test splits (numbers and names masked; equal, or 13 words)", ""]
     for name, found in manifest["contamination"].items():
         told = found if isinstance(found, str) else f"{found['rows']:,} rows, {found['unreadable']:,} unreadable"

@@ -32,12 +32,24 @@ def choose(bench: Workbench, options: BuildOptions) -> None:
 
 
 def arrange(bench: Workbench, options: BuildOptions) -> None:
-    """Give every candidate that stays its place and its part: a source task lies wholly in train or wholly in dev."""
+    """Give every candidate that stays its place and its part: a source task lies wholly in train or wholly in dev.
+
+    Which, depends on the task alone: in every build of the same share, and in dev of one with a larger share.
+    """
     if options.dev_share:
-        bench.run("UPDATE candidate SET part = 'dev' WHERE share(?, source) < ?", options.seed, options.dev_share)
+        bench.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
     bench.run(
         "INSERT INTO kept (candidate, part) "
         f"SELECT id, part FROM candidate WHERE why IS NULL AND good ORDER BY {CONTENT_ORDER}"
+    )
+
+
+def repeated_rows(bench: Workbench) -> int:
+    """Leave each row that stays in its file once, and return how many went: two episodes may begin alike."""
+    return bench.run(
+        "DELETE FROM line WHERE rowid IN (SELECT rowid FROM (SELECT line.rowid, row_number() OVER "
+        "(PARTITION BY kept.part, line.file, hash(line.json) ORDER BY kept.place, line.rowid) AS place "
+        "FROM kept JOIN line ON line.candidate = kept.candidate) WHERE place > 1)"
     )
 
 
@@ -46,12 +58,18 @@ def _corrected(bench: Workbench) -> None:
         "UPDATE candidate SET why = 'corrected by a person' WHERE why IS NULL AND episode IN "
         "(SELECT parent FROM candidate WHERE parent IS NOT NULL)"
     )
+    bench.run(
+        "UPDATE candidate SET why = 'corrected by a person, and the correction is not among those that fit' "
+        "WHERE why IS NULL AND episode IN (SELECT episode FROM corrected)"
+    )
 
 
 def _repeated(bench: Workbench) -> None:
+    """Of equal solutions the one under the strictest licence stays: its terms hold for the text wherever it is from."""
+    order = f"strict DESC, licence, completeness DESC, checked DESC, origin, {CONTENT_ORDER}"
     bench.run(
         "UPDATE candidate SET why = 'duplicate' WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
-        f"(PARTITION BY text ORDER BY {CONTENT_ORDER}) AS place FROM candidate WHERE why IS NULL) WHERE place > 1)"
+        f"(PARTITION BY text ORDER BY {order}) AS place FROM candidate WHERE why IS NULL) WHERE place > 1)"
     )
 
 

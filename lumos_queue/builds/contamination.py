@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.registry import NAMES
 from lumos_queue.builds.sources import Sources
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.training.heldout import masked_words
@@ -48,41 +47,37 @@ class TestSplit:
 
 
 class TestSplits:
-    """The test splits that a build was given, and those that were not there."""
+    """The test splits that a build was given."""
 
     __test__ = False
 
     def __init__(self, given: Iterable[str], sources: Sources):
         """Each is BENCHMARK:PATH, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
 
-        A file that is not there is `absent`, never an error. Raises SpecError for an unknown benchmark or another
-        kind of file.
+        Raises SpecError for an unknown benchmark, a file that is not there or one of another kind.
         """
         self.splits: list[TestSplit] = []
-        self.absent: list[str] = []
+        self._sources = sources
         for text in dict.fromkeys(given):
             name, _, rest = text.partition(":")
             reader = sources.reader(name)
             if reader.needs_data and not rest:
                 raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
             if reader.needs_data and not Path(rest).exists():
-                self.absent.append(f"{name}:{Path(rest).name}")
-            else:
-                self.splits.append(_read(reader, name, rest))
+                raise SpecError(f"--against {text}: there is no file '{rest}'.")
+            self.splits.append(_read(reader, name, rest))
 
     def find(self, text: str) -> tuple[str, str] | None:
         """(the split's name, how) of the first split in which the text stands."""
         words = masked_words(text) if self.splits else []
         return next(((one.name, how) for one in self.splits if (how := one.find(text, words))), None)
 
-    def report(self, benchmarks: Iterable[str]) -> dict[str, Any]:
-        """What was compared with, by name. The rows' own benchmarks, and all others known, say when they were not."""
+    def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
+        """What was compared with, by name. The rows' own benchmarks, and all known of their domains, say when not."""
         checked = {one.name: {"rows": one.rows, "unreadable": one.unreadable} for one in self.splits}
         named = {name.partition(":")[0] for name in checked}
-        missing = {name: f"{NOT_CHECKED}: no such file" for name in self.absent}
-        absent = {name.partition(":")[0] for name in self.absent}
-        others = {name: NOT_CHECKED for name in sorted({*NAMES, *benchmarks} - named - absent)}
-        return {**checked, **missing, **others}
+        known = {*benchmarks}.union(*map(self._sources.of_domain, domains))
+        return checked | {name: NOT_CHECKED for name in sorted(known - named)}
 
 
 def _read(reader: Any, benchmark: str, rest: str) -> TestSplit:
@@ -105,6 +100,11 @@ def plain(text: str) -> str:
 def task_key(text: str) -> str:
     """What two wordings of the same problem have in common: the masked words, or the text where there are none."""
     return "".join(masked_words(text)) or plain(text)
+
+
+def text_key(text: str) -> bytes:
+    """A short hash of `task_key`."""
+    return _short(task_key(text))
 
 
 def _whole(text: str, words: list[str]) -> bytes:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.builds.scratch import locked_folder, sweep
 from lumos_queue.errors import SpecError
+from lumos_queue.places import require_folders
 from lumos_queue.settings import Settings
 
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
+#: What every manifest has, and of what kind it is.
+_HELD = {
+    "name": str, "digest": str, "options": dict, "rows": int, "files": list, "episodes": dict, "verdicts": dict,
+    "levels": dict, "licences": dict, "warning": str, "contamination": dict, "code_version": str, "created_at": str,
+}  # fmt: skip
+_FILE = {"file", "part", "rows", "average_turns", "sha256"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -40,8 +48,27 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / MANIFEST}' cannot be read: {error}") from None
-    if not isinstance(found, dict) or not {"digest", "options", "files"} <= found.keys():
+    if not isinstance(found, dict):
         raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build.")
+    if bad := [name for name, kind in _HELD.items() if not isinstance(found.get(name), kind)]:
+        raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build: '{bad[0]}' is missing or of another kind.")
+    if not all(isinstance(one, dict) and one.keys() >= _FILE for one in found["files"]):
+        raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build: 'files' is not as it should be.")
+    return found
+
+
+def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What differs from the manifest, a line for each file of rows that is gone or has other bytes than when made."""
+    found = []
+    for one in manifest["files"]:
+        try:
+            with (folder / one["file"]).open("rb") as stream:
+                same = hashlib.file_digest(stream, "sha256").hexdigest() == one["sha256"]
+        except OSError as error:
+            found.append(f"file {one['file']} cannot be read: {error.strerror}")
+            continue
+        if not same:
+            found.append(f"file {one['file']} differs from its manifest")
     return found
 
 
@@ -54,8 +81,10 @@ def all_builds(settings: Settings) -> list[Path]:
 def present(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
     """The manifest of the build that already lies there, if it was made with the same options.
 
-    Raises SpecError when the folder holds anything else: a build never changes.
+    Raises SpecError when the folder holds anything else, a build whose files were changed included: a build never
+    changes.
     """
+    require_folders(target, "--out")
     if target.exists() and not target.is_dir():
         raise SpecError(f"'{target}' is a file: name a new or empty folder.")
     if not target.is_dir() or not any(target.iterdir()):
@@ -65,18 +94,34 @@ def present(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
     found = read_manifest(target)
     if found["options"] != options:
         raise SpecError(f"'{target}' holds another build ({found['digest'][:12]}): take another name, or remove it.")
+    if changed := changed_files(target, found):
+        raise SpecError(
+            f"'{target}' was changed since it was made: {changed[0]}. Remove it to make it anew, or take another name."
+        )
     return found
 
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """A new folder beside the target, gone when the block is left; `publish` moves what is finished out of it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    """A new folder beside the target, gone when the block is left; `publish` moves what is finished out of it.
+
+    Folders above it that were not there go with it, unless something lies in them by then. What builds of the same name
+    left behind when their processes died goes first. Raises OSError when the disk fails.
+    """
+    missing = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
-        yield scratch
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target)
+        scratch, lock = locked_folder(target)
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            os.close(lock)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        for folder in missing:
+            with suppress(OSError):  # something lies in it
+                folder.rmdir()
 
 
 def publish(folder: Path, target: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,13 +29,14 @@ class Writer(Protocol):
 def rows_of(conversation: Conversation, candidate: Candidate, format: str) -> Iterator[tuple[str, int]]:
     """(JSON text, replies in it) of each row that a conversation gives in that format.
 
-    `lumos`: the released layout, one row. `parquet`: the same messages with what is known of their task, one row.
+    `lumos`: the released layout, whose `dataset` is the domain, one row. `parquet`: the same messages with what is
+    known of their task, one row.
     `trl-sft`: one row for each reply, `prompt` as the model is sent it and `completion`; a trainer that learns
     completions only then learns each reply once, in exactly the text of inference, whatever chat template it has.
     """
     replies = len(conversation.turns) // 2
     if format == "lumos":
-        yield conversation.as_json(), replies
+        yield replace(conversation, dataset=candidate.domain).as_json(), replies
     elif format == "parquet":
         yield json.dumps(_columns(conversation, candidate), ensure_ascii=False), replies
     else:

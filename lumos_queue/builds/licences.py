@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 UNKNOWN = "unknown"
 _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.IGNORECASE)
@@ -12,6 +13,33 @@ _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.
 def is_non_commercial(licence: str) -> bool:
     """Whether a licence forbids commercial use, by its name: `CC BY-NC 4.0`, `CC-BY-NC-SA-4.0`, …"""
     return bool(_NON_COMMERCIAL.search(licence))
+
+
+class Written:
+    """Counts rows as they are written, and refuses those of test splits unless they are wanted."""
+
+    def __init__(self, allow_test: bool):
+        self._allow_test = allow_test
+        self._licences: dict[str, dict[str, int]] = {}
+        self._refused = 0
+
+    def may(self, split: str, licence: str, benchmark: str) -> bool:
+        """Whether a row of that split is to be written; it is counted as written or as refused."""
+        if split == "test" and not self._allow_test:
+            self._refused += 1
+            return False
+        held = self._licences.setdefault(licence or UNKNOWN, {})
+        held[benchmark] = held.get(benchmark, 0) + 1
+        return True
+
+    def report(self) -> dict[str, Any]:
+        """For a command's result: rows refused, and what must be known of the others' licences."""
+        return {"of_test_split": self._refused, "warning": warning(self._licences)}
+
+
+def strictness(licence: str) -> int:
+    """2 for non-commercial use only, 1 for what is not known, 0 for every other."""
+    return 2 if is_non_commercial(licence) else int(licence in ("", UNKNOWN))
 
 
 def warning(licences: Mapping[str, Mapping[str, int]]) -> str:

@@ -27,9 +27,9 @@ class BuildOptions:
     mix: Mapping[str, float] = field(default_factory=dict)  #: benchmark or domain to its part of the episodes
     near: float = 0.0  #: similarity from which a solution is a near-duplicate; 0: not looked for
     dev_share: float = 0.0  #: part of the source tasks that goes into `dev/`
-    seed: int = 0  #: of the split and of what a mix leaves out
+    seed: int = 0  #: of what a mix leaves out; the split does not depend on it
     against: tuple[str, ...] = ()  #: test splits to check the task texts against: see contamination.py
-    allow_test: bool = False  #: whether episodes of test splits may be built from
+    allow_test: bool = False  #: whether episodes of test splits, and tasks stored here as such, may be built from
     allow_contaminated: bool = False  #: whether tasks that stand in a test split may be
     reexecute: bool = False  #: run the actions again and leave out what gives other results
     perturbed: bool = False  #: leave out solutions that do not survive other numbers in the question

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lumos_queue.builds.candidates import RUNS, Candidate, Rules, refused, unsuccessful
+from lumos_queue.builds.candidates import RUNS, Candidate, Rules, labelled_wrong, refused, unsuccessful
 from lumos_queue.builds.workbench import CONTENT_ORDER, Workbench
 from lumos_queue.records import MODULES, Annotation, Completion
 
@@ -28,7 +28,10 @@ class Try:
 
 
 def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[Candidate, bool] | str:
-    """The episode and whether it succeeded, or why it cannot be compared with others."""
+    """The episode and whether it succeeded, or why it cannot be compared with others.
+
+    A success that a person labelled wrong or corrected is none; a failed try is rejected all the same.
+    """
     if reason := refused(episode, rules):
         return reason
     if episode.origin not in RUNS or episode.formulation != "iterative":
@@ -36,6 +39,11 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[Candidate, bool] 
     problem = unsuccessful(episode)
     if problem and problem != "wrong answer" and episode.ending not in FAILED:
         return problem
+    if not problem:
+        if reason := labelled_wrong(episode, rules):
+            return reason
+        if episode.id in rules.stored.corrected:
+            return "corrected by a person"
     try:
         domain = rules.sources.domain(episode.task)
     except LookupError:
@@ -44,14 +52,15 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[Candidate, bool] 
     return Candidate(episode, domain, Annotation((), episode.answer or ""), False, MODULES, level), not problem
 
 
-def keep_asks(bench: Workbench, candidate: int, episode: StoredEpisode) -> None:
+def keep_try(bench: Workbench, candidate: Candidate, good: bool) -> None:
+    """Put a try and what its modules were asked and said on the bench."""
     asks = [
-        {"candidate": candidate, "place": place, "role": step.role, "prompt": step.prompt,
-         "reply": step.result.text.strip()}
-        for place, step in enumerate(episode.steps)
+        {"place": place, "role": step.role, "prompt": step.prompt, "reply": step.result.text.strip()}
+        for place, step in enumerate(candidate.episode.steps)
         if isinstance(step.result, Completion) and step.role in MODULES
-    ]  # fmt: skip
-    bench.insert("ask", asks)
+    ]
+    number = bench.insert("candidate", [candidate.columns(json.dumps(asks), good)])
+    bench.insert("ask", [{"candidate": number, **one} for one in asks])
 
 
 def make_pairs(bench: Workbench) -> None:

@@ -51,6 +51,12 @@ class Sources:
             raise unknown("benchmark", name, {*BENCHMARKS, *SOURCES, *self._own})
         return source
 
+    def of_domain(self, domain: str) -> set[str]:
+        """The names of all benchmarks and sources whose actions are of that domain."""
+        opened = {name: self.source(name) for name in SOURCES} | dict(self._own)
+        known = {name for name, source in opened.items() if source and source.domain == domain}
+        return known | {name for name in BENCHMARKS if open_benchmark(name).domain == domain}
+
     def domain(self, task: Task) -> str:
         """The domain of a task's actions. Raises LookupError when neither task nor source names one."""
         source = self.source(task.benchmark)

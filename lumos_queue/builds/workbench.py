@@ -15,7 +15,8 @@ from typing import Any
 _TABLES = """
 CREATE TABLE candidate (
     id INTEGER PRIMARY KEY, episode INTEGER, name TEXT, job TEXT, benchmark TEXT, domain TEXT, row TEXT, origin TEXT,
-    licence TEXT, level TEXT, checked INTEGER, score REAL, subgoals INTEGER, finished_at REAL, parent INTEGER,
+    licence TEXT, strict INTEGER, given TEXT, gold TEXT, content TEXT, level TEXT, checked INTEGER,
+    score REAL, subgoals INTEGER, finished_at REAL, parent INTEGER,
     good INTEGER, completeness INTEGER, task TEXT, source TEXT, solution TEXT, text TEXT,
     part TEXT DEFAULT 'train', why TEXT
 );
@@ -26,15 +27,24 @@ CREATE INDEX line_candidate ON line(candidate, file);
 CREATE TABLE ask (candidate INTEGER, place INTEGER, role TEXT, prompt TEXT, reply TEXT);
 CREATE INDEX ask_candidate ON ask(candidate, place);
 CREATE TABLE band (key BLOB, candidate INTEGER, PRIMARY KEY (key, candidate)) WITHOUT ROWID;
+CREATE TABLE corrected (episode INTEGER PRIMARY KEY);
 CREATE TABLE kept (place INTEGER PRIMARY KEY, candidate INTEGER, part TEXT);
 """
 #: The order of rows depends on what they say alone, not on which episode was stored first.
-CONTENT_ORDER = "benchmark, length(row), row, completeness DESC, checked DESC, text, id"
+#: Two that differ in their ids alone make the same rows.
+CONTENT_ORDER = (
+    "benchmark, length(row), row, completeness DESC, checked DESC, text, strict DESC, licence, origin, content, id"
+)
 
 
-def share_of(seed: int, text: str) -> float:
+def share_of(seed: int | str, text: str) -> float:
     """A number from 0 to 1 that depends on seed and text alone, evenly spread. `share` in the statements."""
     return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big") / 2**64
+
+
+def hash_of(text: str) -> str:
+    """What texts are told apart by where they need not be kept. `hash` in the statements."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 class Workbench:
@@ -45,6 +55,7 @@ class Workbench:
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16000"):
             self._file.execute(f"PRAGMA {pragma}")
         self._file.create_function("share", 2, share_of, deterministic=True)
+        self._file.create_function("hash", 1, hash_of, deterministic=True)
         self._file.executescript(_TABLES)
         self._file.execute("BEGIN")
 

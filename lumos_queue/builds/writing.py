@@ -18,7 +18,8 @@ _FILES = (
     "ORDER BY kept.part = 'dev', line.file"
 )
 _LINES = (
-    "SELECT line.key, line.json, line.turns, line.other, one.name, one.job, one.level, one.licence, one.benchmark "
+    "SELECT line.key, line.json, line.turns, line.other, one.name, one.job, one.level, one.licence, one.benchmark, "
+    "one.origin, one.given, one.gold "
     "FROM kept JOIN candidate one ON one.id = kept.candidate "
     "JOIN line ON line.candidate = kept.candidate AND line.file = ? WHERE kept.part = ? "
     "ORDER BY kept.place, line.rowid"
@@ -63,14 +64,17 @@ def _write_file(
     rows = replies = 0
     writer = open_writer(path, format)
     try:
-        for key, line, turns, other, episode, job, level, licence, benchmark in bench.read(_LINES, file, part):
+        for key, line, turns, other, episode, job, level, licence, benchmark, origin, given, gold in bench.read(
+            _LINES, file, part
+        ):
             writer.add(line)
             rows, replies = rows + 1, replies + turns
             traced = {
                 "id": key, "file": name, "sha256": hashlib.sha256(line.encode()).hexdigest(), "episode": episode,
-                "job": job, "benchmark": benchmark, "level": level, "licence": licence,
+                "job": job, "benchmark": benchmark, "origin": origin, "level": level, "licence": licence,
             }  # fmt: skip
-            trace(traced | ({"rejected": other} if other else {}))
+            helped = {"given": given.split()} | ({"gold": gold} if gold else {}) if given else {}
+            trace(traced | helped | ({"rejected": other} if other else {}))
     finally:
         writer.close()
     with path.open("rb") as done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,13 @@ Build = Annotated[str, typer.Argument(metavar="BUILD", help="A build's name, or 
 @dataset_app.command("build")
 def build_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the build is called.")],
-    where: Annotated[str, typer.Option(help="Which episodes, as in: benchmark=gsm8k level>=executed")] = "",
+    where: Annotated[
+        str,
+        typer.Option(
+            help="Which episodes, as in: benchmark=gsm8k level>=executed. Unless it has a term of job or origin, "
+            "origin!=derived is added: episodes that were given some replies are left out."
+        ),
+    ] = "",
     format: Annotated[str, typer.Option(help="lumos, parquet, trl-sft or trl-preference.")] = "lumos",
     formulations: Annotated[
         str, typer.Option(help="iterative, one-pass, integrated, cot, direct; separated by commas.")
@@ -52,6 +58,8 @@ def build_command(
     from lumos_queue.builds.folder import folder_of
     from lumos_queue.builds.options import BuildOptions, read_mix
     from lumos_queue.builds.sources import Sources, source_modules
+    from lumos_queue.builds.stored import read_stored
+    from lumos_queue.cli.build_tables import print_build
     from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
 
@@ -65,37 +73,47 @@ def build_command(
     )  # fmt: skip
     with database(settings) as opened:
         sources = Sources(source_modules(opened))
-        manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources)
+        stored = read_stored(opened, tests=not allow_test)
+        manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources, stored)
     if manifest["warning"] and output.as_json:
         output.say(manifest["warning"])
     if not new:
         output.say("the same build was there already: it stays as it is")
-    output.result({**manifest, "folder": str(out or target), "new": new}, _print_build)
+    output.result({**manifest, "folder": str(out or target), "new": new}, print_build)
 
 
 @dataset_app.command("list")
 def list_command(json: opt.Json = False) -> None:
     """The builds kept under their names."""
     from lumos_queue.builds.folder import all_builds, read_manifest
+    from lumos_queue.cli.build_tables import print_list
+    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
 
-    names = ("digest", "rows", "created_at", "warning")
-    found = []
+    found, damaged = [], []
     for folder in all_builds(read_settings()):
-        manifest = read_manifest(folder)
-        kept = {name: manifest.get(name) for name in names}
-        found.append({"build": folder.name, "format": manifest["options"]["format"], **kept})
-    output.result({"builds": found}, _print_list)
+        try:
+            manifest = read_manifest(folder)
+        except SpecError as error:
+            damaged.append(folder.name)
+            output.say(f"not listed: {error}")
+            continue
+        kept = {name: manifest[name] for name in ("digest", "rows", "created_at", "warning")}
+        found.append({"build": folder.name, "format": manifest["options"].get("format", ""), **kept})
+    output.result({"builds": found, "damaged": damaged}, print_list)
 
 
 @dataset_app.command("show")
 def show_command(build: Build, json: opt.Json = False) -> None:
     """A build's manifest: what it was made from, and how."""
-    from lumos_queue.builds.folder import find_build, read_manifest
+    from lumos_queue.builds.folder import changed_files, find_build, read_manifest
+    from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
 
     folder = find_build(read_settings(), build)
-    output.result({**read_manifest(folder), "folder": str(folder)}, _print_build)
+    manifest = read_manifest(folder)
+    shown = {**manifest, "folder": str(folder), "changed": changed_files(folder, manifest)}
+    output.result(shown, print_build)
 
 
 @dataset_app.command("diff")
@@ -108,6 +126,7 @@ def diff_command(
     """Rows only in one of two builds, and rows that changed."""
     from lumos_queue.builds.difference import difference
     from lumos_queue.builds.folder import find_build
+    from lumos_queue.cli.build_tables import print_difference
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -115,67 +134,8 @@ def diff_command(
     kinds = {f"only in {build}": "only_a", f"only in {other}": "only_b", "changed": "changed"}
     counts = {kind: sum(row["rows"] for row in found[kind]) for kind in kinds.values()}
     shown = {**found, **{kind: found[kind][:limit] for kind in kinds.values()}, "counts": counts}
-    output.result(shown, lambda value: _print_difference(value, kinds))
+    output.result(shown, lambda value: print_difference(value, kinds))
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
-def _print_build(found: dict[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from lumos_queue.cli.tables import escape
-
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name, justify in (("file", "left"), ("rows", "right"), ("average turns", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for one in found["files"]:
-        table.add_row(escape(one["file"]), f"{one['rows']:,}", str(one["average_turns"]))
-    console, episodes = output.console(), found["episodes"]
-    console.print(table)
-    console.print(f"{found['rows']:,} rows from {episodes['used']:,} of {episodes['read']:,} episodes")
-    checked = ", ".join(f"{level or 'not'} {rows:,}" for level, rows in found["levels"].items())
-    console.print(f"  how they were checked: {checked}")
-    for title, counts in (("left out", episodes["left_out"]), ("not written", episodes["not_written"])):
-        for why, count in counts.items():
-            console.print(f"  {title} {count:,}: {escape(why)}", soft_wrap=True)
-    for module, counts in found["verdicts"].items():
-        for verdict, count in counts.items():
-            console.print(f"  {module}: {escape(verdict)} {count:,}", soft_wrap=True)
-    for name, one in found["contamination"].items():
-        told = one if isinstance(one, str) else f"compared with {one['rows']:,} rows"
-        console.print(f"  test split {escape(name)}: {told}", soft_wrap=True)
-    if found["warning"]:
-        console.print(f"[yellow]{escape(found['warning'])}[/]", soft_wrap=True)
-    console.print(f"digest {found['digest']}\nin {escape(found['folder'])}", soft_wrap=True)
-
-
-def _print_list(found: dict[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from lumos_queue.cli.tables import escape
-
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("build", "format", "rows", "digest", "made"):
-        table.add_column(name, justify="right" if name == "rows" else "left")
-    for one in found["builds"]:
-        table.add_row(
-            escape(one["build"]), one["format"], f"{one['rows']:,}", one["digest"][:12], str(one["created_at"])
-        )
-    output.console().print(table if found["builds"] else "No build yet. Make one with: lumos dataset build NAME")
-
-
-def _print_difference(found: dict[str, Any], kinds: dict[str, str]) -> None:
-    from lumos_queue.cli.tables import escape
-
-    console = output.console()
-    console.print(f"the same: {found['same']:,} rows")
-    for title, kind in kinds.items():
-        console.print(f"{escape(title)}: {found['counts'][kind]:,} rows", soft_wrap=True)
-        for row in found[kind]:
-            console.print(f"  {escape(row['file'])}  {escape(row['id'])}" + f"  × {row['rows']}" * (row["rows"] > 1))
-    for name, (one, other) in found["options"].items():
-        console.print(f"option {name}: {escape(str(one))} | {escape(str(other))}", soft_wrap=True)

@@ -18,6 +18,8 @@ Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the t
 Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
 Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels of the module at fault.")]
 
+AllowTest = Annotated[bool, typer.Option("--allow-test", help="Write rows of test splits, too.")]
+
 
 @rollouts_app.callback(invoke_without_command=True)
 def rollouts(
@@ -47,7 +49,7 @@ def rollouts(
 def rollouts_report(
     job: opt.JobId, threshold: Threshold = 0.5,
     out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
-    json: opt.Json = False,
+    allow_test: AllowTest = False, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Which subgoals were right: by the gold values, else by what the rollouts from there came to."""
     from lumos_queue.builds.lines import new_lines
@@ -56,7 +58,8 @@ def rollouts_report(
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as opened, new_lines(out) as write:
-        found = report_rollouts(opened, job, threshold, write)
+        found = report_rollouts(opened, job, threshold, write, allow_test)
+    _warn(found)
     output.result(found, _print_labels)
 
 
@@ -85,7 +88,8 @@ def blame(
 @blame_app.command(name="report")
 def blame_report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB JOB", help="The two jobs, in either order.")],
-    threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, json: opt.Json = False,
+    threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, allow_test: AllowTest = False,
+    json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Whose fault each episode is: planner, grounder, both or neither; of all episodes of the two jobs."""
     from lumos_queue.builds.blame_report import report_blame
@@ -94,7 +98,8 @@ def blame_report(
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as opened, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
-        found = report_blame(opened, jobs, threshold, write_pair, write_labels)
+        found = report_blame(opened, jobs, threshold, write_pair, write_labels, allow_test)
+    _warn(found)
     output.result(found, _print_faults)
 
 
@@ -130,6 +135,14 @@ def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, rea
 
     output.result(chosen | {"jobs": names}, show)
     raise typer.Exit(code)
+
+
+def _warn(found: dict[str, Any]) -> None:
+    """On stderr, as what goes into the files is not what is printed."""
+    if found["of_test_split"]:
+        output.say(f"{found['of_test_split']} rows are of a test split and were not written (--allow-test writes them)")
+    if found["warning"]:
+        output.say(found["warning"])
 
 
 def _print_labels(found: dict[str, Any]) -> None:

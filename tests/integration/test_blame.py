@@ -10,9 +10,10 @@ from lumos_queue.builds.blame import fault
 from lumos_queue.cli.rollouts import blame_app
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import STOP_PLANNING
+from lumos_queue.submission import read_rows
 from lumos_queue.training.replies import grounder_replies, planner_replies
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
-from tests.integration.going_on import command, episodes, evaluated, long_rows, servers
+from tests.integration.going_on import WithTasks, command, episodes, evaluated, long_rows, servers
 
 TASKS = 16
 
@@ -172,6 +173,28 @@ def test_one_pass_episodes_are_blamed_by_whole_replies(rows, tmp_path, monkeypat
     by_row = {one.task.row: report["blamed"][one.name] for one in episodes(database, f"job={job} score<1")}
     assert by_row == {bad_plan: "planner", bad_actions: "grounder"}
     assert report["pairs"] == {"planner": 1, "grounder": 1}
+    database.close()
+
+
+def test_pairs_of_a_test_split_are_written_only_if_allowed_and_licences_are_told(rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
+    bound = WithTasks(rows.benchmark, rows.tasks[:3])
+    bound.licence = "CC BY-NC 4.0"
+    held_out = read_rows(bound, None, "test", False)
+    wrong = {rows.tasks[0].row: 1, rows.tasks[1].row: 2}
+    database, job = evaluated(tmp_path, held_out, {}, wrong)
+    with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, wrong)) as (plans, grounds):
+        _, found = command(
+            blame_app, capsys, "--where", f"job={job} score<1", "--planner", plans.tgi, "--grounder", grounds.tgi
+        )
+    files = tmp_path / "pairs.jsonl", tmp_path / "labels.jsonl"
+    _, report = command(blame_app, capsys, "report", *found["jobs"], "--pairs", files[0], "--labels", files[1])
+    assert report["faults"]["grounder"] == 2 == report["of_test_split"] and report["warning"] == ""
+    assert report["pairs"] == {"planner": 0, "grounder": 0} and [file.read_text() for file in files] == ["", ""]
+    allowed = tmp_path / "allowed.jsonl"
+    _, report = command(blame_app, capsys, "report", *found["jobs"], "--pairs", allowed, "--allow-test")
+    assert report["of_test_split"] == 0 and report["pairs"]["grounder"] == len(allowed.read_text().splitlines()) == 2
+    assert report["warning"] == "2 of 2 rows are licensed for non-commercial use only: wordmath (CC BY-NC 4.0)."
     database.close()
 
 

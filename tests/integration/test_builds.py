@@ -13,6 +13,8 @@ import pytest
 
 from db.connection import Database, open_database
 from db.filters import parse_where
+from db.labels import NewLabel, add_labels
+from db.migrate import upgrade
 from db.trajectories import stream_episodes
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.wordmath import benchmark
@@ -20,16 +22,23 @@ from lumos_queue.builds.build import build
 from lumos_queue.builds.difference import difference
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.stored import Stored, read_stored
 from lumos_queue.cli.main import main
+from lumos_queue.corrections import correct
+from lumos_queue.edits import Changes
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.submission import read_rows
+from lumos_queue.released.importing import store_released
+from lumos_queue.released.joining import join
+from lumos_queue.settings import Settings
+from lumos_queue.submission import read_rows, submit
 from lumos_queue.training.conversations import gold_conversations, read_conversations
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
+from tests.integration.going_on import rows_of
 from tests.stored import run_embedded
 
 CONVERTED = 60
@@ -78,7 +87,8 @@ def database(home: Path):
 
 def make(database: Database, folder: Path, **options) -> dict:
     chosen = BuildOptions(**options)
-    return build(stream_episodes(database, parse_where(chosen.where)), folder.name, folder, chosen, Sources())[0]
+    episodes = stream_episodes(database, parse_where(chosen.where))
+    return build(episodes, folder.name, folder, chosen, Sources(), read_stored(database, not chosen.allow_test))[0]
 
 
 def rows_in(path: Path) -> list[dict]:
@@ -214,6 +224,76 @@ def test_episodes_of_a_test_split_are_refused_unless_allowed(tmp_path):
     held_out.close()
 
 
+def test_what_the_same_database_holds_as_a_test_split_is_no_training_row(tmp_path):
+    """The rows were converted as 'train'; three of them are evaluated as 'test', by a job that has not even run."""
+    rows = read_rows(benchmark, None, "train", False)
+    database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=6), rows)
+    tests = rows_of(benchmark, rows.tasks[:3], "test")
+    agent = Agent(roles={"planner": "tgi://127.0.0.1:1", "grounder": "tgi://127.0.0.1:1"}, domain="maths")
+    job = Evaluate(Infer("wordmath", tests.digest, "test", "iterative", agent))
+    submit(database, Settings(home=tmp_path), job, tests)
+    found = make(database, tmp_path / "one", where="origin=converted")
+    assert found["episodes"]["left_out"]["of a test split stored here"] >= 3
+    assert found["contamination"]["stored here"] == {"rows": 3, "unreadable": 0}
+    assert not {f"wordmath/{task.row}" for task in tests.tasks} & {
+        row["id"] for row in rows_in(tmp_path / "one" / "lineage.jsonl")
+    }
+    every = make(database, tmp_path / "two", where="origin=converted", allow_test=True)
+    assert every["episodes"]["used"] == 6 and every["contamination"]["stored here"] == "not checked"
+    database.close()
+
+
+def test_people_decide_by_labels_and_corrections(tmp_path):
+    rows = read_rows(benchmark, None, "train", False)
+    database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=5), rows)
+    stored = list(stream_episodes(database, parse_where("")))
+    first, second, third, fourth, _ = (one.id for one in stored)
+    place = stored[1].steps[0]
+    add_labels(database, [
+        NewLabel(first, "wrong", "ann"), NewLabel(first, "right", "bob"),
+        NewLabel(second, "wrong", "ann", position=place.position, branch=place.branch),
+        NewLabel(second, "right", "ann"),
+        NewLabel(third, "wrong", "ann"), NewLabel(third, "right", "ann"),
+    ])  # fmt: skip
+    correction = correct(database, Settings(home=tmp_path), stored[3].name, Changes(subgoals={1: "Add them up."}))
+    assert correction.level and read_stored(database).corrected == {fourth}
+    found = make(database, tmp_path / "one", where="origin=converted")
+    assert found["episodes"]["left_out"] == {
+        "labelled wrong by a person": 2, "corrected by a person, and the correction is not among those that fit": 1,
+    }  # fmt: skip
+    names = {row["episode"] for row in rows_in(tmp_path / "one" / "lineage.jsonl")}
+    assert names == {stored[2].name, stored[4].name}
+    found = make(database, tmp_path / "two", where="sample=0")
+    assert found["episodes"]["left_out"] == {"labelled wrong by a person": 2, "corrected by a person": 1}
+    assert correction.episode in {row["episode"] for row in rows_in(tmp_path / "two" / "lineage.jsonl")}
+    make(database, tmp_path / "three", where="label=wrong")
+    assert {row["episode"] for row in rows_in(tmp_path / "three" / "lineage.jsonl")} == {stored[0].name}
+    database.close()
+
+
+@pytest.mark.parametrize("name", ["iterative", "one-pass"])
+def test_a_build_can_be_imported_again(database, tmp_path, name):
+    make(database, tmp_path / "one", where="origin=converted", formulations=(name,))
+    plan, ground = (tmp_path / "one" / f"{module}_{name}.jsonl" for module in ("planner", "grounder"))
+    assert {(row["dataset"], row["id"].partition("/")[0]) for row in rows_in(plan)} == {("maths", "wordmath")}
+    settings = Settings(home=tmp_path / "home")
+    settings.home.mkdir()
+    other = open_database(f"sqlite:///{settings.home / 'lumos.db'}")
+    upgrade(other)
+    with join(plan, ground) as joining:
+        assert joining.found.pairs == CONVERTED and joining.found.bad_rows == 0 and joining.found.domains == {"maths"}
+        store_released(other, settings, joining, "wordmath", "train", "MIT")
+    make(other, tmp_path / "two", where="origin=imported", formulations=(name,))
+    for file in (plan.name, ground.name):
+        turns = {
+            folder: sorted(tuple(turn.content.strip() for turn in one.turns)
+                           for one in read_conversations(tmp_path / folder / file))
+            for folder in ("one", "two")
+        }  # fmt: skip
+        assert turns["one"] == turns["two"]
+    other.close()
+
+
 def test_stored_actions_run_again_and_with_other_numbers(database, tmp_path):
     where = "origin=run formulation=iterative"
     assert make(database, tmp_path / "one", where=where, reexecute=True)["episodes"]["used"] == TRIED
@@ -234,6 +314,22 @@ def test_pairs_hold_the_reply_at_fault_and_the_right_one(database, tmp_path):
     assert all(row["episode"] != row["rejected"] for row in lineage)
 
 
+def test_a_success_that_a_person_calls_wrong_or_corrected_is_never_chosen(database, tmp_path):
+    where = "origin=run formulation=iterative"
+    episodes = list(stream_episodes(database, parse_where(where)))
+    good = [one.id for one in episodes if one.scores["accuracy"] == 1]
+    bad = frozenset(one.id for one in episodes) - set(good)
+
+    def pairs(folder: str, stored: Stored) -> dict:
+        options = BuildOptions(where, "trl-preference")
+        return build(episodes, folder, tmp_path / folder, options, Sources(), stored)[0]
+
+    assert pairs("one", Stored(wrong=bad))["rows"] == pairs("two", Stored())["rows"] == len(range(0, TRIED, 3))
+    for name, stored in (("three", Stored(wrong=frozenset(good))), ("four", Stored(corrected=frozenset(good)))):
+        with pytest.raises(SpecError, match=f"{len(good)} (labelled wrong|corrected) by a person"):
+            pairs(name, stored)
+
+
 def lumos(monkeypatch, capsys, home: Path, *arguments: str) -> tuple[int, dict, str]:
     monkeypatch.setenv("LUMOS_HOME", str(home))
     code = main([*arguments, "--json"])
@@ -245,7 +341,7 @@ def test_the_commands_make_list_show_and_compare(home, monkeypatch, capsys):
     def call(*arguments):
         return lumos(monkeypatch, capsys, home, "dataset", *arguments)
 
-    assert call("list")[:2] == (0, {"builds": []})
+    assert call("list")[1]["builds"] == []
     code, one, _ = call("build", "one", "--where", "origin=converted")
     assert code == 0 and one["new"] and Path(one["folder"]) == home / "builds" / "one"
     code, again, said = call("build", "one", "--where", "origin=converted")

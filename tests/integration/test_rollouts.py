@@ -154,6 +154,21 @@ def _is_call(step) -> bool:
     return bool(step.role) and step.result.finish_reason != GIVEN
 
 
+def test_labels_of_a_test_split_are_written_only_if_allowed(rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
+    held_out = rows_of(rows.benchmark, rows.tasks[:2], "test")
+    database, job = evaluated(tmp_path, held_out, {}, {})
+    with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
+        found = go_on(capsys, job, plans, grounds, "--samples", "1", "--at", "last")
+    refused, allowed = tmp_path / "refused.jsonl", tmp_path / "allowed.jsonl"
+    _, report = command(rollouts_app, capsys, "report", found["jobs"][0], "--out", refused)
+    assert (report["rows"], report["of_test_split"], refused.read_text()) == (0, 2, "") and report["labels"]
+    _, report = command(rollouts_app, capsys, "report", found["jobs"][0], "--out", allowed, "--allow-test")
+    assert (report["rows"], report["of_test_split"], report["warning"]) == (2, 0, "")
+    assert len(allowed.read_text().splitlines()) == 2
+    database.close()
+
+
 def test_the_digest_of_a_derived_dataset_is_of_its_given_replies_too(rows, tmp_path):
     database, job = evaluated(tmp_path, rows, {}, {})
     one = derive(episodes(database, f"job={job}"), prefixes("each", False)).rows[""]

@@ -12,7 +12,7 @@ from lumos_queue.annotated import annotation_of, failed_actions, one_pass_annota
 from lumos_queue.builds import near
 from lumos_queue.builds.contamination import TestSplits, task_key
 from lumos_queue.builds.folder import MANIFEST, folder_of, present, publish, staged
-from lumos_queue.builds.licences import is_non_commercial, warning
+from lumos_queue.builds.licences import is_non_commercial, strictness, warning
 from lumos_queue.builds.options import BuildOptions, read_mix
 from lumos_queue.builds.preferences import Try, pairs
 from lumos_queue.builds.sources import Sources
@@ -89,22 +89,32 @@ def test_contamination_masks_numbers_and_names_and_finds_thirteen_words_in_a_row
     other = "这个问题里没有拉丁字母"
     rows = [f'{{"question": "{text}", "answer": "1 #### 2"}}' for text in (question, other)]
     path.write_text("\n".join([*rows, '{"question": 3, "answer": ""}']), encoding="utf-8")
-    splits = TestSplits([f"gsm8k:{path}", f"svamp:{tmp_path / 'none.json'}"], Sources())
+    splits = TestSplits([f"gsm8k:{path}"], Sources())
     name = "gsm8k:test.jsonl"
     varied = question.replace("Tom", "Bill").replace("Ann", "Emily").replace("5", "81")
     assert splits.find(question) == (name, "equal text") == splits.find(varied)
     assert splits.find("It rained. " + varied) == (name, "13 words")
     assert splits.find("Tom has 5 red apples. How many apples does he have left?") is None
     assert splits.find(other) == (name, "equal text") and splits.find("别的问题") is None
-    report = splits.report(["made-up"])
+    report = splits.report(["made-up"], ["maths"])
     assert report[name] == {"rows": 2, "unreadable": 1}
-    assert report["svamp:none.json"] == "not checked: no such file"
-    assert report["wordmath"] == report["made-up"] == "not checked" and "gsm8k" not in report and "svamp" not in report
+    assert report["wordmath"] == report["svamp"] == report["made-up"] == "not checked" and "gsm8k" not in report
     assert task_key(question) == task_key(varied) != task_key(other)
     with pytest.raises(SpecError, match="gsm8k"):
         TestSplits(["gsm8k"], Sources())
     with pytest.raises(SpecError, match="No benchmark called 'nosuch'"):
         TestSplits(["nosuch:x"], Sources())
+    with pytest.raises(SpecError, match=r"no file '.*/none\.json'"):
+        TestSplits([f"svamp:{tmp_path / 'none.json'}"], Sources())
+
+
+def test_only_test_splits_of_the_rows_own_domains_are_missed():
+    splits = TestSplits([], Sources())
+    assert splits.report(["strategyqa"], ["complex_qa"]) == dict.fromkeys(
+        ("hotpotqa", "musique", "strategyqa"), "not checked"
+    )
+    assert {"asdiv", "gsm8k", "mawps", "prm800k", "svamp", "wordmath"} == set(splits.report([], ["maths"]))
+    assert splits.report(["made-up"], []) == {"made-up": "not checked"}
 
 
 def test_test_splits_have_a_digest_that_the_order_of_rows_does_not_change(tmp_path: Path):
@@ -154,12 +164,16 @@ def test_licences_say_what_they_forbid():
     assert told.endswith("The licence of 1 of 8 rows is unknown.")
 
 
+def test_of_two_licences_the_stricter_is_known():
+    assert [strictness(name) for name in ("CC BY-NC 4.0", "", "unknown", "MIT")] == [2, 1, 1, 0]
+
+
 def test_a_build_that_fails_leaves_nothing(tmp_path: Path):
     target = tmp_path / "builds" / "one"
     with pytest.raises(ZeroDivisionError), staged(target) as scratch:
         (scratch / "rows.jsonl").write_text("half")
         raise ZeroDivisionError
-    assert list(target.parent.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
     with staged(target) as scratch:
         (scratch / "build").mkdir()
         (scratch / "build" / MANIFEST).write_text("{}")

@@ -1,0 +1,66 @@
+"""What the database knows that a build's own episodes do not say: test splits, corrections, labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, exists, not_, select
+from sqlalchemy.orm import aliased
+
+from db.connection import Database
+from db.models import EpisodeRow, Job, Label, TaskRow
+from db.trajectories import reading
+from lumos_queue.builds.contamination import NOT_CHECKED, text_key
+
+AT_ONCE = 1000  #: task texts read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Three sets; empty ones for a build whose episodes come from no database."""
+
+    tests: frozenset[bytes] = frozenset()  #: text_key of every task that a job holds as split 'test'
+    tests_read: bool = False
+    corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
+    wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
+
+    def report(self) -> dict[str, Any]:
+        """What a manifest says of the test splits, beside those that were given."""
+        return {"stored here": {"rows": len(self.tests), "unreadable": 0} if self.tests_read else NOT_CHECKED}
+
+
+def read_stored(database: Database, tests: bool = True) -> Stored:
+    """One pass over each: memory is eight bytes and a set's place for each test task, correction and wrong label.
+
+    Without `tests`, tasks of test splits are not looked at.
+    """
+    with reading(database) as connection:
+        return Stored(_tests(connection) if tests else frozenset(), tests, _corrected(connection), _wrong(connection))
+
+
+def _tests(connection: Connection) -> frozenset[bytes]:
+    """By what jobs say: the same file may have been stored as another split first."""
+    held = select(Job.dataset).where(Job.split == "test", Job.dataset.is_not(None))
+    texts = select(TaskRow.question).where(TaskRow.dataset.in_(held)).distinct()
+    found = connection.execute(texts.execution_options(yield_per=AT_ONCE)).scalars()
+    return frozenset(text_key(question) for question in found)
+
+
+def _corrected(connection: Connection) -> frozenset[int]:
+    """By the jobs of corrections, which an index leads to: no pass over all episodes."""
+    jobs = select(Job.id).where(Job.origin == "corrected")
+    accepted = (EpisodeRow.level != "", EpisodeRow.ending != "")
+    found = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *accepted)).scalars()
+    return frozenset(parent for parent in found if parent is not None)
+
+
+def _wrong(connection: Connection) -> frozenset[int]:
+    """One person's word is enough; what the same person said later of the same thing takes it back."""
+    later = aliased(Label)
+    replaced = exists().where(
+        later.episode == Label.episode, later.labeller == Label.labeller, later.id > Label.id,
+        later.position.is_not_distinct_from(Label.position), later.branch.is_not_distinct_from(Label.branch),
+    )  # fmt: skip
+    said = select(Label.episode).where(Label.value == "wrong", not_(replaced)).distinct()
+    return frozenset(connection.execute(said).scalars())

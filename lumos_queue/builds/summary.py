@@ -1,0 +1,99 @@
+"""What a manifest says, in the words and the order in which people read it: for the terminal and for the card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.builds.contamination import NOT_CHECKED
+from lumos_queue.records import LEVELS
+
+_REJECTED = "rejected: "  # and the name of a filter
+_SWITCHES = {
+    "reexecute": "actions run again, other results left out", "perturbed": "right with other numbers, too",
+    "allow_test": "episodes of test splits allowed", "allow_contaminated": "tasks of test sets allowed",
+}  # fmt: skip
+
+
+def recipe(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the build was made from and how: (what, how); what was not asked for is left out."""
+    options = manifest["options"]
+    told = [
+        ("episodes where", options["where"] or "any"),
+        ("format", options["format"]),
+        ("formulations", ", ".join(options["formulations"])),
+        (
+            "selection",
+            f"{options['per_task']:,} of a task, {options['select']} first" if options["per_task"] else "all",
+        ),
+        ("check level", f"at least {options['level']}" if options["level"] else ""),
+        ("mix", ", ".join(f"{name} {share:.0%}" for name, share in options["mix"].items())),
+        ("near-duplicates", f"left out from a similarity of {options['near']:g}" if options["near"] else ""),
+        ("dev share", f"{options['dev_share']:.0%} of the source tasks" if options["dev_share"] else "none"),
+        ("seed", str(options["seed"])),
+        ("further", "; ".join(text for name, text in _SWITCHES.items() if options[name])),
+        ("test sets", test_sets(manifest)),
+        ("licences", licences(manifest)),
+        ("origins", ", ".join(f"{name} {rows:,} rows" for name, rows in manifest.get("origins", {}).items())),
+        ("made", f"{manifest['created_at']}, code {manifest['code_version']}"),
+    ]
+    return [(name, text) for name, text in told if text]
+
+
+def test_sets(manifest: Mapping[str, Any]) -> str:
+    """Which test sets the task texts were compared with, and which they were not."""
+    compared, others = [], []
+    for key, found in manifest["contamination"].items():
+        name = f"test splits {key}" if key == "stored here" else key
+        if isinstance(found, str):
+            others.append(name + found.removeprefix(NOT_CHECKED))
+        else:
+            unreadable = f", {found['unreadable']:,} unreadable" if found["unreadable"] else ""
+            compared.append(f"{name} ({found['rows']:,} rows{unreadable})")
+    told = f"checked: {', '.join(compared) or 'none'}"
+    return f"{told}; {NOT_CHECKED}: {', '.join(others)}" if others else told
+
+
+def licences(manifest: Mapping[str, Any]) -> str:
+    """Each licence with the rows of each benchmark under it."""
+    return "; ".join(
+        f"{name}: " + ", ".join(f"{benchmark} {rows:,} rows" for benchmark, rows in held.items())
+        for name, held in manifest["licences"].items()
+    )
+
+
+def levels(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(check level, rows), the weakest first; rows that no check was made of are 'not checked'."""
+    held = manifest["levels"]
+    return [(level or "not checked", held[level]) for level in ("", *LEVELS) if level in held]
+
+
+def has_turns(manifest: Mapping[str, Any]) -> bool:
+    """Whether its rows are conversations; those for TRL are a prompt and a reply each."""
+    return not manifest["options"]["format"].startswith("trl-")
+
+
+def left_out(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(why, episodes), the commonest first; with the episodes used they add up to those read.
+
+    Episodes that filters rejected are one line: the filters have counts of their own.
+    """
+    told: dict[str, int] = {}
+    for why, count in manifest["episodes"]["left_out"].items():
+        why = "rejected by filters, planner and grounder" if why.startswith(_REJECTED) else why
+        told[why] = told.get(why, 0) + count
+    return sorted(told.items(), key=lambda one: (-one[1], one[0]))
+
+
+def partly_written(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(formulation and why, episodes) of those used for other formulations."""
+    episodes = manifest["episodes"]
+    told = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}
+    return [(why, count) for why, count in told.items() if count > 0]
+
+
+def rejections(manifest: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """(filter, planner's rows, grounder's rows) that it rejected among the episodes read, the commonest first."""
+    planner, grounder = manifest["verdicts"].get("planner", {}), manifest["verdicts"].get("grounder", {})
+    found = [(name, planner.get(name, 0), grounder.get(name, 0)) for name in planner.keys() | grounder.keys()]
+    return sorted(found, key=lambda one: (-max(one[1:]), one[0]))
