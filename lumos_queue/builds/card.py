@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.builds import summary
-from lumos_queue.builds.licences import UNKNOWN
 
 _SPLITS = {"train": "train", "dev": "validation"}
 _SAYS = {
@@ -25,8 +24,8 @@ def card(manifest: Mapping[str, Any]) -> str:
 
 
 def _head(manifest: Mapping[str, Any]) -> list[str]:
-    licences = [name for name in manifest["licences"] if name != UNKNOWN]
-    spdx = {"MIT": "mit", "Apache-2.0": "apache-2.0"}.get(licences[0]) if len(manifest["licences"]) == 1 else None
+    licence, *others = manifest["licences"]
+    spdx = None if others else {"MIT": "mit", "Apache-2.0": "apache-2.0"}.get(licence)
     lines = [f"license: {spdx or 'other'}", f"pretty_name: {json.dumps(manifest['name'])}", "configs:"]
     configs: dict[str, list[dict[str, Any]]] = {}
     for file in manifest["files"]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lumos_queue.builds import summary
+from lumos_queue.builds.card import card
 from lumos_queue.cli.build_tables import print_build
 
 MANIFEST: dict[str, Any] = {
@@ -73,3 +74,9 @@ def test_each_reason_is_printed_once(monkeypatch, capsys, width):
     for reason in ("wrong final answer", "empty result", "ambiguous link", "no steps", "it is loose"):
         assert shown.count(reason) == 1
     assert shown.count("of 30 episodes") == 3
+
+
+@pytest.mark.parametrize(("licences", "told"), [(("MIT",), "mit"), (("unknown",), "other"), (("MIT", "x"), "other")])
+def test_the_card_names_the_licence_only_when_it_is_the_only_one_and_known(licences, told):
+    text = card(MANIFEST | {"licences": {licence: {"gsm8k": 6} for licence in licences}})
+    assert f"\nlicense: {told}\n" in text
