@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
-from lumos_queue.cli.tables import escape
+from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import print_trajectory
 
 

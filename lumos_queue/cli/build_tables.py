@@ -9,7 +9,7 @@ from rich.table import Table
 
 from lumos_queue.builds import summary
 from lumos_queue.cli import output
-from lumos_queue.cli.tables import escape
+from lumos_queue.cli.output import escape
 
 
 def print_build(found: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from lumos_queue.cli.tables import escape
+from lumos_queue.cli.output import escape
 
 
 def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:

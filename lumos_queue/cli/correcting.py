@@ -127,7 +127,7 @@ def _text(file: Path | None) -> str:
 
 
 def _print_corrected(made: dict[str, Any]) -> None:
-    from lumos_queue.cli.tables import escape
+    from lumos_queue.cli.output import escape
     from lumos_queue.cli.trajectory import verdict_text
 
     console = output.console()

@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from lumos_queue.cli import output
-from lumos_queue.cli.tables import escape
+from lumos_queue.cli.output import escape
 
 _WIDEST = 24  #: cells of a column of the list of episodes
 _EPISODE = (

@@ -63,7 +63,7 @@ def _print_workers(found: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
-    from lumos_queue.cli.tables import escape
+    from lumos_queue.cli.output import escape
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("session", "host", "pid", "code", "items held", "last heard of"):
@@ -84,7 +84,7 @@ def _print_endpoints(found: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
-    from lumos_queue.cli.tables import escape
+    from lumos_queue.cli.output import escape
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("endpoint", "cap", "held", "by workers"):

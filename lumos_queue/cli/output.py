@@ -42,3 +42,10 @@ def console(stderr: bool = False):
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False)
+
+
+def escape(text: str) -> str:
+    """Text from outside, made harmless: no markup, and no control character that a terminal would obey."""
+    from rich.markup import escape
+
+    return escape("".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text))

@@ -84,7 +84,7 @@ def _shown(row: Any) -> dict[str, Any]:
 
 def _print(result: dict[str, Any], job: str, limit: int) -> None:
     from lumos_queue.cli.episode_list import print_episodes
-    from lumos_queue.cli.tables import escape
+    from lumos_queue.cli.output import escape
 
     console = output.console()
     if result["episodes"]:

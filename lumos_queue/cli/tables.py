@@ -5,17 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from rich import box, markup
+from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
-
-
-def escape(text: str) -> str:
-    """Text from outside, made harmless: no markup, and no control character that a terminal would obey."""
-    return markup.escape(
-        "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
-    )
+from lumos_queue.cli.output import escape
 
 
 def _percent(value: float) -> str:

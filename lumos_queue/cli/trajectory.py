@@ -9,7 +9,8 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
-from lumos_queue.cli.tables import escape, gold_text
+from lumos_queue.cli.output import escape
+from lumos_queue.cli.tables import gold_text
 from lumos_queue.records import Action, Completion, Subgoal
 
 
