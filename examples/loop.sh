@@ -7,7 +7,7 @@
 # answers it may know but not their solutions: wordmath problems of families that no fit has seen, and MAWPS rows that
 # the starter was never given. Round two: round one's data and the successes, fitted from the starter again. The control
 # is round one's model: the same steps from the same weights with the same seed, without the new episodes.
-# Three seeds side by side: some 35 minutes of processor time, 15 to 20 on two idle cores; --quick (one seed) about four.
+# Three seeds side by side: some 36 minutes of processor time, 21 on two cores; --quick (one seed) about three.
 # Nothing held out is trained on: `dataset build --against` refuses what equals it. Everything lies in LUMOS_HOME.
 set -eu
 DATA="${1:?usage: sh examples/loop.sh DATA [--quick]}"
