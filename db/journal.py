@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,7 @@ from sqlalchemy import Connection, select
 from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow
 from db.texts import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Do, Result, Step
-from lumos_queue.given import GIVEN
-from lumos_queue.records import Action, Completion, Execution, Subgoal
+from lumos_queue.records import GIVEN, TEACHER, Action, Completion, Execution, Subgoal
 
 _PLACE = ("episode", "attempt", "position", "branch", "command")
 COLUMNS: dict[type, tuple[str, ...]] = {
@@ -172,6 +171,11 @@ class RecordedStep:
     detail: Subgoal | Action | None = None
     role: str = ""
     prompt: str = ""
+
+
+def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
+    """The steps after a teacher's last reply, which are the annotation it led to; all of them without a teacher."""
+    return steps[max((place for place, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
 
 
 def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:

@@ -10,9 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from db.connection import Database, now
-from db.journal import RecordedStep
+from db.journal import RecordedStep, annotated_steps
 from db.models import Label
-from lumos_queue.annotated import TEACHER
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
 from lumos_queue.storable import storable
@@ -85,7 +84,7 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
             raise SpecError(f"The episode has no step at position {text[1:]}: its steps are @0 to @{_last(steps)}.")
         return place
     number, action = int(found["subgoal"]), int(found["action"] or 0)
-    own = _annotated(steps)
+    own = annotated_steps(steps)
     starts = [index for index, step in enumerate(own) if isinstance(step.detail, Subgoal)]
     if not 1 <= number <= len(starts):
         raise SpecError(f"The episode has no subgoal {number}: it has {len(starts)}.")
@@ -100,7 +99,7 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
 def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
     """The name of the step at this place, as `place_of_step` reads it."""
     subgoal = action = 0
-    for step in _annotated(steps):
+    for step in annotated_steps(steps):
         if isinstance(step.detail, Subgoal):
             subgoal, action = subgoal + 1, 0
         elif isinstance(step.detail, Action) and subgoal:
@@ -110,11 +109,6 @@ def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> s
         if (step.position, step.branch) == (position, branch):
             return f"{subgoal}-{action}" if action else str(subgoal)
     return f"@{position}.{branch}" if branch else f"@{position}"
-
-
-def _annotated(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
-    """The steps after a teacher's last reply; all of them without one."""
-    return steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
 
 
 def _last(steps: Sequence[RecordedStep]) -> int:

@@ -26,8 +26,7 @@ from db.models import (
     WorkerSession,
 )
 from lumos_queue.errors import SpecError
-from lumos_queue.given import GIVEN
-from lumos_queue.records import MAIN_METRICS, Task
+from lumos_queue.records import GIVEN, MAIN_METRICS, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from db.journal import RecordedStep, annotated_steps
 from lumos_queue.commands import Result
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution, Subgoal
-
-if TYPE_CHECKING:
-    from db.journal import RecordedStep
-
-TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only what follows the last one counts
 
 
 def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
@@ -50,7 +45,7 @@ def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) ->
 
 def failed_actions(steps: Sequence[RecordedStep]) -> int:
     """How many of the annotation's actions did not give a result."""
-    own = steps[_after_teacher(steps) :]
+    own = annotated_steps(steps)
     return sum(isinstance(step.result, Execution) and not step.result.ok for step in own)
 
 
@@ -68,7 +63,7 @@ def _own(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
     """Subgoals and actions of the annotation in order, an action with its result."""
     return [
         (step.detail, _result(step.detail, step.result) if isinstance(step.detail, Action) else "")
-        for step in steps[_after_teacher(steps) :]
+        for step in annotated_steps(steps)
         if step.detail is not None
     ]
 
@@ -78,7 +73,3 @@ def _result(action: Action, done: Result) -> str:
         return done.result
     call = write_action(action)
     return action.raw.removeprefix(call).removeprefix(" = ").strip() if action.raw.startswith(f"{call} = ") else ""
-
-
-def _after_teacher(steps: Sequence[RecordedStep]) -> int:
-    return max((place for place, step in enumerate(steps, start=1) if step.role == TEACHER), default=0)

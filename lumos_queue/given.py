@@ -17,9 +17,7 @@ from typing import Any
 from lumos_queue.commands import Ask, Command, Note, Result
 from lumos_queue.episode import Formulation, Perform, Variables
 from lumos_queue.notation import unlabelled
-from lumos_queue.records import Completion, Outcome, Subgoal
-
-GIVEN = "given"  #: the finish reason of such a completion: no model was called
+from lumos_queue.records import GIVEN, Completion, Outcome, Subgoal
 
 
 class Given:

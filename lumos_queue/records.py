@@ -15,6 +15,8 @@ MAIN_METRICS = ("accepted", "accuracy", "executed")
 #: format: it reads as an annotation. oracle_tool: its steps ran with tools that answer from the annotation itself.
 #: executed: its steps ran, gave the stated results and the gold answer. perturbed: so they do with other numbers.
 LEVELS = ("format", "oracle_tool", "executed", "perturbed")
+TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only what follows the last one counts
+GIVEN = "given"  #: the finish reason of a completion whose reply the task brought along: no model was called
 MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, which may be rejected separately
 
 

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.derived import Derivation, LeftOut, formulation_of, gold_of, require_ended, right
 from lumos_queue.builds.stages import Stage, alike, replies_of, stages_of
-from lumos_queue.given import GIVEN, bare, same_subgoal, source_row
+from lumos_queue.given import bare, same_subgoal, source_row
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
-from lumos_queue.records import MODULES, Annotation, Completion
+from lumos_queue.records import GIVEN, MODULES, Annotation, Completion
 from lumos_queue.training.replies import grounder_replies, planner_replies
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
 from lumos_queue.builds.workbench import hash_of
-from lumos_queue.given import GIVEN, source_row
+from lumos_queue.given import source_row
 from lumos_queue.notation import unlabelled, write_actions
-from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion
+from lumos_queue.records import GIVEN, LEVELS, MAIN_METRICS, MODULES, Annotation, Completion
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from lumos_queue.annotated import TEACHER
+from db.journal import RecordedStep, annotated_steps
 from lumos_queue.benchmarks.numeric import same_number
 from lumos_queue.notation import STOP_PLANNING, says_stop, write_action, write_actions, write_subgoal
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal
-
-if TYPE_CHECKING:
-    from db.journal import RecordedStep
 
 
 @dataclass(slots=True)
@@ -39,7 +35,7 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
     """The stages of an iterative episode, or of an annotated one, whose replies are written from what it notes."""
     stages: list[Stage] = []
     plan = ""
-    for step in _own(steps):
+    for step in annotated_steps(steps):
         if isinstance(step.detail, Subgoal):
             stages.append(Stage(step.detail, plan or write_subgoal(step.detail)))
             plan = ""
@@ -56,7 +52,9 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
 
 def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
     """What the role replied, in order; of an annotated episode, what it would have."""
-    said = [step.result.text for step in _own(steps) if step.role == role and isinstance(step.result, Completion)]
+    said = [
+        step.result.text for step in annotated_steps(steps) if step.role == role and isinstance(step.result, Completion)
+    ]
     if said:
         return said
     stages = stages_of(steps)
@@ -80,8 +78,3 @@ def alike(stage: Stage, gold: AnnotatedSubgoal) -> bool:
 def same_value(one: str, other: str) -> bool:
     """The same number however written, or the same text but for capitals and spaces."""
     return same_number(one, other) or one.casefold().split() == other.casefold().split()
-
-
-def _own(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
-    """The steps after the last reply of a teacher, which are the annotation it led to."""
-    return steps[max((place for place, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]

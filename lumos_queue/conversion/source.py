@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.errors import BadRow
+from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import LEVELS, Action, Annotation, Task
 
 
@@ -40,7 +40,7 @@ class Source:
 
         Raises SpecError when the file as a whole cannot be read.
         """
-        raise NotImplementedError
+        raise SpecError(f"The source '{self.name}' reads no file.")
 
     def plan(self, task: Task) -> str:
         """The rationale in words, as the teacher is shown it. Raises NotConvertible."""

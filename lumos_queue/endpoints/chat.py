@@ -15,10 +15,7 @@ import openai
 
 from lumos_queue.endpoints.base import EndpointSettings, Sampling
 from lumos_queue.endpoints.client import Client
-from lumos_queue.endpoints.http import CONNECT_SECONDS, Http, Malformed, TryFailed
-from lumos_queue.endpoints.http import _line as one_line
-from lumos_queue.endpoints.http import _object as json_object
-from lumos_queue.endpoints.http import _refusal as refusal
+from lumos_queue.endpoints.http import CONNECT_SECONDS, Http, Malformed, TryFailed, json_object, one_line, refusal
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.replicas import Replicas
 from lumos_queue.endpoints.replies import completion, count
@@ -73,10 +70,7 @@ class Chat(OpenAI):
             truncated=truncated,
             prompt_tokens=asked,
             completion_tokens=written,
-            seconds=reply.seconds,
-            retries=reply.retries,
-            waited=reply.waited,
-            lost=reply.lost,
+            **reply.cost,
         )
 
 

@@ -29,6 +29,11 @@ class Reply(NamedTuple, Generic[T]):
     lost: float  #: on tries that failed and the pauses after them
     retries: int
 
+    @property
+    def cost(self) -> dict[str, Any]:
+        """The four by name, as `replies.completion` takes them."""
+        return {"seconds": self.seconds, "waited": self.waited, "lost": self.lost, "retries": self.retries}
+
 
 class Client:
     """The replicas of one endpoint, behind one gate. Safe to use from many coroutines of one event loop."""

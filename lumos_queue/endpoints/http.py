@@ -69,19 +69,19 @@ class Http:
         try:
             reply = await self._connections.request("POST", path, data, self._seconds)
             if reply.status >= 300:
-                raise _refusal(url, reply.status, reply.headers, reply.body, reply.reason)
-            return read(_object(reply.body), reply.headers)
+                raise refusal(url, reply.status, reply.headers, reply.body, reply.reason)
+            return read(json_object(reply.body), reply.headers)
         except Malformed as error:
             raise TryFailed(f"{url} sent no valid reply: {error}") from None
         except TooLong as error:
             if error.status >= 300:
-                raise _refusal(url, error.status, {}, b"", "a long reply") from None
+                raise refusal(url, error.status, {}, b"", "a long reply") from None
             raise TryFailed(f"{url} sent no valid reply: {error}") from None
         except TimeoutError:
             raise TryFailed(f"{url} took longer than {self._seconds:g} s", cause="late") from None
         except Broken as error:
             cause = "unreachable" if isinstance(error, Unreachable) else "broken"
-            raise TryFailed(f"{url} failed: {_line(str(error))}", cause=cause) from None
+            raise TryFailed(f"{url} failed: {one_line(str(error))}", cause=cause) from None
 
     async def get(self, path: str) -> tuple[int, Any]:
         """The status of `path` and its JSON value, None when it is no JSON. One try.
@@ -94,7 +94,7 @@ class Http:
         except TooLong as error:
             return error.status, None
         except (Broken, TimeoutError) as error:
-            problem = "no answer in time" if isinstance(error, TimeoutError) else _line(str(error))
+            problem = "no answer in time" if isinstance(error, TimeoutError) else one_line(str(error))
             raise InfrastructureError(f"nothing answers at {url} ({problem})") from None
         try:
             return reply.status, _json(reply.body)
@@ -116,19 +116,19 @@ def _json(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"no JSON ({_line(str(error))})") from None
+        raise Malformed(f"no JSON ({one_line(str(error))})") from None
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def json_object(raw: bytes) -> dict[str, Any]:
     value = _json(raw)
     if not isinstance(value, dict):
         raise Malformed(f"JSON, but a {type(value).__name__} where an object is expected")
     return value
 
 
-def _refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> EpisodeError | TryFailed:
+def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> EpisodeError | TryFailed:
     """The error for a status other than 2xx, with the beginning of what the server says about it."""
-    message = f"{url} answered {status}: {_line(body[:1000].decode('utf-8', 'replace')) or _line(reason)}"
+    message = f"{url} answered {status}: {one_line(body[:1000].decode('utf-8', 'replace')) or one_line(reason)}"
     if status in (408, 429) or status >= 500:
         return TryFailed(message, _retry_after(headers.get("retry-after", "")), status)
     return EpisodeError("infra_error", message)
@@ -147,6 +147,6 @@ def _until(date: str) -> float:
     return email.utils.parsedate_to_datetime(date).timestamp() - time.time()
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """The first 200 characters of a text, on one line and storable."""
     return storable(" ".join(text[:1000].split())[:200])[0]

@@ -54,10 +54,7 @@ class OpenAI:
             truncated=truncated,
             prompt_tokens=asked,
             completion_tokens=written,
-            seconds=reply.seconds,
-            retries=reply.retries,
-            waited=reply.waited,
-            lost=reply.lost,
+            **reply.cost,
         )
 
     async def identity(self) -> dict[str, Any]:

@@ -47,10 +47,7 @@ class Tgi:
             truncated=truncated,
             prompt_tokens=asked,
             completion_tokens=written,
-            seconds=reply.seconds,
-            retries=reply.retries,
-            waited=reply.waited,
-            lost=reply.lost,
+            **reply.cost,
             queued=min(queued, reply.seconds),
         )
 

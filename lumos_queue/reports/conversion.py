@@ -16,10 +16,9 @@ from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 from db.budget import tokens
 from db.models import CompletionRow, EpisodeRow, SubgoalRow, VerdictRow
 from db.reading import clock
-from lumos_queue.annotated import TEACHER
 from lumos_queue.conversion.reasons import REASONS
 from lumos_queue.conversion.verdicts import VERDICTS
-from lumos_queue.records import LEVELS, MODULES
+from lumos_queue.records import LEVELS, MODULES, TEACHER
 from lumos_queue.reports.remarks import remarks
 
 

@@ -25,9 +25,9 @@ from lumos_queue.builds.stages import stages_of
 from lumos_queue.builds.stepwise import Tries, gold_hits, judge, prefixes
 from lumos_queue.cli.rollouts import reground, rollouts_app
 from lumos_queue.errors import SpecError
-from lumos_queue.given import GIVEN
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.records import GIVEN
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission import submit

@@ -12,10 +12,10 @@ from lumos_queue.commands import Ask
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.given import GIVEN, same_subgoal, source_row
+from lumos_queue.given import same_subgoal, source_row
 from lumos_queue.jobs.base import Work
 from lumos_queue.jobs.infer import Context, Infer
-from lumos_queue.records import Completion, Outcome, Task
+from lumos_queue.records import GIVEN, Completion, Outcome, Task
 from tests.unit.test_episode import REPLIES, TASK, performer
 
 ONE_PASS = {
