@@ -27,7 +27,7 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     SubgoalRow: (*_PLACE, "number", "text"),
     CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "reply",
                     "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
-                    "lost", "queued"),
+                    "lost", "queued", "note"),
     ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
                    "outputs_block", "message", "seconds"),
     ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "result_block", "outputs", "outputs_block",
@@ -147,7 +147,7 @@ class EpisodeJournal:
         self._buffer.add(CompletionRow, (
             *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, done.finish_reason,
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
-            done.lost, done.queued,
+            done.lost, done.queued, done.note,
         ))  # fmt: skip
         self._count(done)
         if step.branch == 0:
@@ -228,7 +228,7 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             prompts[row.episode, row.position] = prompt
         done = Completion(
             row.reply, row.finish_reason, row.prompt_tokens, row.completion_tokens, row.seconds, row.retries,
-            row.replaced, row.waited, row.lost, row.queued,
+            row.replaced, row.waited, row.lost, row.queued, row.note,
         )  # fmt: skip
         steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt))
     return steps

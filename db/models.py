@@ -89,6 +89,7 @@ class Dataset(Base, table=True):
     split: Mapped[str]
     licence: Mapped[str]
     rows: Mapped[int]
+    complete: Mapped[bool] = Field(default=True)  # False: its rows are still being stored, or that was cut off
     created_at: Mapped[float] = instant(nullable=False)
 
 
@@ -126,7 +127,7 @@ class Job(Base, table=True):
     agent: Mapped[str] = Field(default="")  # digest of the agent
     items: Mapped[int]
     ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
-    state: Mapped[str] = Field(default="queued")  # queued, running, paused, cancelling, cancelled, done
+    state: Mapped[str] = Field(default="queued")  # submitting, queued, running, paused, cancelling, cancelled, done
     waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
     not_before_at: Mapped[float] = instant(nullable=False)
     waits: Mapped[int] = Field(default=0)  # times in a row that it was put off; 0 again when an item finishes
@@ -247,12 +248,28 @@ class EpisodeRow(Base, table=True):
     ending: Mapped[str] = Field(default="")
     answer: Mapped[str | None] = long_text(nullable=True)
     message: Mapped[str] = long_text()
-    calls: Mapped[int] = Field(default=0)
-    prompt_tokens: Mapped[int] = Field(default=0)
-    completion_tokens: Mapped[int] = Field(default=0)
+    calls: Mapped[int] = Field(default=0, sa_type=Key)
+    prompt_tokens: Mapped[int] = Field(default=0, sa_type=Key)
+    completion_tokens: Mapped[int] = Field(default=0, sa_type=Key)
     seconds: Mapped[float] = Field(default=0.0)  # in the process that finished it
     started_at: Mapped[float | None] = instant()
     finished_at: Mapped[float | None] = instant()
+
+
+class EndingHistory(Base, table=True):
+    """An ending that was taken back, with its judgements: the episode was owed again (`lumos resume`)."""
+
+    __tablename__ = "ending_history"
+    episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
+    number: Mapped[int] = Field(primary_key=True)  # from 1
+    ending: Mapped[str]
+    message: Mapped[str] = long_text()
+    answer: Mapped[str | None] = long_text(nullable=True)
+    attempt: Mapped[int]
+    scores: Mapped[Any] = json()  # [{metric, version, value, trials, detail}]
+    verdicts: Mapped[Any] = json()  # [{module, name, rejects, detail}]
+    finished_at: Mapped[float | None] = instant()
+    replaced_at: Mapped[float] = instant(nullable=False)
 
 
 class Attempt(Base, table=True):
@@ -303,6 +320,7 @@ class CompletionRow(StepKey, table=True):
     waited: Mapped[float]  # before it was first sent, for a place among the requests in flight
     lost: Mapped[float]  # with tries that failed and the pauses after them
     queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
+    note: Mapped[str] = long_text()  # what the server said that could not be taken as it was; mostly empty
 
 
 class ExecutionRow(StepKey, table=True):

@@ -56,7 +56,15 @@ class InfrastructureError(LumosError):
 
 
 class EndpointDown(InfrastructureError):
-    """Raised instead of asking when an endpoint has failed so often that its circuit breaker is open."""
+    """Raised instead of asking when no replica of an endpoint is fit to be asked: the job waits, no item is charged.
+
+    The message names host, status, cause and remedy in one line. `status` is the HTTP status of the latest answer,
+    0 when there was none.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None, status: int = 0):
+        self.status = status
+        super().__init__(message, retry_after)
 
 
 def unknown(what: str, value: str, choices) -> SpecError:

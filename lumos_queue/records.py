@@ -93,6 +93,7 @@ class Completion:
     waited: float = 0.0  #: seconds before the first try was sent: for a free place among the requests in flight
     lost: float = 0.0  #: seconds spent on tries that failed and on the pauses after them
     queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
+    note: str = ""  #: what the server said that could not be taken as it was, e.g. a count that was clamped
 
 
 @dataclass(frozen=True, slots=True)
