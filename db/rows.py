@@ -1,5 +1,7 @@
-"""Many rows in one statement. The rows travel as one JSON parameter, and the database takes them apart:
-no ORM instance, no lock hand-over per row, the same path on SQLite and PostgreSQL.
+"""Many rows at once, without an ORM instance for each.
+
+To PostgreSQL they travel in one statement, as one JSON parameter that the database takes apart. SQLite, which is
+written to from the event loop (docs/decisions/0008), gets one prepared statement for all of them.
 """
 
 from __future__ import annotations
@@ -34,10 +36,14 @@ def insert_rows(
     """
     if not rows:
         return 0
-    payload = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    new = connection.execute(_insert(connection.dialect.name, table, columns, stamp), {"rows": payload}).rowcount
+    dialect = connection.dialect.name
+    if dialect == "sqlite":
+        encoded = _encoded(table, columns, rows)
+        new = connection.exec_driver_sql(_insert_each(table, columns, stamp), encoded).rowcount
+    else:
+        new = connection.execute(_insert(table, columns, stamp), {"rows": _as_json(rows)}).rowcount
     if compare and new < len(rows):
-        differing = connection.execute(_differing(connection.dialect.name, table, columns, compare), {"rows": payload})
+        differing = connection.execute(_differing(dialect, table, columns, compare), {"rows": _as_json(rows)})
         if first := differing.first():
             raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
     return new
@@ -55,28 +61,65 @@ def update_rows(
 
     `stamp` as for `insert_rows`.
     """
-    if rows:
-        payload = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        connection.execute(_update(connection.dialect.name, table, columns, only, stamp), {"rows": payload})
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        encoded = [(*others, key) for key, *others in _encoded(table, columns, rows)]
+        connection.exec_driver_sql(_update_each(table, columns, only, stamp), encoded)
+    else:
+        connection.execute(_update(table, columns, only, stamp), {"rows": _as_json(rows)})
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _encoded(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The rows as SQLite's driver takes them: values of JSON columns as text."""
+    places = _json_places(table, columns)
+    if not places:
+        return rows
+    encoded = [list(row) for row in rows]
+    for row in encoded:
+        for place in places:
+            row[place] = _as_json(row[place])
+    return [tuple(row) for row in encoded]
 
 
 @cache
-def _insert(dialect: str, table: Table, columns: tuple[str, ...], stamp: str):
+def _json_places(table: Table, columns: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(place for place, name in enumerate(columns) if isinstance(table.columns[name].type, JSON))
+
+
+@cache
+def _insert_each(table: Table, columns: tuple[str, ...], stamp: str) -> str:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = _selected(dialect, table, columns) + (f", {clock(dialect)}" if stamp else "")
-    # "WHERE true" keeps SQLite from reading ON CONFLICT as a join constraint.
+    values = ", ".join("?" * len(columns)) + (f", {clock('sqlite')}" if stamp else "")
+    return f'INSERT INTO "{table.name}" ({names}) VALUES ({values}) ON CONFLICT DO NOTHING'
+
+
+@cache
+def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
+    key, *others = columns
+    changes = ", ".join(f'"{name}" = ?' for name in others) + (f', "{stamp}" = {clock("sqlite")}' if stamp else "")
+    return f'UPDATE "{table.name}" AS s SET {changes} WHERE s."{key}" = ? AND {only}'
+
+
+@cache
+def _insert(table: Table, columns: tuple[str, ...], stamp: str):
+    names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
+    values = _selected("postgresql", table, columns) + (f", {clock('postgresql')}" if stamp else "")
     return text(
-        f'INSERT INTO "{table.name}" ({names}) SELECT {values} '
-        f"FROM {_unnested(dialect)} WHERE true ON CONFLICT DO NOTHING"
+        f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnested("postgresql")} ON CONFLICT DO NOTHING'
     )
 
 
 @cache
-def _update(dialect: str, table: Table, columns: tuple[str, ...], only: str, stamp: str):
+def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str):
     key, *others = columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
-    changes += f', "{stamp}" = {clock(dialect)}' if stamp else ""
-    arriving = f"SELECT {_selected(dialect, table, columns)} FROM {_unnested(dialect)}"
+    changes += f', "{stamp}" = {clock("postgresql")}' if stamp else ""
+    arriving = f"SELECT {_selected('postgresql', table, columns)} FROM {_unnested('postgresql')}"
     return text(
         f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
     )

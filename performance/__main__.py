@@ -19,11 +19,12 @@ from rich.table import Table
 
 from lumos_queue.version import code_version
 from performance.ceiling import ceiling
-from performance.collect import Found, chosen, collect, reason
+from performance.collect import FSYNC, Found, chosen, collect, reason
 from performance.goals import Goal
 from performance.servers import Unavailable, running_servers
+from performance.statistics import Estimate
 
-console = Console(width=150)
+console = Console(width=170)
 
 
 def main(
@@ -61,20 +62,28 @@ def main(
 
 
 def table(goals: list[Goal], found: Found, missing: str) -> Table:
-    shown = Table("goal", "what", "wanted", "median [low, high]", "pairs", "", title="Ratios of adjacent runs")
+    columns = ("goal", "what", "wanted", "median [low, high]", "pairs", "", "to ref with fsync")
+    shown = Table(*columns, title="Ratios of adjacent runs")
     for goal in goals:
         estimate = found.estimate(goal.key)
         sign = "≥" if goal.at_least else "≤"
         wanted = f"{sign} {goal.limit:.{goal.digits}f}" if goal.limit is not None else ""
+        durable = found.estimate(goal.key + FSYNC)
         if estimate:
-            low, middle, high = (f"{v:.{goal.digits}f}" for v in (estimate.low, estimate.median, estimate.high))
-            value, count = f"{middle} [{low}, {high}]", str(estimate.count)
+            value, count = in_words(estimate, goal.digits), str(estimate.count)
         else:
             value, count = reason(goal, found) or missing, ""
         verdict = goal.verdict(estimate)
         colour = {"met": "green", "missed": "red"}.get(verdict, "")
-        shown.add_row(goal.key, goal.text, wanted, value, count, f"[{colour}]{verdict}" if colour else verdict)
+        verdict = f"[{colour}]{verdict}" if colour else verdict
+        beside = in_words(durable, goal.digits) if durable else ""
+        shown.add_row(goal.key, goal.text, wanted, value, count, verdict, beside)
     return shown
+
+
+def in_words(found: Estimate, digits: int) -> str:
+    low, middle, high = (f"{value:.{digits}f}" for value in (found.low, found.median, found.high))
+    return f"{middle} [{low}, {high}]"
 
 
 def as_json(goals: list[Goal], found: Found, missing: str, most: float) -> dict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from performance import claims, latency, memory, submits
@@ -18,6 +18,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "flushes": ("flush",), "submits": ("submit",), "claims": ("claim", "churn"), "memory": ("memory",),
     "latency": ("latency",),
 }  # fmt: skip
+FSYNC = " / fsync"  #: after a goal's key: the same ratio to the loop that makes each episode durable
 AT_ONCE = Scenario("0", 0.0, 256, 1200)
 
 
@@ -51,13 +52,16 @@ def collect(goals: Sequence[Goal], pairs: int, quick: bool, servers: Servers | N
         for name, scenario in SCENARIOS.items():
             wanted = [goal for goal in ratios if goal.scenario == name]
             names = {goal.contender for goal in wanted} | {goal.against for goal in wanted}
+            names |= {"ref-fsync"} if "ref" in names else set()
             if wanted:
                 done, failed = run_round(sorted(names - {"needed"}), scenario, number, servers, quick, tell)
                 found.reasons |= failed
                 found.rounds.append({"scenario": name, "pairs": {key: asdict(pair) for key, pair in done.items()}})
                 for goal in wanted:
-                    if (value := ratio(goal, done)) is not None:
-                        found.values.setdefault(goal.key, []).append(value)
+                    both = (goal, replace(goal, key=goal.key + FSYNC, against="ref-fsync"))
+                    for each in both if goal.against == "ref" else (goal,):
+                        if (value := ratio(each, done)) is not None:
+                            found.values.setdefault(each.key, []).append(value)
     for part, words in PARTS.items():
         if any(goal.key.startswith(words) for goal in goals):
             tell(part)

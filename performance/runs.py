@@ -34,6 +34,7 @@ CONTENDERS = {
     "workers-1": Contender("deployed", broker=True, postgres=True),
     "workers-2": Contender("deployed", processes=2, broker=True, postgres=True),
     "embedded": Contender("embedded"),
+    "ref-fsync": Contender("ref", option="fsync"),
     "at-end": Contender("embedded", option="at-end"),
     "threads": Contender("peer", option="threads", broker=True),
     "workers-4": Contender("deployed", processes=4, broker=True, postgres=True),

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import orjson
+
 Step = tuple[str, str, str]  #: role, what the user said, reply
 
 
 class Store:
-    """One connection, shared by the threads of a process; as durable as this project's own (WAL, synchronous=FULL)."""
+    """One connection, shared by the threads of a process.
 
-    def __init__(self, path: Path):
+    An episode survives the death of the process; with `durable`, as this project's own do, that of the machine, too.
+    """
+
+    def __init__(self, path: Path, durable: bool = False):
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
         for statement in (
             "PRAGMA journal_mode=WAL",
-            "PRAGMA synchronous=FULL",
+            f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}",
             "CREATE TABLE IF NOT EXISTS episode (number INTEGER PRIMARY KEY, answer TEXT, correct INTEGER, "
             "calls INTEGER, steps TEXT, stored_at REAL)",
             "CREATE TABLE IF NOT EXISTS step (number INTEGER, place INTEGER, role TEXT, said TEXT, reply TEXT, "
@@ -29,8 +33,8 @@ class Store:
             self._connection.execute(statement)
 
     def save(self, number: int, answer: str, correct: bool, steps: Sequence[Step]) -> None:
-        """An episode with all its steps; durable when this returns."""
-        row = (number, answer, correct, len(steps), json.dumps(steps), time.time())
+        """An episode with all its steps."""
+        row = (number, answer, correct, len(steps), orjson.dumps(steps).decode(), time.time())
         with self._lock:
             self._connection.execute("INSERT INTO episode VALUES (?, ?, ?, ?, ?, ?)", row)
 

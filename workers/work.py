@@ -14,6 +14,7 @@ from db.jobs import begin_work, get_job, gets_on, put_off, settle
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
+from workers.event_loop import run_on_loop
 from workers.presence import Presence
 from workers.process import Process
 from workers.slice import Slice
@@ -54,7 +55,7 @@ def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Cal
     def body() -> None:
         nonlocal finished, failure
         try:
-            finished = asyncio.run(_slice(job_id, presence, settings, should_end))
+            finished = run_on_loop(_slice(job_id, presence, settings, should_end))
         except BaseException as error:  # handed over to the thread that waits
             failure = error
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from typing import cast
 from urllib.parse import urlsplit
 
 import httptools
@@ -136,8 +137,8 @@ class _Connection(asyncio.Protocol):
         self._reply: asyncio.Future[Reply] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport, self.open = transport, True
+        # No assertion: uvloop's transport is one in all but its class.
+        self._transport, self.open = cast(asyncio.Transport, transport), True
 
     async def exchange(self, message: bytes) -> Reply:
         self._parser = httptools.HttpResponseParser(self)
