@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 
 from db.connection import Database, now
+from db.endings import take_back
 from db.models import AuditSample, Dataset, EpisodeRow, Item, Job, JobEndpoint, Label, TaskRow
 from db.rows import insert_rows
 from lumos_queue.errors import SpecError
@@ -195,9 +196,13 @@ def cancel(database: Database, job: str) -> str:
 
 
 def resume(database: Database, job: str) -> str:
-    """Make a job's unfinished items owed again and due at once, quarantined ones too. Returns the state after."""
+    """Make a job's unfinished items owed again and due at once, and those that infrastructure ended or quarantined.
+
+    Returns the state after.
+    """
     with database.writer.begin() as connection:
         _lock(connection, job)
+        take_back(connection, job)
         connection.execute(
             update(Item)
             .where(Item.job == job, Item.state.in_(("cancelled", "owed", "quarantined")))

@@ -12,6 +12,7 @@ from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
 from db.models import (
     CompletionRow,
+    EndingHistory,
     EpisodeRow,
     ExecutionRow,
     Heartbeat,
@@ -196,6 +197,7 @@ class Trajectory:
     verdicts: list[Any]
     labels: list[Any]  #: the newest of each person, of the episode and of its steps
     parent: str | None  #: the episode that it corrects; '' when that is gone
+    earlier: list[Any]  #: endings that were taken back, the first one first (rows of `ending_history`)
 
 
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
@@ -212,7 +214,9 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
     scores = list(connection.execute(select(ScoreRow.__table__).where(ScoreRow.episode == item.id)))
     verdicts = list(connection.execute(select(VerdictRow.__table__).where(VerdictRow.episode == item.id)))
     labels, parent = labels_of(connection, item.id), _name_of(connection, episode.parent)
-    return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent)
+    history = select(EndingHistory.__table__).where(EndingHistory.episode == item.id).order_by(EndingHistory.number)
+    earlier = list(connection.execute(history))
+    return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent, earlier)
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:

@@ -79,7 +79,7 @@ class Dispatcher:
             return False
         # Not `attempt`: a fault is for the person who waits for this job to see.
         ender = Ender(self.process, self.only, self.pools, stop, alone=True)
-        work_on(self.only, self.process.presence, self.process.settings, ender)
+        work_on(self.process, self.only, ender)
         return True
 
     def _ended(self) -> bool:

@@ -6,6 +6,7 @@ import os
 
 from db.connection import Database, open_database
 from db.migrate import require_current
+from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.version import code_version
 from workers.presence import Presence
@@ -16,6 +17,8 @@ class Process:
 
     def __init__(self, settings: Settings):
         self.settings = settings
+        #: the latest one that a slice of this process met; None again as soon as one finishes an item
+        self.outage: EndpointDown | None = None
         self._database: Database | None = None
         self._presence: Presence | None = None
 

@@ -42,6 +42,7 @@ class Slice:
     row: Any  #: the job's row
     job: Job
     should_end: Callable[[], int]
+    on_finish: Callable[[], None] = lambda: None  #: called for each item that comes to an end
     finished: int = 0  #: items this slice brought to an end
     down: EndpointDown | None = None  #: why the slice stopped, if an endpoint did not work
 
@@ -174,6 +175,7 @@ class Slice:
             self._suspects.pop(item.id, None)
             self._start()
         self.finished += 1
+        self.on_finish()
         self._done.append(Finished(
             item.id, result.outcome, result.scores, journal.attempt, journal.calls, journal.prompt_tokens,
             journal.completion_tokens, time.monotonic() - started, result.output, result.verdicts, result.level,

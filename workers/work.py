@@ -6,12 +6,13 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
 from db.fence import Fenced
 from db.jobs import begin_work, get_job, gets_on, put_off, settle
-from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
 from workers.event_loop import run_on_loop
@@ -31,7 +32,7 @@ def attempt(process: Process, job_id: str, should_end: Callable[[], int]) -> boo
     Raises DBAPIError or InfrastructureError when the database is what failed.
     """
     try:
-        work_on(job_id, process.presence, process.settings, should_end)
+        work_on(process, job_id, should_end)
         return True
     except (DBAPIError, InfrastructureError):
         process.leave()
@@ -43,19 +44,20 @@ def attempt(process: Process, job_id: str, should_end: Callable[[], int]) -> boo
         return False
 
 
-def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], int]) -> int:
+def work_on(process: Process, job_id: str, should_end: Callable[[], int]) -> int:
     """Run one slice of a job; returns how many items it finished.
 
     The event loop gets a thread of its own: a shutdown that raises SystemExit in the main thread, at any instruction,
-    then cannot tear a commit.
+    then cannot tear a commit. An outage that stops it stays in `process.outage`.
     """
+    presence = process.presence  # opened in the thread that owns the process
     finished = 0
     failure: BaseException | None = None
 
     def body() -> None:
         nonlocal finished, failure
         try:
-            finished = run_on_loop(_slice(job_id, presence, settings, should_end))
+            finished = run_on_loop(_slice(process, presence, job_id, should_end))
         except BaseException as error:  # handed over to the thread that waits
             failure = error
 
@@ -67,8 +69,8 @@ def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Cal
     return finished
 
 
-async def _slice(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], int]) -> int:
-    database = presence.database
+async def _slice(process: Process, presence: Presence, job_id: str, should_end: Callable[[], int]) -> int:
+    database, settings = presence.database, process.settings
     with database.engine.connect() as connection:
         row = get_job(connection, job_id)
     job = read_job(row.kind, row.spec)
@@ -78,7 +80,7 @@ async def _slice(job_id: str, presence: Presence, settings: Settings, should_end
         async with job.open(settings) as context:
             begin_work(database, row.id, getattr(context, "identities", ()))
             await asyncio.to_thread(presence.use, getattr(context, "traffic", {}))
-            part = Slice(presence, settings, row, job, should_end)
+            part = Slice(presence, settings, row, job, should_end, on_finish=partial(_over, process))
             await part.run(context)
         if part.finished and row.waits:
             gets_on(database, row.id)
@@ -90,6 +92,7 @@ async def _slice(job_id: str, presence: Presence, settings: Settings, should_end
         return 0
     except (InfrastructureError, SpecError) as error:
         # Nothing could start: no item is charged, the job says what it waits for.
+        process.outage = error if isinstance(error, EndpointDown) else EndpointDown(str(error))
         put_off(database, row.id, f"endpoint: {error}", WAIT_SECONDS)
         log.warning("job %s waits: %s", row.id, error)
         return 0
@@ -98,6 +101,10 @@ async def _slice(job_id: str, presence: Presence, settings: Settings, should_end
         presence.leave(row.id)
         if not presence.lost:
             settle(database, row.id)
+
+
+def _over(process: Process) -> None:
+    process.outage = None
 
 
 async def _show_that_the_loop_moves(presence: Presence, settings: Settings) -> None:

@@ -44,7 +44,10 @@ def pause(job: opt.JobId, json: opt.Json = False) -> None:
 
 
 def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
-    """Go on with a job that was paused or cancelled or lost its workers; quarantined items are tried again."""
+    """Go on with a job that was paused or cancelled, lost its workers or ended incomplete.
+
+    Quarantined items and episodes that infrastructure ended (infra_error) are tried again.
+    """
     from lumos_queue.cli.run import carry_on
 
     settings, row = _change(job, "resume")

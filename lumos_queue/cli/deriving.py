@@ -13,7 +13,8 @@ from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.builds.derived import Make, derive
 from lumos_queue.cli import output
 from lumos_queue.cli.agents import AGENTS, answer_by, make_agent, other_roles, pairs
-from lumos_queue.cli.run import database, submit_and_run
+from lumos_queue.cli.exits import Exit
+from lumos_queue.cli.run import database, how_it_ended, submit_and_run
 from lumos_queue.dialogue import framing_named
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
@@ -75,6 +76,8 @@ def submit_derived(
         jobs[name], ended = submit_and_run(
             settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow
         )
+        if ended == Exit.INCOMPLETE and follow:
+            how_it_ended(settings, jobs[name])
         code = code or ended
         output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
     return chosen, jobs, code

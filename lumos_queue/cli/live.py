@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
@@ -11,9 +11,14 @@ from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
 from lumos_queue.cli import output
+from lumos_queue.cli.outage import Outage, Patience
 from lumos_queue.reports.statistics import wilson
 from lumos_queue.settings import Settings
 
+if TYPE_CHECKING:
+    from workers.process import Process
+
+LOOK_SECONDS = 4.0  #: at most from one look to the next, so that an outage is told of within 5 s
 LINE_SECONDS = 5.0  #: between lines where standard error is no terminal
 STALL_SECONDS = 60.0  #: without progress before the cause is looked for
 
@@ -21,8 +26,9 @@ STALL_SECONDS = 60.0  #: without progress before the cause is looked for
 class Progress:
     """A context in which `show` draws where the job stands: on a terminal one changing block, elsewhere lines."""
 
-    def __init__(self, database: Database, settings: Settings, job: str, here: bool = False):
-        self.database, self.settings, self.job, self.here = database, settings, job, here
+    def __init__(self, database: Database, settings: Settings, job: str, process: Process | None = None):
+        """`process`: the one that works on the job, where it is this one."""
+        self.database, self.settings, self.job, self.process = database, settings, job, process
         self.state = "queued"
         self.pause = 0.5  #: seconds until `show` is worth calling again
         self._console = output.console(stderr=True)
@@ -30,6 +36,10 @@ class Progress:
         self._began = self._moved_at = time.monotonic()
         self._first: tuple[int, int] | None = None  # items and tokens done when the watching began
         self._done = -1
+        self._waiting = ""  # what the job says it waits for
+        self._endpoint, self._silence = Outage(self._tell), Outage(self._tell)
+        self._patience = Patience()
+        self.given_up = ""  #: the outage because of which to stop: only a person can end it
         self._line_at = 0.0
 
     def __enter__(self) -> Progress:
@@ -46,13 +56,26 @@ class Progress:
 
     def show(self) -> str:
         """Look and draw; returns the job's state as far as the database tells it."""
+        before = self._done
         try:
             self._look()
         except DBAPIError as error:  # it may come back, and the work goes on then
             problem = str(error.orig).strip().splitlines()[-1:]
-            output.say(f"the database does not answer: {problem[0] if problem else type(error.orig).__name__}")
-            self.pause = 5.0
+            what = problem[0] if problem else type(error.orig).__name__
+            self._silence.see(f"the database does not answer: {what}", False)
+            self.pause = LOOK_SECONDS
+        else:
+            self._silence.see("", True)
+        self._notice_an_outage(self._done != before)
         return self.state
+
+    def _notice_an_outage(self, answered: bool) -> None:
+        met = self.process.outage if self.process else None
+        self._endpoint.see(str(met) if met else self._waiting, answered)
+        self.given_up = str(met) if self._patience.ends(met, answered) else ""
+
+    def _tell(self, text: str) -> None:
+        output.say(output.harmless(f"job {self.job} {text}"))
 
     def _look(self) -> None:
         started = time.monotonic()
@@ -61,26 +84,26 @@ class Progress:
             self.state = job.state
             items = progress(connection, self.job)
             done = items.get("done", 0)
+            self._waiting = job.waiting if job.state in ("queued", "running") else ""
             self._notice_a_stall(connection, job, done)
             if self._live:
                 self._live.update(self._block(connection, job, items), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
-                output.say(
-                    f"{job.id}  {job.state}  {done}/{job.items} items"
-                    + (f"  waiting: {job.waiting}" * bool(job.waiting))
-                )
+                output.say(f"{job.id}  {job.state}  {done}/{job.items} items")
         # Looking must cost the database little, however large the job is.
-        self.pause = max(0.5, 20 * (time.monotonic() - started))
+        self.pause = min(max(0.5, 20 * (time.monotonic() - started)), LOOK_SECONDS)
 
     def _notice_a_stall(self, connection: Any, job: Any, done: int) -> None:
         if done != self._done:
             self._done, self._moved_at = done, time.monotonic()
+        elif job.waiting:  # which is told of as what it is: an outage
+            self._moved_at = time.monotonic()
         elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in ("queued", "running"):
             self._moved_at = time.monotonic()
             alive = len(live_sessions(connection, self.settings.lease_seconds))
-            cause = job.waiting or "no worker is alive: start one with: lumos worker"
-            if alive and not job.waiting:
+            cause = "no worker is alive: start one with: lumos worker"
+            if alive:
                 cause = f"{alive} worker(s) alive, items take longer"
             output.say(f"no item finished for {STALL_SECONDS:.0f} s: {cause}")
 

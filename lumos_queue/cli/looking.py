@@ -8,18 +8,21 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli.exits import Exit
 
 
-def show_reports(settings, jobs: list[str]) -> None:
-    """The result of a command that ends in reports."""
+def show_reports(settings, jobs: list[str]) -> Exit:
+    """The result of a command that ends in reports, and its exit code: whether one of the jobs ended incomplete."""
     from db.jobs import get_job
     from lumos_queue.cli.run import database
     from lumos_queue.cli.tables import print_reports
+    from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.report import make_report
 
     with database(settings) as opened, opened.engine.connect() as connection:
         reports = [make_report(connection, get_job(connection, job)) for job in jobs]
     output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))
+    return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
 
 
 def jobs(limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False) -> None:
@@ -62,10 +65,10 @@ def report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="One job, or several side by side.")],
     json: opt.Json = False,
 ) -> None:
-    """Score, interval, baselines, endings, calls, tokens and time."""
+    """Score, interval, baselines, endings, calls, tokens and time. Exit code 3: a job ended incomplete."""
     from lumos_queue.settings import read_settings
 
-    show_reports(read_settings(), jobs)
+    raise typer.Exit(show_reports(read_settings(), jobs))
 
 
 def show(

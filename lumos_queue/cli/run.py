@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,18 +10,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from db.connection import Database, open_database
-from db.jobs import get_job
+from db.jobs import count_endings, get_job, progress
 from db.migrate import current, require_current, upgrade
 from lumos_queue.cli import output
+from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.live import Progress
+from lumos_queue.cli.outage import GIVE_UP_SECONDS
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
+from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission import Rows, submit
 
 POOLS = ("cpu", "llm", "gpu")
-ENDED = ("done", "cancelled", "paused")
-INTERRUPTED = 130
+STOPPED = ("done", "cancelled", "paused")
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -64,12 +67,22 @@ def submit_and_run(
         output.say(f"skipped {len(rows.bad)} bad rows of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
     if not new:
         output.say(f"job {identifier} is the same request and is {row.state}: shown instead (--again runs it anew)")
-    if row.state in ENDED:
-        return identifier, 0
+    if row.state in STOPPED:
+        return identifier, how_it_ended(settings, identifier, silent=follow)
     return identifier, carry_on(settings, row, follow)
 
 
-def carry_on(settings: Settings, row: Any, follow: bool) -> int:
+def how_it_ended(settings: Settings, job: str, silent: bool = False) -> Exit:
+    """The exit code for a job that nobody works on any more; says how to go on, unless a report will."""
+    with database(settings) as opened, opened.engine.connect() as connection:
+        row = get_job(connection, job)
+        found = completeness(row, progress(connection, job), count_endings(connection, job))
+    if (text := remark(found)) and not silent:
+        output.say(f"job {job} is {text}")
+    return Exit.INCOMPLETE if text else Exit.FINE
+
+
+def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
     """Work on a stored job (its row) here, or nudge those who will; returns the exit code."""
     job = row.id
     if not settings.broker_url:
@@ -80,12 +93,13 @@ def carry_on(settings: Settings, row: Any, follow: bool) -> int:
         output.say("the broker does not answer: a dispatcher will find the job")
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos job {job}   Read it with: lumos report {job}")
-        return 0
+        return Exit.FINE
     with database(settings) as opened:
-        return _watch(Progress(opened, settings, job), threading.Event())
+        code = _watch(Progress(opened, settings, job), threading.Event())
+    return code or how_it_ended(settings, job, silent=True)
 
 
-def _run_here(settings: Settings, job: str) -> int:
+def _run_here(settings: Settings, job: str) -> Exit:
     """Be the whole deployment: a dispatcher for this one job, in a thread, while the main thread shows how it goes."""
     from workers.dispatcher import Dispatcher
     from workers.process import Process
@@ -100,21 +114,35 @@ def _run_here(settings: Settings, job: str) -> int:
         except BaseException as error:  # handed over to the main thread
             failure.append(error)
 
-    with database(settings) as opened:
+    with database(settings) as opened, _told_by_progress():
         worker = threading.Thread(target=body, name="dispatcher")
         worker.start()
         try:
-            code = _watch(Progress(opened, settings, job, here=True), stop, worker)
+            code = _watch(Progress(opened, settings, job, process), stop, worker)
         finally:
             stop.set()
             worker.join()
             process.close()
     if failure:
         raise failure[0]
-    return code
+    return code or how_it_ended(settings, job, silent=True)
 
 
-def _watch(progress: Progress, stop: threading.Event, worker: threading.Thread | None = None) -> int:
+@contextmanager
+def _told_by_progress() -> Iterator[None]:
+    """What the parts of a deployment log of an outage, a person is told by the progress: not each try once more."""
+    loggers = [logging.getLogger(name) for name in ("workers.work", "workers.dispatcher")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | None = None) -> Exit:
     """Show progress until the job has ended or Ctrl-C (or TERM). A second Ctrl-C ends the process at once."""
     asked = threading.Event()
 
@@ -124,23 +152,31 @@ def _watch(progress: Progress, stop: threading.Event, worker: threading.Thread |
         asked.set()
         stop.set()
 
+    given_up = ""
     before = {number: signal.signal(number, interrupt) for number in _ENDS}
     try:
-        with progress:
+        with shown:
             while not asked.is_set():
-                state = progress.show()
-                if (worker is None or not worker.is_alive()) and (state in ENDED or worker is not None):
+                state = shown.show()
+                if (worker is None or not worker.is_alive()) and (state in STOPPED or worker is not None):
                     break
-                asked.wait(progress.pause)
+                if given_up := shown.given_up:
+                    stop.set()
+                    break
+                asked.wait(shown.pause)
             if worker is not None:
                 while worker.is_alive():
-                    progress.show()
+                    shown.show()
                     worker.join(0.2)
-            progress.show()
+            shown.show()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if asked.is_set() and progress.state not in ENDED:
-        output.say(f"stopped; nothing is lost. Go on with: lumos resume {progress.job}")
-        return INTERRUPTED
-    return 0
+    if given_up and shown.state not in STOPPED:
+        output.say(output.harmless(f"gave up after {GIVE_UP_SECONDS:.0f} s without an answer: {given_up}"))
+        output.say(f"nothing is lost. Once that is put right go on with: lumos resume {shown.job}")
+        return Exit.INCOMPLETE
+    if asked.is_set() and shown.state not in STOPPED:
+        output.say(f"stopped; nothing is lost. Go on with: lumos resume {shown.job}")
+        return Exit.INTERRUPTED
+    return Exit.FINE

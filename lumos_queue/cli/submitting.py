@@ -15,7 +15,8 @@ from lumos_queue.cli.looking import show_reports
 def finish(settings, identifier: str, code: int, follow: bool) -> None:
     """The last word of a submitting command: the report, or the id alone where nobody waits for it."""
     if follow:
-        show_reports(settings, [identifier])
+        incomplete = show_reports(settings, [identifier])
+        code = code or incomplete
     elif output.as_json:
         output.emit({"job": identifier})
     else:

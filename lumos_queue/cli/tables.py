@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
+from lumos_queue.reports.completeness import remark
 
 
 def _percent(value: float) -> str:
@@ -58,6 +59,8 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for report in reports:
         if report["waiting"]:
             console.print(f"{report['job']} waits: {escape(report['waiting'])}")
+        if text := remark(report):
+            console.print(f"{report['job']} is {text}", soft_wrap=True)
         for problem in report["problems"][:3]:
             message = escape(problem["message"][:160])
             console.print(f"  {report['job']}: {problem['episodes']} × {problem['ending']}: {message}", soft_wrap=True)
@@ -139,7 +142,7 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
     )
     for name in ("fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "seconds"):
         table.add_column(name, justify="right")
-    remarks = []
+    others = []
     for window in report["windows"]:
         if "step" in window:
             table.add_row(
@@ -148,11 +151,13 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
                 f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}",
             )  # fmt: skip
         else:
-            remarks.append({name: value for name, value in window.items() if name != "item"})
+            others.append({name: value for name, value in window.items() if name != "item"})
     console.print(table)
-    for remark in remarks:
-        for name, value in (remark.get("counts") or remark).items():
+    for window in others:
+        for name, value in (window.get("counts") or window).items():
             console.print(f"  {name}: {value}", markup=False)
+    if text := remark(report):
+        console.print(f"{report['job']} is {text}", soft_wrap=True)
 
 
 def print_jobs(jobs: list[dict[str, Any]]) -> None:

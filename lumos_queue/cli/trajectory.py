@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any
 
@@ -42,6 +43,9 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     console.print(f"[bold]{shown['ending'] or 'not finished'}[/]  answer {answer}{gold}{scores}")
     if shown["message"]:
         console.print(escape(shown["message"]))
+    for past in shown["earlier_endings"]:
+        when = datetime.fromtimestamp(past["replaced_at"], UTC).strftime("%Y-%m-%d %H:%M")
+        console.print(escape(f"owed again at {when} UTC, before: {past['ending']}: {past['message']}"), soft_wrap=True)
     if shown["level"]:
         console.print(f"{shown['origin']}, checked: {shown['level']}")
     if shown["parent"] is not None:
@@ -123,6 +127,11 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "parent": trajectory.parent,
         "verdicts": [{"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
                      for one in trajectory.verdicts],
+        "earlier_endings": [
+            {name: getattr(past, name) for name in ("ending", "message", "answer", "attempt", "scores", "verdicts",
+                                                    "finished_at", "replaced_at")}
+            for past in trajectory.earlier
+        ],
         "steps": [_step(step) for step in trajectory.steps],
     }  # fmt: skip
 

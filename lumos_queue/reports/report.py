@@ -22,6 +22,7 @@ from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains import DOMAINS
 from lumos_queue.formulations.registry import UNEXECUTED
+from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.scores import baselines, scores
 from lumos_queue.roles import TOOL_ROLES
@@ -37,11 +38,13 @@ def make_report(connection: Connection, job: Any) -> Report:
         "split": job.split, "formulation": job.formulation, "n": job.items, "finished": items.get("done", 0),
         "items": items, "seconds": _seconds(connection, job), "code_version": job.code_version, "seed": job.seed,
     }  # fmt: skip
+    endings = count_endings(connection, job.id)
+    report |= completeness(job, items, endings)
     if job.kind == "train":
         return report | {
             "windows": [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
         }
-    sums, endings = totals(connection, job.id), count_endings(connection, job.id)
+    sums = totals(connection, job.id)
     report |= {
         "endings": endings,
         "calls": sums.calls,

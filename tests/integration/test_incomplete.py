@@ -1,0 +1,105 @@
+"""Jobs that end incomplete: exit code 3, what the report says, and that a resume asks for nothing twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.cli.main import main
+from tests.fake_endpoint import FakeEndpoint
+
+ITEMS = 6
+REFUSED = (1, 4)  # places of the tasks whose grounding is refused
+
+
+@pytest.fixture
+def lumos(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LUMOS_CONCURRENCY", "2")
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> SimpleNamespace:
+        capsys.readouterr()
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        return SimpleNamespace(code=code, out=out, err=err, lines=out.splitlines())
+
+    return run
+
+
+def result(ran) -> dict:
+    assert len(ran.lines) == 1
+    return json.loads(ran.lines[0])
+
+
+class Model:
+    """A planner and grounder that errs on every task, and refuses the prompts in which one of `refused` stands."""
+
+    def __init__(self):
+        tasks = zip(range(ITEMS), open_benchmark("wordmath").read(None, "test"), strict=False)
+        self.refused = [task.question for place, task in tasks if place in REFUSED]
+
+    def __call__(self, prompt: str) -> str | None:
+        if "to be grounded:" not in prompt:
+            return "Subgoal 1: Add."
+        return None if any(question in prompt for question in self.refused) else "R1 = Calculator(2 + 3)"
+
+
+def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos):
+    model = Model()
+    with FakeEndpoint(model) as server:
+        wanted = ["evaluate", "wordmath", "--limit", str(ITEMS), "--formulation", "one-pass",
+                  "--planner", server.tgi, "--grounder", server.tgi]  # fmt: skip
+        ran = lumos(*wanted, "--json")
+        report = result(ran)
+        job, go_on = report["job"], f"lumos resume {report['job']}"
+        assert ran.code == 3
+        assert (report["state"], report["complete"], report["endings"]["infra_error"]) == ("done", False, 2)
+        assert (report["lacking"], report["go_on"]) == ({"infra_error": 2}, go_on)
+        assert (report["correct"], report["value"], report["bounds"]) == (0, 0.0, [0.0, pytest.approx(2 / 6, abs=1e-6)])
+
+        shown = lumos("report", job)
+        assert shown.code == 3
+        assert "incomplete: 0.0 to 33.3 %" in shown.out
+        assert f"{job} is incomplete: of its items 2 ended by infra_error. Go on with: {go_on}" in shown.out
+        again = lumos(*wanted)
+        assert (again.code, go_on in again.out) == (3, True)
+        assert "the same request and is done: shown instead" in again.err
+
+        model.refused = []
+        resumed = lumos("resume", job, "--json")
+        assert (resumed.code, result(resumed)["complete"]) == (0, True)
+        assert result(resumed)["endings"] == {"answered": ITEMS}
+        asked = Counter(call["sha256"] for call in server.calls)
+        assert sorted(asked.values()) == [1] * (2 * ITEMS - len(REFUSED)) + [2] * len(REFUSED)
+
+    assert "go_on" not in result(lumos("report", job, "--json"))
+    assert lumos("report", job).code == 0
+    (past,) = result(lumos("show", f"{job}-{REFUSED[0]}", "--json"))["earlier_endings"]
+    assert past["ending"] == "infra_error" and "422" in past["message"]
+    assert "before: infra_error: " in lumos("show", f"{job}-{REFUSED[0]}").out
+    assert result(lumos("show", f"{job}-0", "--json"))["earlier_endings"] == []
+
+
+def test_of_several_jobs_one_that_ended_incomplete_is_enough(lumos):
+    model = Model()
+    with FakeEndpoint(model) as server:
+        wanted = ["infer", "wordmath", "--formulation", "one-pass", "--planner", server.tgi, "--grounder", server.tgi]
+        one, other = (result(lumos(*wanted, "--limit", limit, "--json")) for limit in ("1", "2"))
+    assert (one["complete"], other["complete"]) == (True, False)
+    assert lumos("report", one["job"]).code == 0
+    assert lumos("report", one["job"], other["job"]).code == 3
+
+
+def test_a_job_that_has_not_ended_is_not_incomplete_and_a_cancelled_one_is(lumos, monkeypatch):
+    monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
+    job = lumos("evaluate", "wordmath", "--limit", "2", "--planner", "tgi://h:1", "--grounder", "tgi://h:1").out.strip()
+    for change, code in (("", 0), ("pause", 0), ("resume", 0), ("cancel", 3)):
+        if change:
+            assert lumos(change, job, "--json").code == 0
+        ran = lumos("report", job, "--json")
+        assert (ran.code, result(ran)["complete"], "go_on" in result(ran)) == (code, False, code == 3)
