@@ -25,7 +25,7 @@ from tests.integration.going_on import WithTasks
 from tests.tcp_proxy import TcpProxy
 
 ITEMS = 150  #: of one job
-LOW = 60  #: owed items of a stream below which its next job is submitted
+LOW = 120  #: owed items of a stream below which its next job is submitted
 
 
 @dataclass(frozen=True)
