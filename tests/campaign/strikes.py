@@ -80,6 +80,12 @@ def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
     return pick.choice(found)
 
 
+def _at_work(site: Site) -> list[tuple[str, psutil.Process]]:
+    """Processes that hold items; when there are none, those that may come to hold some."""
+    found = site.up.holders()
+    return [one for one in found if _held(site, [one[1].pid])] or found
+
+
 def _held(site: Site, pids: list[int]) -> int:
     """Items that these processes hold."""
     return site.ask(
@@ -99,7 +105,7 @@ def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     """A child of a Celery worker, or one of the deployment's own processes, as often as that may be."""
     with _choosing:
         own = pick.random() < 0.4
-        role, victim = _choose(lambda: (own and site.up.children()) or site.up.holders(), pick)
+        role, victim = _choose(lambda: (own and site.up.children()) or _at_work(site), pick)
         site.up.dies(role)
     event.lost = _held(site, _family(victim))
     event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
@@ -110,7 +116,7 @@ def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
 @_kind("freeze")
 def freeze(site: Site, fault: Fault, event: Event, pick: Random) -> None:
     with _choosing:
-        role, victim = _choose(site.up.holders, pick)
+        role, victim = _choose(lambda: _at_work(site), pick)
         site.up.frozen.add(victim.pid)
     try:
         event.lost = _held(site, [victim.pid])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -16,6 +17,7 @@ from tests.campaign.up import GONE
 from workers.nudge import nudge
 
 MEMORY_EVERY = 2.0  #: seconds
+NUDGE_EVERY = 10  #: seconds: killed workers and a broken broker lose nudges, and the dispatcher alone is one process
 log = logging.getLogger(__name__)
 
 
@@ -29,10 +31,14 @@ class Feeder(threading.Thread):
         self.problem = ""
 
     def run(self) -> None:
-        while not self._told.wait(1.0):
+        for look in itertools.count():
+            if self._told.wait(1.0):
+                return
             for stream in self._site.streams:
                 try:
                     self.feed(stream)
+                    if look % NUDGE_EVERY == 0:
+                        nudge(self._site.settings, "evaluate", stream.jobs[-1], 1)
                 except DBAPIError as error:
                     log.info("not submitted: %s", str(error).splitlines()[0])
                 except Exception as error:
