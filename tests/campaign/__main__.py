@@ -72,8 +72,9 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
     feeder.start()
     memory.start()
     events, ups = _bring_about(site, faults, minutes)
-    feeder.stop()
+    feeder.submitting = False
     settled = wait_until_done(site, SETTLE_SECONDS)
+    feeder.stop()
     result = account(site, events)
     problems += ups + judge_faults(events, minutes, counts(faults))
     memory.stop()

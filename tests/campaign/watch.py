@@ -22,13 +22,14 @@ log = logging.getLogger(__name__)
 
 
 class Feeder(threading.Thread):
-    """Submits the next job of a stream when little of it is owed."""
+    """Submits the next job of a stream when little of it is owed, and nudges the workers."""
 
     def __init__(self, site: Site):
         super().__init__(name="feeder", daemon=True)
         self._site, self._told = site, threading.Event()
         self.looks, self.dry = 0, defaultdict(int)  #: how often it looked, and found a stream that owed nothing
         self.problem = ""
+        self.submitting = True  #: until the last fault is over; nudges go on
 
     def run(self) -> None:
         for look in itertools.count():
@@ -36,7 +37,8 @@ class Feeder(threading.Thread):
                 return
             for stream in self._site.streams:
                 try:
-                    self.feed(stream)
+                    if self.submitting:
+                        self.feed(stream)
                     if look % NUDGE_EVERY == 0:
                         nudge(self._site.settings, "evaluate", stream.jobs[-1], 1)
                 except DBAPIError as error:
