@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check faults up performance
+.PHONY: demo test check faults campaign up performance
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -21,6 +21,10 @@ check: .venv/dev
 ## Bring about every fault, and print what each cost (half an hour); OPTIONS='--only "disk full"', for some.
 faults: .venv/dev
 	$(BIN)/python -m tests.faults $(OPTIONS)
+
+## One hour of random faults against `lumos up`, and what they cost; OPTIONS='--minutes 3 --seed 1', to look at it.
+campaign: .venv/dev
+	$(BIN)/python -m tests.campaign $(OPTIONS)
 
 ## Measure what orchestration costs, beside a bare loop and peers (docs/performance.md); OPTIONS='--quick', for one.
 performance: .venv/performance

@@ -9,6 +9,7 @@ that the count holds even if the client is killed. Failures can be scripted, one
     garbage       a body that is no JSON                nested        JSON too deep to read
     array         JSON, but no object                   wrong         an object without the text
     empty         the reply ''                          huge          9 MB of reply
+    lying         the normal text, with another absurd number about it each time
 
 What happens to calls beyond the script, and how fast, can be changed while the server runs (any field may be left out):
 
@@ -153,16 +154,18 @@ class FakeEndpoint:
             status, value = self.control(body)
             return send(status, json.dumps(value).encode())
         prompt = _prompt(path, body)
+        kind, _, detail = (self.failures.popleft() if self.failures else self.mode).partition(":")
+        if self.limit is not None and self.in_flight >= self.limit:
+            kind, detail = "429", ""
         call = {"sha256": digest(prompt), "time": time.time()}
+        if kind.isdigit():
+            call["status"] = int(kind)
         self.calls.append(call)
         if self._log is not None:
             os.write(self._log, json.dumps(call).encode() + b"\n")
         if self._keep_bodies:
             self.bodies.append(body)
             self.headers.append(head)
-        kind, _, detail = (self.failures.popleft() if self.failures else self.mode).partition(":")
-        if self.limit is not None and self.in_flight >= self.limit:
-            kind, detail = "429", ""
         if kind.isdigit():
             retry_after = f"Retry-After: {detail}\r\n" if detail else ""
             return send(int(kind), b'{"error": "scripted\\n  failure"}', retry_after)
@@ -176,10 +179,15 @@ class FakeEndpoint:
         if text is None:
             return send(422, b'{"error": "no reply is written down for this prompt"}')
         reply, headers = _reply(path, body, prompt, text)
+        queue_lie = ""
+        if kind == "lying":
+            reply, headers, queue_lie = _lie(reply, self.count)
         if kind == "truncated":
             return send(200, reply, headers, truncated=True)
         seconds = self.latency + float(detail or 0) + self.drag * (self.in_flight + 1)
-        return self._in_slot(seconds, lambda queued: send(200, reply, f"{headers}x-queue-time: {queued}\r\n"))
+        return self._in_slot(
+            seconds, lambda queued: send(200, reply, f"{headers}x-queue-time: {queue_lie or queued}\r\n")
+        )
 
     def _in_slot(self, seconds: float, send: Callable[[int], None]) -> None:
         """Call `send` after `seconds` in a slot, with the milliseconds that the call waited for the slot."""
@@ -276,6 +284,22 @@ def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
         choice["message"] = {"role": "assistant", "content": choice.pop("text")}
     usage = {"prompt_tokens": asked, "completion_tokens": len(words), "total_tokens": asked + len(words)}
     return json.dumps({"object": "text_completion", "choices": [choice], "usage": usage}).encode(), ""
+
+
+#: What a server in bad health says of tokens, of seconds and of the reason why a reply ended.
+LIES = (-1, 10**30, 1e308, "many", None, True, [], {"tokens": 1}, 2**63, 0.5, "9" * 400, "\u0663")
+
+
+def _lie(reply: bytes, number: int) -> tuple[bytes, str, str]:
+    """The reply with the `number`-th lie in each place where something is counted; its headers, and its queue time."""
+    lie, other, value = LIES[number % len(LIES)], LIES[(number // len(LIES)) % len(LIES)], json.loads(reply)
+    if "generated_text" in value:
+        value["details"] = {"finish_reason": other if other != "many" else "eos_token", "generated_tokens": lie}
+    else:
+        value["usage"] = {"prompt_tokens": lie, "completion_tokens": other, "total_tokens": lie}
+        value["choices"][0]["finish_reason"] = other
+    told = json.dumps(lie)
+    return json.dumps(value).encode(), f"x-prompt-tokens: {told}\r\nx-generated-tokens: {told}\r\n", told
 
 
 class _Connection(asyncio.Protocol):

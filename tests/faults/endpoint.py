@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.orphan import die_with_parent
+
 
 class Endpoint:
     """Each call is in `log` before it is answered, whatever becomes of the client."""
@@ -24,7 +26,7 @@ class Endpoint:
         written.write_text(json.dumps(dict(replies)), encoding="utf-8")
         command = [sys.executable, "-m", module, "--replies", str(written), "--log", str(self.log),
                    "--latency", str(latency), "--slots", "1000"]  # fmt: skip
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         assert self.process.stdout
         found = re.search(r"listening on (\d+)", self.process.stdout.readline())
         assert found, "the fake endpoint does not start"
@@ -42,7 +44,7 @@ class Endpoint:
 
     @property
     def calls(self) -> list[dict]:
-        """Every call so far: sha256 of its prompt, time of its arrival (Unix seconds)."""
+        """Every call so far: sha256 of its prompt, time of its arrival (Unix seconds); status, if it was refused."""
         with self.log.open("rb") as log:
             log.seek(self._read)
             new = log.read()

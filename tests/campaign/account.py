@@ -1,0 +1,130 @@
+"""What a campaign came to: the reckoning of the fault cases over all of its jobs, and what only a campaign measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, text
+
+from tests.campaign.schedule import EACH, HOUR, KINDS
+from tests.campaign.site import CONCURRENCY, FENCE, LATENCY, LEASE, Site
+from tests.faults.reckoning import reckon, repeated
+from tests.faults.result import Result
+
+if TYPE_CHECKING:
+    from tests.campaign.strikes import Event
+
+MEMORY = 500 * 2**20  #: bytes that no process may have
+SHOWN = 10  #: of many
+UNWRITABLE = ("read_only", "full")
+
+#: Items that did not come to a right answer, though each has one: not done, ended by no fault of the model, or wrong.
+_LOST = """
+SELECT i.job, i.ordinal, i.state, coalesce(e.ending, ''), coalesce(e.message, ''), coalesce(i.problem, '')
+  FROM item i LEFT JOIN episode e ON e.id = i.id
+  LEFT JOIN score s ON s.episode = i.id AND s.metric = 'accuracy' AND s.value = 1
+ WHERE s.episode IS NULL OR i.state <> 'done' ORDER BY i.id
+"""
+
+
+def lost_items(connection: Connection) -> list[list[Any]]:
+    """Job, ordinal, state, ending, and what the item and its episode say of it."""
+    return [list(row) for row in connection.execute(text(_LOST))]
+
+
+def account(site: Site, events: Sequence[Event]) -> Result:
+    """To be asked while workers are alive, when no fault is under way and all jobs are over, or nothing moves."""
+    bound, why = wasted_bound(site, events)
+    zombies = CONCURRENCY * sum(event.kind == "freeze" and event.ended - event.began > FENCE for event in events)
+    result = reckon(site, bound, zombies)  # type: ignore[arg-type]
+    with site.database.engine.connect() as connection:
+        lost = lost_items(connection)
+        again = repeated(connection, site.endpoint.refused)
+    result.case, result.notes = "campaign", why
+    if again > zombies:
+        result.problems.append(f"{again} recorded calls repeated, and refused")
+    result.lost = len(lost)
+    result.problems = [problem for problem in result.problems if not problem.endswith(("items lost", "are right"))]
+    if lost:
+        result.problems.append(f"{len(lost)} items lost")
+        result.problems += [f"lost: {row}" for row in lost[:SHOWN]]
+    unfinished = site.ask("SELECT count(*) FROM job WHERE state <> 'done'")
+    if unfinished:
+        result.problems.append(f"{unfinished} jobs are not done")
+    return result
+
+
+def wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
+    """The most calls that the faults which really happened explain, and how they do. A call is wasted when
+
+    - its worker session ended before the reply was stored. A session that ends (killed, frozen, told to end, fenced,
+      or left after a failure of the database) had at most CONCURRENCY calls in flight and as many waiting for one
+      commit; one that ended while the database took no writes had gone on calling until its fence: FENCE / LATENCY
+      more for each place;
+    - its reply was lost on the way: it came to a model server from one call's duration before the link to that server
+      was dropped, cut or black-holed until that was over (counted in the servers' logs), and what was under way then;
+    - its slice gave up since an endpoint was down, with CONCURRENCY calls in flight (counted in the workers' logs).
+    """
+    with site.database.engine.connect() as connection:
+        ends = connection.execute(text("SELECT ended_at FROM worker_session WHERE ended_at IS NOT NULL")).scalars()
+        troubled, calm = split_ends(ends, events)
+    on_the_way = sum(
+        lost_on_the_way((call["time"] for call in endpoint.calls if "status" not in call),
+                        [event for event in events if endpoint.port in event.endpoints])
+        for endpoint in site.endpoint.endpoints
+    )  # fmt: skip
+    downs = sum(log.read_text(errors="replace").count(" waits: ") for log in (site.folder / "home/logs").glob("*.log"))
+    while_unwritable = CONCURRENCY * (2 + ceil(FENCE / LATENCY))
+    bound = calm * 2 * CONCURRENCY + troubled * while_unwritable + on_the_way + downs * CONCURRENCY
+    return bound, (
+        f"at most {bound} calls wasted: {calm} sessions ended (2 x {CONCURRENCY} each), {troubled} while the database "
+        f"was in trouble ({while_unwritable} each), {on_the_way} calls on broken links, {downs} times an endpoint was "
+        f"down ({CONCURRENCY} each)"
+    )
+
+
+def split_ends(ends: Iterable[float], events: Iterable[Event]) -> tuple[int, int]:
+    """How many of these times (Unix seconds) come during or soon after trouble with the database, and how many not."""
+    trouble = [event for event in events if event.kind in UNWRITABLE or event.kind.startswith("database ")]
+    found = [any(event.began <= end <= event.ended + 2 * LEASE for event in trouble) for end in ends]
+    return sum(found), len(found) - sum(found)
+
+
+def lost_on_the_way(times: Iterable[float], events: Iterable[Event]) -> int:
+    """Calls that were under way while the link to their server lost what it carried."""
+    broken = [(event.began - 2 * LATENCY, event.ended + 1.0) for event in events
+              if event.kind in ("endpoint drop", "endpoint cut", "endpoint black_hole")]  # fmt: skip
+    return sum(any(began <= time <= ended for began, ended in broken) for time in times)
+
+
+def judge_faults(events: Sequence[Event], minutes: float, wanted: Mapping[str, int]) -> list[str]:
+    """What speaks against the campaign itself: faults that it did not bring about."""
+    problems = [f"{event.kind} at {event.planned:.0f} s: {event.problem}" for event in events if event.problem]
+    for kind, times in wanted.items():
+        came = sum(event.kind == kind and not event.problem for event in events)
+        least = EACH if minutes >= HOUR else times
+        if came < least:
+            problems.append(f"{kind}: {came} times, at least {least} were to be")
+    return problems
+
+
+def by_kind(events: Sequence[Event]) -> str:
+    """A table: how often each kind came, how often it hit work in flight, and how long it lasted in all."""
+    lines = ["kind                  count  hit work  seconds", "--------------------  -----  --------  -------"]
+    for kind in KINDS:
+        mine = [event for event in events if event.kind == kind]
+        if mine:
+            hits, seconds = sum(event.hit for event in mine), sum(event.ended - event.began for event in mine)
+            lines.append(f"{kind:<20}  {len(mine):>5}  {hits:>8}  {seconds:>7.1f}")
+    return "\n".join(lines)
+
+
+def judge_memory(most: Mapping[str, int]) -> list[str]:
+    return [f"{role} had {size / 2**20:.0f} MB" for role, size in most.items() if size >= MEMORY]
+
+
+def as_json(result: Result, events: Sequence[Event], **more: Any) -> dict[str, Any]:
+    return {**result.as_json(), "events": [asdict(event) for event in events], **more}

@@ -1,0 +1,47 @@
+"""Processes that are told to end must do so within their time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tests.campaign.site import Site
+from tests.campaign.up import is_gone
+from workers.deployment import LEAVING_SECONDS
+
+if TYPE_CHECKING:
+    from tests.campaign.strikes import Event
+
+SLACK = 1.0  #: seconds that a machine which is busy with all this may add
+OTHERS = 2.0  #: seconds more that a whole deployment may take (workers/deployment.py: its broker comes last)
+
+
+def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
+    """Tell `lumos up` to end; seconds that each TERM took, this one last, and which were too slow."""
+    allowed = site.settings.drain_seconds + LEAVING_SECONDS + SLACK
+    terms = [event for event in events if event.kind == "term" and not event.problem]
+    took = [float(event.note.removesuffix(" s")) for event in terms]
+    problems = [
+        f"TERM: {event.victim} took {seconds} s at {event.planned:.0f} s, at most {allowed:g} are allowed"
+        + f"; meanwhile: {_meanwhile(event, events)}"
+        for event, seconds in zip(terms, took, strict=True) if seconds > allowed
+    ]  # fmt: skip
+    family, began = [process for _, process in site.up.processes()], time.monotonic()
+    site.up.process.terminate()
+    while time.monotonic() < began + 60 and (site.up.alive or not all(map(is_gone, family))):
+        time.sleep(0.05)
+    took.append(round(time.monotonic() - began, 1))
+    if took[-1] > allowed + OTHERS:
+        problems.append(f"`lumos up` took {took[-1]} s to end, at most {allowed + OTHERS:g} are allowed")
+    left = [process for process in family if not is_gone(process)]
+    if left:
+        problems.append(f"{len(left)} processes are left after the end of `lumos up`")
+    return took, problems
+
+
+def _meanwhile(event: Event, events: Sequence[Event]) -> str:
+    """Faults that went on at the same time, or had ended just before."""
+    others = [f"{other.kind} ({other.victim})" for other in events
+              if other is not event and other.began < event.ended and other.ended > event.began - 5]  # fmt: skip
+    return ", ".join(others) or "nothing"

@@ -1,0 +1,288 @@
+"""How each kind of fault is brought about: a function of the site and the fault, which says whom it struck.
+
+Faults come together, but not two of one kind of treatment at one victim: each victim has a lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import psutil
+from psycopg import Error as ServerError
+
+from tests.campaign.schedule import LINKS, MODES, Fault
+from tests.campaign.site import DISK, LEASE, Site
+from tests.campaign.streams import Replica, in_flight
+from tests.campaign.up import GONE, HOLDING, is_gone
+
+TERM_GIVEN_UP = 60.0  #: seconds after which nobody waits for a process that was told to end
+VICTIM_WITHIN = 30.0  #: seconds to wait for somebody who may be struck
+
+
+@dataclass
+class Event:
+    """A fault that happened."""
+
+    kind: str
+    planned: float
+    victim: str = ""
+    began: float = 0.0  #: Unix seconds
+    ended: float = 0.0
+    hit: bool = False  #: whether there was work in flight at the victim
+    lost: int = 0  #: items that a process held
+    note: str = ""
+    problem: str = ""  #: why it could not be brought about
+    endpoints: list[int] = field(default_factory=list)  #: ports of the model servers that were struck
+
+
+Strike = Callable[[Site, Fault, Event, Random], None]
+STRIKES: dict[str, Strike] = {}
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+_choosing = threading.Lock()
+
+
+def strike(site: Site, fault: Fault, event: Event) -> None:
+    """Bring a fault about, and wait until it is over."""
+    try:
+        STRIKES[fault.kind](site, fault, event, fault.pick())
+    except Exception as error:
+        event.problem = f"{type(error).__name__}: {error}"
+    event.ended = time.time()
+    event.began = event.began or event.ended
+    site.faults.append(event.ended)
+
+
+def _kind(name: str) -> Callable[[Strike], Strike]:
+    def enter(function: Strike) -> Strike:
+        STRIKES[name] = function
+        return function
+
+    return enter
+
+
+# Processes
+
+
+def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
+    """One of those who may be struck, as soon as there is one."""
+    until = time.monotonic() + VICTIM_WITHIN
+    while not (found := sorted(find(), key=lambda one: one[0])):
+        if time.monotonic() > until:
+            raise TimeoutError("nobody there who may be struck")
+        time.sleep(0.2)
+    return pick.choice(found)
+
+
+def _at_work(site: Site) -> list[tuple[str, psutil.Process]]:
+    """Processes that hold items; when there are none, those that may come to hold some."""
+    found = site.up.holders()
+    return [one for one in found if _held(site, [one[1].pid])] or found
+
+
+def _held(site: Site, pids: list[int]) -> int:
+    """Items that these processes hold."""
+    return site.ask(
+        "SELECT count(*) FROM item i JOIN worker_session w ON w.id = i.session "
+        "WHERE i.state = 'claimed' AND w.ended_at IS NULL AND w.pid = ANY(:pids)", pids=pids,
+    )  # fmt: skip
+
+
+def _family(process: psutil.Process) -> list[int]:
+    with suppress(*GONE):
+        return [process.pid, *(child.pid for child in process.children(recursive=True))]
+    return []
+
+
+@_kind("kill")
+def kill(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    """A child of a Celery worker, or one of the deployment's own processes, as often as that may be."""
+    with _choosing:
+        own = pick.random() < 0.4
+        role, victim = _choose(lambda: (own and site.up.children()) or _at_work(site), pick)
+        site.up.dies(role)
+    event.lost = _held(site, _family(victim))
+    event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
+    with suppress(*GONE):
+        victim.kill()
+
+
+@_kind("freeze")
+def freeze(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    with _choosing:
+        role, victim = _choose(lambda: _at_work(site), pick)
+        site.up.frozen.add(victim.pid)
+    try:
+        event.lost = _held(site, [victim.pid])
+        event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
+        with suppress(*GONE):
+            victim.suspend()
+        time.sleep(fault.seconds * LEASE)
+    finally:
+        with suppress(*GONE):
+            victim.resume()
+        site.up.frozen.discard(victim.pid)
+
+
+@_kind("term")
+def term(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    """Tell a worker to end. `lumos up` starts another in its place."""
+    with _choosing:
+        workers = (*HOLDING, "dispatcher")
+        role, victim = _choose(lambda: [one for one in site.up.children() if one[0] in workers], pick)
+        site.up.dies(role)
+    event.lost = _held(site, _family(victim))
+    event.victim, event.hit, event.began = f"{role} {victim.pid}", event.lost > 0, time.time()
+    with suppress(*GONE):
+        victim.terminate()
+    until = time.monotonic() + TERM_GIVEN_UP
+    while not is_gone(victim) and time.monotonic() < until:
+        time.sleep(0.05)
+    event.note = f"{time.time() - event.began:.1f} s"
+    until = time.monotonic() + VICTIM_WITHIN
+    while not any(name == role and process.pid != victim.pid for name, process in site.up.processes()):
+        if time.monotonic() > until:
+            event.problem = f"{role} was not started again"
+            return
+        time.sleep(0.1)
+
+
+# Links
+
+
+def _link(name: str, mode: Any) -> Strike:
+    def strike_link(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+        if name == "endpoint":
+            replicas = _some_replicas(site, pick)
+            links = [replica.link for replica in replicas]
+            event.endpoints = [replica.endpoint.port for replica in replicas]
+            event.victim = _named(site, replicas)
+        else:
+            links, event.victim = [site.links[name]], name
+        with _Held([f"link {link.port}" for link in links]):
+            event.hit = _in_flight(site, event)
+            event.began = time.time()
+            for link in links:
+                link.mode = mode
+            time.sleep(fault.seconds)
+            for link in links:
+                link.mode = "pass"
+
+    return strike_link
+
+
+for _name in LINKS:
+    for _mode in MODES:
+        STRIKES[f"{_name} {_mode}"] = _link(_name, _mode)
+
+
+class _Held:
+    """Locks of several victims, taken in one order."""
+
+    def __init__(self, names: list[str]):
+        self._names = sorted(names)
+
+    def __enter__(self) -> None:
+        for name in self._names:
+            _locks[name].acquire()
+
+    def __exit__(self, *_: object) -> None:
+        for name in reversed(self._names):
+            _locks[name].release()
+
+
+def _in_flight(site: Site, event: Event) -> bool:
+    if event.endpoints:
+        return any(in_flight(one) for one in site.endpoint.endpoints if one.port in event.endpoints)
+    return bool(site.ask("SELECT count(*) FROM item WHERE state = 'claimed'"))
+
+
+# Model servers
+
+
+def _some_replicas(site: Site, pick: Random) -> list[Replica]:
+    """One replica, all of a stream, or all there are."""
+    stream = pick.choice(site.streams)
+    everywhere = [replica for one in site.streams for replica in one.replicas]
+    return pick.choice([[pick.choice(stream.replicas)], stream.replicas, everywhere])
+
+
+def _named(site: Site, replicas: list[Replica]) -> str:
+    names = {id(replica): f"{stream.kind.name}-{at}"
+             for stream in site.streams for at, replica in enumerate(stream.replicas)}  # fmt: skip
+    return " ".join(names[id(replica)] for replica in replicas)
+
+
+def _treat(site: Site, fault: Fault, event: Event, pick: Random, mode: str) -> None:
+    replicas = _some_replicas(site, pick)
+    event.victim, event.note = _named(site, replicas), mode
+    event.endpoints = [replica.endpoint.port for replica in replicas]
+    with _Held([f"endpoint {port}" for port in event.endpoints]):
+        event.hit, event.began = _in_flight(site, event), time.time()
+        try:
+            for replica in replicas:
+                replica.endpoint.control(mode=mode)
+            time.sleep(fault.seconds)
+        finally:
+            for replica in replicas:
+                replica.endpoint.control(mode="ok")
+
+
+@_kind("status")
+def status(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    _treat(site, fault, event, pick, str(fault.status))
+
+
+@_kind("lie")
+def lie(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    _treat(site, fault, event, pick, "lying")
+
+
+# The database
+
+
+@_kind("read_only")
+def read_only(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    with _Held(["server"]):
+        event.victim, event.hit, event.began = "database", _in_flight(site, event), time.time()
+        try:
+            site.server("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+            time.sleep(fault.seconds)
+        finally:
+            _writable_again(site)
+
+
+def _writable_again(site: Site) -> None:
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return site.server(
+                "SET default_transaction_read_only = off",
+                "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()",
+            )  # fmt: skip
+        except ServerError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+@_kind("full")
+def full(site: Site, fault: Fault, event: Event, pick: Random) -> None:
+    """The disk shrinks to what is on it, so that it takes no memory to fill it."""
+    assert site.disk
+    with _Held(["disk"]):
+        event.victim, event.hit, event.began = "disk", _in_flight(site, event), time.time()
+        until = time.monotonic() + fault.seconds
+        try:
+            while time.monotonic() < until:  # what is deleted meanwhile makes no room either
+                with suppress(Exception):
+                    site.resize_disk(psutil.disk_usage(str(site.disk)).used // 1024)
+                time.sleep(0.2)
+        finally:
+            site.resize_disk(DISK * 1024)

@@ -1,0 +1,119 @@
+"""A running `lumos up`, its processes by role, and how often its children may be made to die."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from lumos_queue.orphan import die_with_parent
+from tests.faults.groups import PLUGIN, ROOT
+from tests.services import wait_until
+from workers.children import RESTARTS, WITHIN_SECONDS
+
+#: A word of the command line of each child.
+ROLES = {"worker_llm": "llm@%h", "worker_cpu": "cpu@%h", "flower": "flower", "dispatcher": "worker"}
+HOLDING = ("worker_llm", "worker_cpu")  #: Celery workers: their children do the work
+GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
+
+
+class Up:
+    """Counts what the campaign did to a child: `lumos up` gives up when one dies more than 3 times a minute."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]):
+        self.output = folder / "up.txt"
+        self._environment = {**environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}
+        self._deaths: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RESTARTS - 1))
+        self.frozen: set[int] = set()
+        self.starts = 0
+
+    def start(self) -> None:
+        """Returns when everything answers. From the main thread: it dies with the thread that starts it."""
+        self.starts += 1
+        began = self._size()
+        with self.output.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "lumos_queue.cli.main", "up"], stdout=output, stderr=output, cwd=ROOT,
+                env=self._environment, preexec_fn=die_with_parent,
+            )  # fmt: skip
+        wait_until(lambda: "lumos is up" in self._said(began) or not self.alive, "lumos is up", 90)
+        assert self.alive, self._said(began)
+
+    def _size(self) -> int:
+        return self.output.stat().st_size if self.output.exists() else 0
+
+    def _said(self, since: int = 0) -> str:
+        return self.output.read_bytes()[since:].decode("utf-8", "replace")
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def last_lines(self, count: int = 8) -> str:
+        return "\n".join(self._said().splitlines()[-count:])
+
+    def processes(self) -> list[tuple[str, psutil.Process]]:
+        """All of its processes with their roles; a child of a child is called `worker_llm child`."""
+        found = []
+        with suppress(*GONE):
+            top = psutil.Process(self.process.pid)
+            found.append(("lumos up", top))
+            for child in top.children():
+                role = _role(child)
+                found.append((role, child))
+                with suppress(*GONE):
+                    found += [(f"{role} child", below) for below in child.children(recursive=True)]
+        return found
+
+    def holders(self) -> list[tuple[str, psutil.Process]]:
+        """Processes that may hold items of the campaign's jobs, but for those that stand still."""
+        return [(role, process) for role, process in self.processes()
+                if role in ("worker_llm child", "dispatcher") and process.pid not in self.frozen]  # fmt: skip
+
+    def children(self) -> list[tuple[str, psutil.Process]]:
+        """Its own children that may die once more just now, but for those of which a process stands still."""
+        now = time.monotonic()
+        allowed = []
+        for role, process in self.processes():
+            if role not in ROLES:
+                continue
+            deaths = self._deaths[role]
+            with suppress(*GONE):
+                standing = self.frozen & {process.pid, *(below.pid for below in process.children())}
+                if not standing and (len(deaths) < (deaths.maxlen or 0) or now - deaths[0] > WITHIN_SECONDS + 5.0):
+                    allowed.append((role, process))
+        return allowed
+
+    def dies(self, role: str) -> None:
+        """The campaign ends a child."""
+        if role in ROLES:
+            self._deaths[role].append(time.monotonic())
+
+    def stop(self) -> None:
+        """Nothing of it is left afterwards."""
+        family = [process for _, process in self.processes()]
+        for process in family:
+            with suppress(*GONE):
+                process.resume()
+                process.kill()
+        self.process.wait()
+
+
+def _role(process: psutil.Process) -> str:
+    with suppress(*GONE):
+        words = process.cmdline()
+        return next((role for role, word in ROLES.items() if word in words), "starting")
+    return "gone"
+
+
+def is_gone(process: psutil.Process) -> bool:
+    with suppress(*GONE):
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    return True

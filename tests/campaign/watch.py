@@ -1,0 +1,89 @@
+"""What goes on beside the faults: streams are fed, memory is measured, and `lumos up` is watched."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections import defaultdict
+from contextlib import suppress
+
+from sqlalchemy.exc import DBAPIError
+
+from tests.campaign.site import Site
+from tests.campaign.streams import LOW, Stream
+from tests.campaign.up import GONE
+from workers.nudge import nudge
+
+MEMORY_EVERY = 2.0  #: seconds
+NUDGE_EVERY = 10  #: seconds: killed workers and a broken broker lose nudges, and the dispatcher alone is one process
+log = logging.getLogger(__name__)
+
+
+class Feeder(threading.Thread):
+    """Submits the next job of a stream when little of it is owed, and nudges the workers."""
+
+    def __init__(self, site: Site):
+        super().__init__(name="feeder", daemon=True)
+        self._site, self._told = site, threading.Event()
+        self.looks, self.dry = 0, defaultdict(int)  #: how often it looked, and found a stream that owed nothing
+        self.problem = ""
+        self.submitting = True  #: until the last fault is over; nudges go on
+
+    def run(self) -> None:
+        for look in itertools.count():
+            if self._told.wait(1.0):
+                return
+            for stream in self._site.streams:
+                try:
+                    if self.submitting:
+                        self.feed(stream)
+                    if look % NUDGE_EVERY == 0:
+                        nudge(self._site.settings, "evaluate", stream.jobs[-1], 1)
+                except DBAPIError as error:
+                    log.info("not submitted: %s", str(error).splitlines()[0])
+                except Exception as error:
+                    self.problem = f"{type(error).__name__}: {error}"
+
+    def feed(self, stream: Stream) -> None:
+        site, owed = self._site, self._site.owed(stream) if stream.jobs else 0
+        self.looks += 1
+        if not owed and stream.jobs:
+            self.dry[stream.kind.name] += 1
+        if owed < LOW:
+            job, items = stream.submit_next(site.database, site.settings)
+            nudge(site.settings, "evaluate", job, items)
+
+    def stop(self) -> None:
+        self._told.set()
+        self.join()
+
+
+class Memory(threading.Thread):
+    """The most memory (resident, bytes) that any process of a role was seen to have."""
+
+    def __init__(self, site: Site):
+        super().__init__(name="memory", daemon=True)
+        self._site, self._told = site, threading.Event()
+        self.most: defaultdict[str, int] = defaultdict(int)
+
+    def run(self) -> None:
+        while not self._told.wait(MEMORY_EVERY):
+            for role, process in self._site.up.processes():
+                with suppress(*GONE):
+                    self.most[role] = max(self.most[role], process.memory_info().rss)
+
+    def stop(self) -> None:
+        self._told.set()
+        self.join()
+
+
+def wait_until_done(site: Site, seconds: float) -> float:
+    """Until no item is owed or claimed, or so many seconds have passed; returns how long it took."""
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        if site.ask("SELECT count(*) FROM job WHERE state IN ('queued', 'running', 'cancelling')") == 0:
+            break
+        time.sleep(0.5)
+    return time.monotonic() - began

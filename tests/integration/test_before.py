@@ -1,0 +1,178 @@
+"""A database made by the code before revision 0006, with half-done jobs: it is migrated, and its jobs go on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import MetaData, text
+from sqlalchemy.types import LargeBinary
+
+from db.connection import Database, open_database
+from db.jobs import resume
+from db.migrate import current, head, require_current, upgrade
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+from tests.fake_endpoint import FakeEndpoint, from_mapping
+from tests.faults.invariants import broken
+from tests.gold_agent import gold_replies
+from tests.stored import state, stored_rows
+from workers.dispatcher import Dispatcher
+from workers.process import Process
+
+MADE = Path(__file__).with_name("before_0006.jsonl.gz")  #: made_before.py says how
+ITEMS = 12
+ASKED = text("SELECT prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeEndpoint]:
+    """It plays the gold agent about the tasks in the old database, whatever the benchmark generates today."""
+    rows = [values for table, values in read() if table == "task"]
+    tasks = [Task("wordmath", row["dataset"], row["row"], row["question"], row["inputs"], row["gold"]) for row in rows]
+    assert len(tasks) == ITEMS
+    with FakeEndpoint(from_mapping(gold_replies(open_benchmark("wordmath"), tasks, "iterative"))) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path, server) -> Iterator[Database]:
+    """The old database, at its revision."""
+    sqlite = request.param == "sqlite"
+    url = f"sqlite:///{tmp_path / 'lumos.db'}"
+    opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
+    upgrade(opened, "0005")
+    load(opened, server.port)
+    yield opened
+    opened.close()
+
+
+def read(port: int = 0) -> list[tuple[str, dict]]:
+    """Every row of the old database with its table, in an order in which they can be inserted."""
+    with gzip.open(MADE, "rt", encoding="utf-8") as file:
+        return [json.loads(line.replace("127.0.0.1:PORT", f"127.0.0.1:{port}")) for line in file]
+
+
+def load(database: Database, port: int) -> None:
+    tables, rows = MetaData(), defaultdict(list)
+    for table, values in read(port):
+        rows[table].append(values)
+    with database.writer.begin() as connection:
+        tables.reflect(connection)
+        for name, values in rows.items():
+            table = tables.tables[name]
+            binary = [column.name for column in table.columns if isinstance(column.type, LargeBinary)]
+            for row in values:
+                row.update({column: b64decode(row[column]["base64"]) for column in binary if row[column] is not None})
+            connection.execute(table.insert(), values)
+            if not database.is_sqlite and "id" in table.columns and table.columns["id"].type.python_type is int:
+                sequence = f"pg_get_serial_sequence('{name}', 'id')"
+                connection.execute(
+                    text(f"SELECT setval({sequence}, (SELECT max(id) FROM {name})) WHERE {sequence} IS NOT NULL")
+                )
+
+
+def jobs(database: Database) -> dict[str, str]:
+    """Id of the job of each project: killed, paused, cancelled, refused, deadly."""
+    with database.engine.connect() as connection:
+        return dict(connection.execute(text("SELECT project, id FROM job")).all())
+
+
+def asked(database: Database, job: str) -> list[str]:
+    with database.engine.connect() as connection:
+        return sorted(connection.execute(ASKED, {"job": job}).scalars())
+
+
+def go_on(database: Database, job: str) -> None:
+    process = Process(Settings(database_url=database.url, concurrency=4, lease_seconds=2, fence_seconds=1.5,
+                               heartbeat_seconds=0.5, poll_seconds=0.2))  # fmt: skip
+    try:
+        Dispatcher(process, ["llm"], only=job).run(lambda: False)
+    finally:
+        process.close()
+
+
+def endings(database: Database, job: str) -> list[str]:
+    return sorted(episode["ending"] for episode in stored_rows(database, job).values())
+
+
+def finished(database: Database) -> dict:
+    return {
+        (job, *place): episode
+        for job in jobs(database).values()
+        for place, episode in stored_rows(database, job).items()
+        if episode["ending"]
+    }
+
+
+def test_it_is_migrated_and_nothing_of_it_is_lost(database):
+    assert current(database) == "0005"
+    with database.engine.connect() as connection:
+        before = {name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar() for name, _ in read()}
+    upgrade(database)
+    require_current(database)
+    assert current(database) == head()
+    with database.engine.connect() as connection:
+        after = {name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar() for name in before}
+        shown = connection.execute(text("SELECT count(*), sum(calls) FROM v_episodes WHERE ending <> ''")).one()
+        complete = connection.execute(text("SELECT complete FROM dataset")).scalars().all()
+    assert after == before and len(before) >= 12
+    assert shown[0] == len(finished(database)) == 24 and shown[1] > 60
+    assert [bool(one) for one in complete] == [True]
+
+
+def test_a_job_whose_worker_was_killed_goes_on_from_what_it_had_recorded(database, server):
+    upgrade(database)
+    job, before = jobs(database)["killed"], finished(database)
+    recorded = asked(database, job)
+    go_on(database, job)
+    assert state(database, job) == "done" and endings(database, job) == ["answered"] * ITEMS
+    assert {place: finished(database)[place] for place in before} == before
+    # Every call is there once; those that the old code had recorded were not made again.
+    assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
+    assert not set(recorded) & {call["sha256"] for call in server.calls}
+    with database.engine.connect() as connection:
+        versions = text("SELECT count(DISTINCT code_version), max(number) FROM attempt a JOIN episode e "
+                        "ON e.id = a.episode WHERE e.job = :job")  # fmt: skip
+        assert connection.execute(versions, {"job": job}).one()[1] == 1
+        assert broken(connection, lease_seconds=15.0, witnessed=False) == {}
+
+
+@pytest.mark.parametrize("project", ["paused", "cancelled"])
+def test_a_job_that_was_stopped_stays_so_until_it_is_resumed(database, server, project):
+    upgrade(database)
+    job, before = jobs(database)[project], finished(database)
+    recorded = asked(database, job)
+    go_on(database, job)
+    assert state(database, job) == project and server.count == 0
+    resume(database, job)
+    go_on(database, job)
+    assert state(database, job) == "done" and endings(database, job) == ["answered"] * ITEMS
+    assert {place: finished(database)[place] for place in before} == before
+    assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
+
+
+def test_an_item_in_quarantine_stays_there_until_its_job_is_resumed(database, server):
+    upgrade(database)
+    job = jobs(database)["deadly"]
+    go_on(database, job)
+    with database.engine.connect() as connection:
+        found = connection.execute(text("SELECT state, deaths FROM item WHERE job = :job"), {"job": job}).all()
+    assert [tuple(row) for row in found] == [("quarantined", 3)] and server.count == 0
+    resume(database, job)
+    go_on(database, job)
+    assert state(database, job) == "done" and endings(database, job) == ["answered"]
+
+
+def test_endings_that_a_refusal_had_caused_are_still_there_beside_the_answers(database):
+    upgrade(database)
+    job = jobs(database)["refused"]
+    assert endings(database, job) == ["answered"] * (ITEMS - 2) + ["infra_error"] * 2
+    told = {row["message"].split("answered ")[1][:3] for row in stored_rows(database, job).values() if row["message"]}
+    assert told == {"403", "404"}
