@@ -9,6 +9,7 @@ that the count holds even if the client is killed. Failures can be scripted, one
     garbage       a body that is no JSON                nested        JSON too deep to read
     array         JSON, but no object                   wrong         an object without the text
     empty         the reply ''                          huge          9 MB of reply
+    tokens:9      the normal reply, of 9 tokens as it says (any JSON)
 
 What happens to calls beyond the script, and how fast, can be changed while the server runs (any field may be left out):
 
@@ -176,6 +177,8 @@ class FakeEndpoint:
         if text is None:
             return send(422, b'{"error": "no reply is written down for this prompt"}')
         reply, headers = _reply(path, body, prompt, text)
+        if kind == "tokens":
+            reply, detail = re.sub(rb'(?<=(?:generated|ompletion)_tokens": )\d+', detail.encode(), reply), ""
         if kind == "truncated":
             return send(200, reply, headers, truncated=True)
         seconds = self.latency + float(detail or 0) + self.drag * (self.in_flight + 1)
