@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.claiming import NOTHING, Claimed, Holder, Wish, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
-from db.models import Attempt, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.models import Attempt, CompletionRow, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.rows import insert_rows, update_rows
 from db.texts import insert_texts
-from lumos_queue.records import Outcome, Score, Verdict
+from lumos_queue.records import GIVEN, Outcome, Score, Verdict
 
 _HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
@@ -64,6 +64,21 @@ class Batch:
     finished: list[Finished] = field(default_factory=list)
     given_back: list[GivenBack] = field(default_factory=list)
 
+    def items(self) -> list[int]:
+        """The items the batch speaks of."""
+        found = {row[0] for rows in self.rows.values() for row in rows}
+        return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
+
+    def part(self, items: Collection[int]) -> Batch:
+        """What it says of these items, with the long texts that their rows name."""
+        rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
+        named = {value for part in rows.values() for row in part for value in row if type(value) is str}
+        return Batch(
+            self.claims, rows, {digest: text for digest, text in self.texts.items() if digest in named},
+            [done for done in self.finished if done.item in items],
+            [back for back in self.given_back if back.item in items],
+        )  # fmt: skip
+
 
 def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHING) -> list[Claimed]:
     """Write the batch and claim what the holder wishes of its job.
@@ -101,6 +116,33 @@ def _held(connection: Connection, batch: Batch) -> set[int]:
         return set()
     rows = connection.execute(_HELD, {"items": json.dumps(sorted(items))})
     return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in ("claimed", "done")}
+
+
+def end_refused(database: Database, holder: Holder, item: int, claim: int, problem: str) -> None:
+    """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
+
+    Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is
+    no episode is owed again in a while instead: nothing else could say what is wrong with it.
+    """
+    with database.writer.begin() as connection:
+        hold_fence(connection, holder.session)
+        if item not in _held(connection, Batch({item: claim}, given_back=[GivenBack(item)])):
+            return
+        attempt = connection.execute(select(func.max(Attempt.number)).where(Attempt.episode == item)).scalar()
+        if attempt is None:
+            _give_back(connection, GivenBack(item, problem, 60.0))
+            return
+        stored = (
+            select(
+                func.count().filter(CompletionRow.finish_reason != GIVEN),
+                func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
+                func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
+            )
+            .where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
+        )  # fmt: skip
+        calls, asked, written = connection.execute(stored).one()
+        outcome = Outcome(None, "infra_error", problem)
+        _finish(connection, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))])
 
 
 def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +79,16 @@ class Buffer:
         self._full.clear()
         self._emptied.set()
         return taken
+
+    def drop(self, episodes: Collection[int], texts: Mapping[str, str]) -> None:
+        """Forget the rows of these episodes. `texts` may not have arrived: what else names them brings them again."""
+        for table, rows in self._rows.items():
+            self._rows[table] = [row for row in rows if row[0] not in episodes]
+        self.size = sum(map(len, self._rows.values()))
+        self._sent -= texts.keys()
+        named = {value for rows in self._rows.values() for row in rows for value in row if type(value) is str}
+        self._texts |= {digest: text for digest, text in texts.items() if digest in named}
+        self._emptied.set()
 
     async def gather(self, seconds: float) -> None:
         """Returns when there are rows enough for a commit, or after so many seconds."""

@@ -10,6 +10,7 @@ that the count holds even if the client is killed. Failures can be scripted, one
     array         JSON, but no object                   wrong         an object without the text
     empty         the reply ''                          huge          9 MB of reply
     lying         the normal text, with another absurd number about it each time
+    tokens:9      the normal reply, of 9 tokens as it says (any JSON)
 
 What happens to calls beyond the script, and how fast, can be changed while the server runs (any field may be left out):
 
@@ -182,6 +183,8 @@ class FakeEndpoint:
         queue_lie = ""
         if kind == "lying":
             reply, headers, queue_lie = _lie(reply, self.count)
+        if kind == "tokens":
+            reply, detail = re.sub(rb'(?<=(?:generated|ompletion)_tokens": )\d+', detail.encode(), reply), ""
         if kind == "truncated":
             return send(200, reply, headers, truncated=True)
         seconds = self.latency + float(detail or 0) + self.drag * (self.in_flight + 1)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -63,8 +63,8 @@ class Slice:
         try:
             await self._keep_going()
             await self._give_back_the_rest()
-        except Fenced:
-            self.presence.declare_lost()
+        except BaseException:
+            self.presence.declare_lost()  # what could not be given back comes back with the end of the session
             raise
         finally:
             await self._cancel_running()
@@ -189,7 +189,25 @@ class Slice:
     async def _commit(self, wish: Wish = NOTHING) -> list[Claimed]:
         batch = Batch(dict(self._claims), *self._buffer.take(), self._done, self._given_back)
         self._done, self._given_back = [], []
-        claimed = await self._writer.commit(batch, wish)
+        written = await self._writer.commit(batch, wish)
         for ended in (*batch.finished, *batch.given_back):
             self._claims.pop(ended.item, None)
-        return claimed
+        await self._drop(written.refused, batch.texts)
+        return list(written.claimed)
+
+    async def _drop(self, refused: Collection[int], texts: Mapping[str, str]) -> None:
+        """Forget items that the database has ended: what still runs of them is stopped, and nothing more is written.
+
+        `texts` of the commit that was refused may not have arrived.
+        """
+        if not refused:
+            return
+        for task in (running := [self._running[item] for item in refused if item in self._running]):
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        self._buffer.drop(refused, texts)
+        self._done = [done for done in self._done if done.item not in refused]
+        self._given_back = [back for back in self._given_back if back.item not in refused]
+        self.finished += len(running)
+        for item in refused:
+            self._claims.pop(item, None)

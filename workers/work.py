@@ -10,6 +10,7 @@ from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
+from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import begin_work, get_job, gets_on, put_off, settle
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
@@ -19,6 +20,7 @@ from workers.event_loop import run_on_loop
 from workers.presence import Presence
 from workers.process import Process
 from workers.slice import Slice
+from workers.writer import Refused
 
 log = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0  #: before an endpoint that does not answer is asked again
@@ -65,6 +67,7 @@ def work_on(process: Process, job_id: str, should_end: Callable[[], int]) -> int
     thread.start()
     thread.join()
     if failure:
+        presence.declare_lost()  # it beats no more: what it holds comes back when the lease ends, if not before
         raise failure
     return finished
 
@@ -88,7 +91,16 @@ async def _slice(process: Process, presence: Presence, job_id: str, should_end: 
             raise part.down
         return part.finished
     except Fenced as error:
+        presence.declare_lost()
         log.error("%s: stopped without writing", error)
+        return 0
+    except (DBAPIError, Refused) as error:
+        presence.declare_lost()
+        if retryable(error):
+            raise
+        # Sending it again would not help, and no item is to blame: a person has to see to it.
+        put_off(database, row.id, f"database: {reason(error)}", FAULT_SECONDS)
+        log.error("job %s waits for the database: %s", row.id, reason(error))
         return 0
     except (InfrastructureError, SpecError) as error:
         # Nothing could start: no item is charged, the job says what it waits for.

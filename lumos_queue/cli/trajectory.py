@@ -37,6 +37,9 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for step in calls if prompts else ():
         console.rule(f"{step['who']}, step {step['at']}: {step['result']}, {step['seconds']:.2f} s", align="left")
         console.print(f"[dim]{escape(step['prompt'])}[/]{escape(step['what'])}", soft_wrap=True)
+    for step in shown["steps"]:
+        if note := step.get("note"):
+            console.print(escape(f"step {step['at']}: {note}"))
     scores = "".join(f"  {score['metric']} {score['value']:g}" for score in shown["scores"])
     answer = "none" if shown["answer"] is None else escape(shown["answer"])
     gold = "" if shown["gold"] is None else f"  gold {escape(shown['gold'])}"
@@ -154,7 +157,8 @@ def _step(step: Any) -> dict[str, Any]:
     match step.result, step.detail:
         case Completion() as done, _:
             tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
-            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds}
+            noted = {"note": done.note} if done.note else {}
+            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | noted
         case done, Action() as action:
             text = done.result if done.ok else f"{done.status}: {done.message}"
             return shown | {

@@ -66,7 +66,7 @@ class Chat(OpenAI):
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
         reply = await self._client.post("/v1/chat/completions", body, _read, episode)
-        text, truncated, asked, written = reply.value
+        text, truncated, asked, written, note = reply.value
         return completion(
             text,
             sampling.stop,
@@ -74,6 +74,7 @@ class Chat(OpenAI):
             prompt_tokens=asked,
             completion_tokens=written,
             **reply.cost,
+            note=note,
         )
 
 
@@ -126,7 +127,7 @@ class _Server(Http):
         await self._http.aclose()
 
 
-def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int]:
+def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
     """Text (a refusal's too), whether the token limit ended it, and the tokens of prompt and reply."""
     choices, usage = reply.get("choices"), reply.get("usage")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -138,5 +139,6 @@ def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool
         raise Malformed("no text in 'choices[0].message.content'")
     if not isinstance(usage, dict):
         usage = {}
-    asked, written = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    return text, choice.get("finish_reason") == "length", asked, written
+    notes: list[str] = []
+    asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
+    return text, choice.get("finish_reason") == "length", asked, written, "; ".join(notes)

@@ -54,7 +54,7 @@ class OpenAI:
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
         reply = await self._client.post("/v1/completions", body, _read, episode)
-        text, truncated, asked, written = reply.value
+        text, truncated, asked, written, note = reply.value
         return completion(
             text,
             sampling.stop,
@@ -62,6 +62,7 @@ class OpenAI:
             prompt_tokens=asked,
             completion_tokens=written,
             **reply.cost,
+            note=note,
         )
 
     async def identity(self) -> dict[str, Any]:
@@ -105,13 +106,14 @@ def _only(models: Mapping[str, Any], url: str) -> str:
     raise SpecError(f"{url} does not say which model to use ({known}): add ?model=NAME.")
 
 
-def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int]:
-    """Text, whether the token limit ended it, and the tokens of prompt and reply."""
+def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
+    """Text, whether the token limit ended it, the tokens of prompt and reply, and a note on what was clamped."""
     choices, usage = reply.get("choices"), reply.get("usage")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
         raise Malformed("no text in 'choices[0].text'")
     if not isinstance(usage, dict):
         usage = {}
-    asked, written = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    return choice["text"], choice.get("finish_reason") == "length", asked, written
+    notes: list[str] = []
+    asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
+    return choice["text"], choice.get("finish_reason") == "length", asked, written, "; ".join(notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from lumos_queue.records import Completion
@@ -9,6 +10,8 @@ from lumos_queue.storable import storable
 
 #: A server that does not skip special tokens shows the end of a Llama-2 reply as this text.
 END = "</s>"
+#: The largest count that is believed: what a column of a call's tokens holds (32 bits, signed). Sums have 64.
+MOST_COUNTED = 2**31 - 1
 
 
 def cut(text: str, stops: Iterable[str]) -> str:
@@ -29,6 +32,7 @@ def completion(
     waited: float = 0.0,
     lost: float = 0.0,
     queued: float = 0.0,
+    note: str = "",
 ) -> Completion:
     """The reply cut at the stop strings, stripped and storable.
 
@@ -43,11 +47,37 @@ def completion(
         reason = "length"
     else:
         reason = "stop"
-    return Completion(reply, reason, prompt_tokens, completion_tokens, seconds, retries, replaced, waited, lost, queued)
+    return Completion(
+        reply, reason, prompt_tokens, completion_tokens, seconds, retries, replaced, waited, lost, queued, note
+    )
 
 
-def count(value: object) -> int:
-    """A number of tokens as a server reports it: 0 when it is absent or no sensible count."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        value = int(value)
-    return value if type(value) is int and 0 <= value < 2**31 else 0
+def count(value: object, name: str, notes: list[str]) -> int:
+    """A number as a server reports it under `name`, of tokens or milliseconds; 0 when there is none.
+
+    What is not a number from 0 to MOST_COUNTED is taken as the nearest of these, and a line is added to `notes`.
+    """
+    if value is None:
+        return 0
+    taken = _nearest(value)
+    if taken is None or not 0 <= taken <= MOST_COUNTED:
+        wrong, taken = value, max(0, min(taken or 0, MOST_COUNTED))
+        notes.append(f"{name} {_shown(wrong)} clamped to {taken}")
+    return int(taken)
+
+
+def _nearest(value: object) -> float | None:
+    """The value as a number, which may be out of bounds; None when it is not one."""
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
+        value = float(value)  # infinite, where the digits are too many
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    return value
+
+
+def _shown(value: object) -> str:
+    """The value in at most 40 characters."""
+    if type(value) is int and value.bit_length() > 128:  # Python refuses to write thousands of digits
+        return f"of {value.bit_length()} bits"
+    text = value if isinstance(value, str) else repr(value)[:200]
+    return storable(text if len(text) <= 40 else f"{text[:37]}...")[0]

@@ -44,7 +44,9 @@ class Tgi:
             parameters["do_sample"] = False
         body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
         reply = await self._client.post("/generate", body, _read, episode)
-        text, truncated, asked, written, queued = reply.value
+        text, truncated, asked, written, queued, notes = reply.value
+        if queued > reply.seconds + 0.001:  # milliseconds
+            notes.append(f"x-queue-time {queued:g} s clamped to the {reply.seconds:.3f} s of the request")
         return completion(
             text,
             sampling.stop,
@@ -53,6 +55,7 @@ class Tgi:
             completion_tokens=written,
             **reply.cost,
             queued=min(queued, reply.seconds),
+            note="; ".join(notes),
         )
 
     async def identity(self) -> dict[str, Any]:
@@ -73,8 +76,8 @@ class Tgi:
         await self._client.close()
 
 
-def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float]:
-    """Text, whether the token limit ended it, the tokens of prompt and reply, and the seconds in the server's queue.
+def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float, list[str]]:
+    """Text, whether the token limit ended it, the tokens of prompt and reply, seconds in the server's queue, and notes.
 
     The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the queue; 0 where not.
     """
@@ -83,6 +86,9 @@ def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool,
         raise Malformed("no text in 'generated_text'")
     if not isinstance(details, dict):
         details = {}
-    written = count(details.get("generated_tokens")) or count(headers.get("x-generated-tokens"))
-    asked, queued = count(headers.get("x-prompt-tokens")), count(headers.get("x-queue-time")) / 1000
-    return text, details.get("finish_reason") == "length", asked, written, queued
+    notes: list[str] = []
+    written = count(details.get("generated_tokens"), "generated_tokens", notes)
+    written = written or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
+    asked = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
+    queued = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
+    return text, details.get("finish_reason") == "length", asked, written, queued, notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from lumos_queue.endpoints.registry import base_urls, check_url, model_name, ope
 from lumos_queue.endpoints.replies import completion, count, cut
 from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
+from lumos_queue.storable import storable
 
 SETTINGS = SimpleNamespace(request_seconds=5.0, request_retries=0, api_key=None, concurrency=4)
 
@@ -164,12 +166,28 @@ def test_a_completion_says_why_it_ended(text, truncated, reply, reason):
     assert (made.text, made.finish_reason) == (reply, reason)
 
 
+MOST = 2**31 - 1
+
+
 @pytest.mark.parametrize(
-    ("value", "tokens"),
-    [(3, 3), ("12", 12), (None, 0), (-1, 0), (True, 0), (2.5, 0), ("x", 0), (2**70, 0), ("9" * 50, 0)],
-)
-def test_a_count_of_tokens_is_sensible_or_zero(value, tokens):
-    assert count(value) == tokens
+    ("value", "tokens", "note"),
+    [
+        (3, 3, ""), ("12", 12, ""), (None, 0, ""), (2.5, 2, ""), ("7.9", 7, ""), (MOST, MOST, ""),
+        (-1, 0, "n -1 clamped to 0"), (True, 0, "n True clamped to 0"), ("x", 0, "n x clamped to 0"),
+        (MOST + 1, MOST, f"n {MOST + 1} clamped to {MOST}"), (2**5000, MOST, f"n of 5001 bits clamped to {MOST}"),
+        (math.nan, 0, "n nan clamped to 0"), (math.inf, MOST, f"n inf clamped to {MOST}"),
+        (-math.inf, 0, "n -inf clamped to 0"), ([1] * 10**6, 0, None), ("9" * 10**6, MOST, None),
+        ("\0\ud800", 0, None), ("\u0663", 0, None), ({"a": 1}, 0, None),
+    ],
+)  # fmt: skip
+def test_a_count_is_clamped_to_what_a_column_holds_and_noted(value, tokens, note):
+    notes = []
+    found = count(value, "n", notes)
+    assert (type(found), found) == (int, tokens)
+    if note is None:
+        assert len(notes) == 1 and len(notes[0]) < 100 and storable(notes[0])[1] == 0
+    else:
+        assert notes == [note] * bool(note)
 
 
 def test_a_script_answers_by_the_first_rule_that_fits(tmp_path):

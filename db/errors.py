@@ -1,0 +1,68 @@
+"""What an error of the database says: try again, the rows are to blame, or somebody has to see to it."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
+
+from db.rows import RowsDiffer
+from lumos_queue.errors import LumosError
+from lumos_queue.storable import storable
+
+#: SQLSTATEs after which the same may succeed: the server fails over, ends, starts, is full or was interrupted.
+_PASSING = re.compile(r"08(?!P01)...|25006|57P0[123]|57014|40001|40P01|53...|55P03")
+#: Classes of SQLSTATE that blame what was sent: a value, a constraint, a size.
+_BLAMING = ("22", "23", "54")
+_SQLITE_PASSING = frozenset((
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT,
+))  # fmt: skip
+
+
+def retryable(error: BaseException) -> bool:
+    """Whether what failed is the way to the database, or its state, so that the same may succeed in a while."""
+    if not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    if code := _sqlstate(error):
+        return _PASSING.fullmatch(code) is not None
+    if isinstance(error.orig, sqlite3.Error):
+        return _sqlite_code(error) in _SQLITE_PASSING
+    return isinstance(error, OperationalError | InterfaceError)  # PostgreSQL's driver lost the connection, or got none
+
+
+def blames_rows(error: BaseException) -> bool:
+    """Whether a commit was refused for what it carries, so that another's rows may well be taken.
+
+    Some rows are refused on the way, before the database sees them: no JSON (ValueError, TypeError, RecursionError), no
+    UTF-8 (a ValueError), no 64 bits (OverflowError).
+    """
+    if isinstance(error, RowsDiffer | ValueError | TypeError | OverflowError | RecursionError):
+        return True
+    if not isinstance(error, DBAPIError) or error.connection_invalidated:
+        return False
+    if code := _sqlstate(error):
+        return code.startswith(_BLAMING)
+    return isinstance(error, IntegrityError | DataError) or _sqlite_code(error) == sqlite3.SQLITE_TOOBIG
+
+
+def reason(error: BaseException) -> str:
+    """The error in one line, with its SQLSTATE where there is one."""
+    said = str(error.orig if isinstance(error, DBAPIError) and error.orig else error).strip()
+    first = storable(said.splitlines()[0] if said else "")[0]
+    if not isinstance(error, DBAPIError):
+        return first if isinstance(error, LumosError) else f"{type(error).__name__}: {first}"
+    code = _sqlstate(error)
+    return f"{code} {first}" if code else first
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    return getattr(error.orig, "sqlstate", None) or ""
+
+
+def _sqlite_code(error: DBAPIError) -> int:
+    """The primary result code, without the extension in the higher bytes; 0 where the library gave none."""
+    return (getattr(error.orig, "sqlite_errorcode", None) or 0) & 0xFF

@@ -1,0 +1,61 @@
+"""What a server says or does that the database's rules do not bear: a count too large, a while without writes."""
+
+from __future__ import annotations
+
+import time
+
+from tests.faults.deployment import FENCE
+from tests.faults.lab import Lab, case
+from tests.faults.result import Result
+from tests.services import Postgres, running_postgres
+
+
+@case("a server that says 2147483647 tokens, PostgreSQL")
+def many_tokens(lab: Lab, episodes: int = 60) -> Result:
+    """And then a number that no column holds. Both are a server's word: no item is to suffer for it."""
+    with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
+        deployment.start("celery", "dispatcher")
+        deployment.endpoint.control(mode="tokens:2147483647")
+        deployment.submit()
+        deployment.wait_for_items(episodes // 2)
+        deployment.endpoint.control(mode="tokens:1e300")
+        deployment.wait_for_jobs()
+        result = deployment.result(bound=0)
+        clamped = deployment.ask("SELECT count(*) FROM completion WHERE note LIKE '%clamped%'")
+        most = deployment.ask("SELECT max(completion_tokens) FROM episode")
+        result.notes = f"{clamped} calls with a note, {most} tokens in one episode"
+        if not clamped or most <= 2**31:
+            result.problems.append("the numbers did not arrive")
+        if charged := deployment.ask("SELECT sum(failures) FROM item"):
+            result.problems.append(f"{charged} failures charged to items")
+        return result
+
+
+@case("PostgreSQL read-only for three seconds")
+def read_only(lab: Lab, seconds: float = 3.0, episodes: int = 150) -> Result:
+    """An ordinary failover: connections stay, every write is refused with SQLSTATE 25006."""
+    with running_postgres() as server:
+        deployment = lab.deployment(server.fresh(), "redis", episodes=episodes)
+        with deployment:
+            deployment.start("celery", "dispatcher")
+            deployment.submit()
+            deployment.wait_for_items(20)
+            refuse_writes(server, True)
+            time.sleep(seconds)
+            refuse_writes(server, False)
+            deployment.fault_ended()
+            deployment.wait_for_jobs()
+            bound = 0 if seconds < FENCE else deployment.wasted_by(2) + deployment.unwritten(2)
+            result = deployment.result(bound=bound)
+            said = sum(group.said("read-only transaction") for group in deployment.groups)
+            result.notes = f"{said} workers met it"
+            if not said:
+                result.problems.append("no worker met it")
+            return result
+
+
+def refuse_writes(server: Postgres, refused: bool) -> None:
+    """From now on, on all connections of the server."""
+    change = "SET default_transaction_read_only = on" if refused else "RESET default_transaction_read_only"
+    server.execute(f"ALTER SYSTEM {change}")
+    server.execute("SELECT pg_reload_conf()")
