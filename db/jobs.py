@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, delete, exists, func, insert, literal, not_, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, and_, case, exists, func, insert, not_, or_, select, update
 from sqlalchemy.orm import aliased
 
+from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.models import AuditSample, Dataset, EpisodeRow, Item, Job, JobEndpoint, Label, TaskRow
-from db.rows import insert_rows
+from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
+from db.models import AuditSample, EpisodeRow, Item, Job, JobEndpoint, Label
+from db.removal import hide, remove_leftovers, remove_rest
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Task
 from lumos_queue.storable import storable_json
 
 #: Letters and digits that are not mistaken for one another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 OPEN = ("queued", "running")
+SAME_SECONDS = 0.2  #: between looks at whether another process has stored the same request
 
 
 def new_id() -> str:
@@ -51,17 +53,6 @@ class NewJob:
     origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
 
 
-@dataclass(frozen=True, slots=True)
-class NewDataset:
-    """The rows a job works on."""
-
-    digest: str
-    benchmark: str
-    split: str
-    licence: str
-    tasks: Sequence[Task]
-
-
 def create_job(
     database: Database,
     new: NewJob,
@@ -72,81 +63,85 @@ def create_job(
     windows: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Write rows, job and items in one transaction; returns the job's id and whether it is new.
+    """Write rows, job and items; returns the job's id and whether it is new.
 
     Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
-    a task. A job of the same content that was not cancelled is returned instead, unless `again`.
+    a task. A job of the same content that was not cancelled is returned instead, unless `again`. What is small is
+    written in one transaction. What is not is written in chunks: the job is not there for anybody before the last one,
+    and a submit that died half-way is removed by the next one.
     """
-    job = new_id()
-    with database.writer.begin() as connection:
-        if not database.is_sqlite:  # SQLite has one writer at a time anyway
-            connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
-        if not again and (same := _same(connection, new.digest)):
-            return same, False
-        tasks = 0
+    job, chunks = new_id(), Chunks(database)
+    tasks = min(limit or len(dataset.tasks), len(dataset.tasks)) if dataset else 0
+    items = tasks * samples + windows
+    while True:
+        remove_leftovers(database)
+        with database.writer.begin() as connection:
+            if not database.is_sqlite:  # SQLite has one writer at a time anyway
+                connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+            if not again and (same := _same(connection, new.digest)):
+                return same, False
+            if again or not _being_submitted(connection, new.digest):
+                complete = open_dataset(connection, dataset) if dataset else True
+                small = max(items, 0 if complete or not dataset else len(dataset.tasks)) <= chunks.rows
+                _open_job(connection, job, new, dataset.digest if dataset else None, items)
+                if dataset and small:
+                    if not complete:
+                        store_tasks(connection, dataset, 0, len(dataset.tasks))
+                    store_items(connection, job, dataset.digest, tasks, 0, tasks * samples)
+                store_windows(connection, job, tasks * samples, items)
+                if small:
+                    _show(connection, job)
+                    return job, True
+                break
+        time.sleep(SAME_SECONDS)  # another process is just storing the same
+    try:
         if dataset:
-            _store_dataset(connection, dataset)
-            tasks = min(limit, len(dataset.tasks)) if limit else len(dataset.tasks)
-        connection.execute(
-            insert(Job).values(
-                id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec,
-                dataset=dataset.digest if dataset else None, benchmark=new.benchmark, formulation=new.formulation,
-                agent=new.agent, items=tasks * samples + windows, ordered=new.ordered, state="queued", waiting="",
-                not_before_at=0.0, waits=0, project=new.project, submitted_by=new.submitted_by, priority=new.priority,
-                origin=new.origin, licence=new.licence, split=new.split, seed=new.seed, code_version=new.code_version,
-                created_at=now(),
-            )
-        )  # fmt: skip
-        if dataset:
-            _store_items(connection, job, dataset.digest, tasks, samples)
-        rows = [(job, number, 0, "owed", 0, 0.0, 0, 0, 0, "") for number in range(windows)]
-        columns = ("job", "ordinal", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-                   "problem")  # fmt: skip
-        insert_rows(connection, Item.__table__, columns, rows)
+            store_in_chunks(chunks, job, dataset, tasks, samples)
+        with database.writer.begin() as connection:
+            chunks.touch(connection, job)
+            _show(connection, job)
+    except BaseException:
+        with suppress(Exception):  # the reason for which it failed is the one to tell
+            remove_leftovers(database, job)
+        raise
     return job, True
 
 
 def _same(connection: Connection, digest: str) -> str | None:
     return connection.execute(
         select(Job.id)
-        .where(Job.digest == digest, Job.state.not_in(("cancelled", "cancelling")))
+        .where(Job.digest == digest, Job.state.not_in(("cancelled", "cancelling", *HALF)))
         .order_by(Job.created_at.desc())
         .limit(1)
     ).scalar()
 
 
-def _store_dataset(connection: Connection, dataset: NewDataset) -> None:
-    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks))
-    columns = ("digest", "benchmark", "split", "licence", "rows")
-    if not insert_rows(connection, Dataset.__table__, columns, [row], stamp="created_at"):
-        return
-    columns = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-    for start in range(0, len(dataset.tasks), 1000):
-        rows = [
-            (dataset.digest, start + offset, task.row, task.question, storable_json(dict(task.inputs)),
-             storable_json(task.gold))
-            for offset, task in enumerate(dataset.tasks[start : start + 1000])
-        ]  # fmt: skip
-        insert_rows(connection, TaskRow.__table__, columns, rows)
+def _being_submitted(connection: Connection, digest: str) -> bool:
+    return bool(connection.execute(select(Job.id).where(Job.digest == digest, Job.state == "submitting")).first())
 
 
-def _store_items(connection: Connection, job: str, dataset: str, tasks: int, samples: int) -> None:
-    columns = ["job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-               "problem"]  # fmt: skip
-    for sample in range(samples):
-        wanted = (
-            select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
-                   literal(0), literal(0.0), literal(0), literal(0), literal(0), literal(""))
-            .where(TaskRow.dataset == dataset, TaskRow.ordinal < tasks)
-            .order_by(TaskRow.ordinal)
-        )  # fmt: skip
-        connection.execute(insert(Item).from_select(columns, wanted))
+def _open_job(connection: Connection, job: str, new: NewJob, dataset: str | None, items: int) -> None:
+    connection.execute(
+        insert(Job).values(
+            id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
+            benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=items, ordered=new.ordered,
+            state="submitting", waiting="", not_before_at=now() + UNTOUCHED_SECONDS, waits=0, project=new.project,
+            submitted_by=new.submitted_by, priority=new.priority, origin=new.origin, licence=new.licence,
+            split=new.split, seed=new.seed, code_version=new.code_version, created_at=now(),
+        )
+    )  # fmt: skip
+
+
+def _show(connection: Connection, job: str) -> None:
+    """All of it is stored: from here on it is there for everybody."""
+    connection.execute(update(Job).where(Job.id == job).values(state="queued", not_before_at=0.0, created_at=now()))
 
 
 def get_job(connection: Connection, job: str):
     """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
     escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    found = connection.execute(select(Job.__table__).where(Job.id.like(f"{escaped}%", escape="\\")).limit(2)).all()
+    named = Job.id.like(f"{escaped}%", escape="\\")
+    found = connection.execute(select(Job.__table__).where(named, Job.state.not_in(HALF)).limit(2)).all()
     if len(found) != 1:
         problem = "No job has" if not found else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
@@ -225,11 +220,8 @@ def remove(database: Database, job: str, with_labels: bool = False) -> None:
                 f"People have worked on episodes of job {job}: {', '.join(found)}. "
                 f"To remove it with all labels and audit places of it: lumos rm {job} --with-labels"
             )
-        connection.execute(delete(Job).where(Job.id == job))
-        # A dataset that another job has begun to use meanwhile stays: only that deletion is taken back.
-        with suppress(IntegrityError), connection.begin_nested():
-            used = exists().where(Job.dataset == Dataset.digest)
-            connection.execute(delete(Dataset).where(Dataset.digest == row.dataset, ~used))
+        hide(connection, job)
+    remove_rest(database, job)
 
 
 def _work_on(connection: Connection, job: str) -> list[str]:
