@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased
 from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
 from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
+from db.deaths import say_what_is_left
 from db.models import AuditSample, EpisodeRow, Item, Job, JobEndpoint, Label
 from db.removal import hide, remove_leftovers, remove_rest
 from lumos_queue.errors import SpecError
@@ -148,13 +149,21 @@ def get_job(connection: Connection, job: str):
     return found[0]
 
 
+def find_job(connection: Connection, job: str):
+    """The row of the job with exactly this id; None when it is not there (any more)."""
+    return connection.execute(select(Job.__table__).where(Job.id == job, Job.state.not_in(HALF))).first()
+
+
 def settle(database: Database, job: str) -> str:
-    """Finish the job if nothing of it is owed or claimed; returns its state.
+    """Finish the job if nothing of it is owed or claimed; returns its state, `removed` for one that is gone.
 
     In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
     """
     with database.writer.begin() as connection:
-        state = _lock(connection, job).state
+        row = _find(connection, job)
+        if row is None:
+            return "removed"
+        state = row.state
         if state == "cancelling":  # what its workers gave back will not run either
             _cancel_owed(connection, job)
         after = {"queued": "done", "running": "done", "paused": "done", "cancelling": "cancelled"}.get(state)
@@ -162,6 +171,8 @@ def settle(database: Database, job: str) -> str:
             connection.execute(
                 update(Job).where(Job.id == job, *_over()).values(state=after, finished_at=now(), waiting="")
             )
+        if state in OPEN:
+            say_what_is_left(connection, job)
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
 
@@ -239,8 +250,20 @@ def _work_on(connection: Connection, job: str) -> list[str]:
 
 
 def _lock(connection: Connection, job: str) -> Any:
-    """The job's row, locked before any of its items: everybody takes the two in this order."""
-    return connection.execute(select(Job.state, Job.dataset).where(Job.id == job).with_for_update()).one()
+    """The job's row, locked before any of its items: everybody takes the two in this order.
+
+    Raises SpecError when somebody removed it meanwhile.
+    """
+    row = _find(connection, job)
+    if row is None:
+        raise SpecError(f"Job {job} was removed meanwhile. List the jobs there are with: lumos jobs")
+    return row
+
+
+def _find(connection: Connection, job: str) -> Any:
+    return connection.execute(
+        select(Job.state, Job.dataset).where(Job.id == job, Job.state != "removing").with_for_update()
+    ).first()
 
 
 def _cancel_owed(connection: Connection, job: str) -> None:
@@ -287,9 +310,11 @@ def put_off(database: Database, job: str, reason: str, wait_seconds: float, long
     """Let nobody start on the job for a while, twice as long each time in a row, and say why."""
     with database.writer.begin() as connection:
         found = connection.execute(
-            select(Job.waits, (Job.not_before_at > now()).label("waiting")).where(Job.id == job).with_for_update()
-        ).one()
-        if found.waiting:  # others have met the same outage: it is one
+            select(Job.waits, (Job.not_before_at > now()).label("waiting"))
+            .where(Job.id == job, Job.state != "removing")
+            .with_for_update()
+        ).first()
+        if found is None or found.waiting:  # it was removed; or others have met the same outage: it is one
             return
         wait = min(wait_seconds * 2.0 ** min(found.waits, 10), longest)
         connection.execute(
@@ -306,6 +331,8 @@ def gets_on(database: Database, job: str) -> None:
 def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:
     """Note that a slice starts on the job: what it waited for has come, and who its endpoints say they are."""
     with database.writer.begin() as connection:
+        if _find(connection, job) is None:  # removed meanwhile: the slice finds nothing to claim
+            return
         connection.execute(
             update(Job)
             .where(Job.id == job, Job.state == "queued")

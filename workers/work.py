@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sqlalchemy.exc import DBAPIError
 
 from db.fence import Fenced
-from db.jobs import begin_work, get_job, gets_on, put_off, settle
+from db.jobs import begin_work, find_job, gets_on, put_off, settle
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
@@ -69,7 +69,10 @@ def work_on(job_id: str, presence: Presence, settings: Settings, should_end: Cal
 async def _slice(job_id: str, presence: Presence, settings: Settings, should_end: Callable[[], int]) -> int:
     database = presence.database
     with database.engine.connect() as connection:
-        row = get_job(connection, job_id)
+        row = find_job(connection, job_id)
+    if row is None:
+        log.info("job %s was removed", job_id)
+        return 0
     job = read_job(row.kind, row.spec)
     presence.work_on(row.id)
     moving = asyncio.create_task(_show_that_the_loop_moves(presence, settings))
