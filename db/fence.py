@@ -30,7 +30,7 @@ class Fenced(InfrastructureError):
 class Orders:
     """What a heartbeat brings back."""
 
-    states: dict[str, str]  #: of the jobs being worked on: cancel and pause travel this way
+    states: dict[str, str]  #: of the jobs being worked on: cancel, pause and removal travel this way
     shares: dict[str, int | None]  #: requests this process may have in flight, by endpoint; None: no cap
 
 
@@ -63,7 +63,9 @@ def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str
         connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now()))
         if connection.execute(select(WorkerSession.ended_at).where(WorkerSession.id == session)).scalar() is not None:
             raise Fenced(f"worker session {session} was declared dead")
-        states = dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all()) if jobs else {}
+        states = dict.fromkeys(jobs, "removed")
+        if jobs:
+            states |= dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all())
         return Orders(states, lease_shares(connection, session, traffic))
 
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, delete, exists, func, insert, literal, not_, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, and_, case, exists, func, insert, not_, or_, select, update
 from sqlalchemy.orm import aliased
 
+from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
+from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
+from db.deaths import say_what_is_left
 from db.endings import take_back
-from db.models import AuditSample, Dataset, EpisodeRow, Item, Job, JobEndpoint, Label, TaskRow
-from db.rows import insert_rows
+from db.models import AuditSample, EpisodeRow, Item, Job, JobEndpoint, Label
+from db.removal import hide, remove_leftovers, remove_rest
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Task
 from lumos_queue.storable import storable_json
 
 #: Letters and digits that are not mistaken for one another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 OPEN = ("queued", "running")
+SAME_SECONDS = 0.2  #: between looks at whether another process has stored the same request
 
 
 def new_id() -> str:
@@ -52,17 +55,6 @@ class NewJob:
     origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
 
 
-@dataclass(frozen=True, slots=True)
-class NewDataset:
-    """The rows a job works on."""
-
-    digest: str
-    benchmark: str
-    split: str
-    licence: str
-    tasks: Sequence[Task]
-
-
 def create_job(
     database: Database,
     new: NewJob,
@@ -73,94 +65,106 @@ def create_job(
     windows: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Write rows, job and items in one transaction; returns the job's id and whether it is new.
+    """Write rows, job and items; returns the job's id and whether it is new.
 
     Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
-    a task. A job of the same content that was not cancelled is returned instead, unless `again`.
+    a task. A job of the same content that was not cancelled is returned instead, unless `again`. What is small is
+    written in one transaction. What is not is written in chunks: the job is not there for anybody before the last one,
+    and a submit that died half-way is removed by the next one.
     """
-    job = new_id()
-    with database.writer.begin() as connection:
-        if not database.is_sqlite:  # SQLite has one writer at a time anyway
-            connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
-        if not again and (same := _same(connection, new.digest)):
-            return same, False
-        tasks = 0
+    job, chunks = new_id(), Chunks(database)
+    tasks = min(limit or len(dataset.tasks), len(dataset.tasks)) if dataset else 0
+    items = tasks * samples + windows
+    while True:
+        remove_leftovers(database)
+        with database.writer.begin() as connection:
+            if not database.is_sqlite:  # SQLite has one writer at a time anyway
+                connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+            if not again and (same := _same(connection, new.digest)):
+                return same, False
+            if again or not _being_submitted(connection, new.digest):
+                complete = open_dataset(connection, dataset) if dataset else True
+                small = max(items, 0 if complete or not dataset else len(dataset.tasks)) <= chunks.rows
+                _open_job(connection, job, new, dataset.digest if dataset else None, items)
+                if dataset and small:
+                    if not complete:
+                        store_tasks(connection, dataset, 0, len(dataset.tasks))
+                    store_items(connection, job, dataset.digest, tasks, 0, tasks * samples)
+                store_windows(connection, job, tasks * samples, items)
+                if small:
+                    _show(connection, job)
+                    return job, True
+                break
+        time.sleep(SAME_SECONDS)  # another process is just storing the same
+    try:
         if dataset:
-            _store_dataset(connection, dataset)
-            tasks = min(limit, len(dataset.tasks)) if limit else len(dataset.tasks)
-        connection.execute(
-            insert(Job).values(
-                id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec,
-                dataset=dataset.digest if dataset else None, benchmark=new.benchmark, formulation=new.formulation,
-                agent=new.agent, items=tasks * samples + windows, ordered=new.ordered, state="queued", waiting="",
-                not_before_at=0.0, waits=0, project=new.project, submitted_by=new.submitted_by, priority=new.priority,
-                origin=new.origin, licence=new.licence, split=new.split, seed=new.seed, code_version=new.code_version,
-                created_at=now(),
-            )
-        )  # fmt: skip
-        if dataset:
-            _store_items(connection, job, dataset.digest, tasks, samples)
-        rows = [(job, number, 0, "owed", 0, 0.0, 0, 0, 0, "") for number in range(windows)]
-        columns = ("job", "ordinal", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-                   "problem")  # fmt: skip
-        insert_rows(connection, Item.__table__, columns, rows)
+            store_in_chunks(chunks, job, dataset, tasks, samples)
+        with database.writer.begin() as connection:
+            chunks.touch(connection, job)
+            _show(connection, job)
+    except BaseException:
+        with suppress(Exception):  # the reason for which it failed is the one to tell
+            remove_leftovers(database, job)
+        raise
     return job, True
 
 
 def _same(connection: Connection, digest: str) -> str | None:
     return connection.execute(
         select(Job.id)
-        .where(Job.digest == digest, Job.state.not_in(("cancelled", "cancelling")))
+        .where(Job.digest == digest, Job.state.not_in(("cancelled", "cancelling", *HALF)))
         .order_by(Job.created_at.desc())
         .limit(1)
     ).scalar()
 
 
-def _store_dataset(connection: Connection, dataset: NewDataset) -> None:
-    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks))
-    columns = ("digest", "benchmark", "split", "licence", "rows")
-    if not insert_rows(connection, Dataset.__table__, columns, [row], stamp="created_at"):
-        return
-    columns = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-    for start in range(0, len(dataset.tasks), 1000):
-        rows = [
-            (dataset.digest, start + offset, task.row, task.question, storable_json(dict(task.inputs)),
-             storable_json(task.gold))
-            for offset, task in enumerate(dataset.tasks[start : start + 1000])
-        ]  # fmt: skip
-        insert_rows(connection, TaskRow.__table__, columns, rows)
+def _being_submitted(connection: Connection, digest: str) -> bool:
+    return bool(connection.execute(select(Job.id).where(Job.digest == digest, Job.state == "submitting")).first())
 
 
-def _store_items(connection: Connection, job: str, dataset: str, tasks: int, samples: int) -> None:
-    columns = ["job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-               "problem"]  # fmt: skip
-    for sample in range(samples):
-        wanted = (
-            select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
-                   literal(0), literal(0.0), literal(0), literal(0), literal(0), literal(""))
-            .where(TaskRow.dataset == dataset, TaskRow.ordinal < tasks)
-            .order_by(TaskRow.ordinal)
-        )  # fmt: skip
-        connection.execute(insert(Item).from_select(columns, wanted))
+def _open_job(connection: Connection, job: str, new: NewJob, dataset: str | None, items: int) -> None:
+    connection.execute(
+        insert(Job).values(
+            id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
+            benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=items, ordered=new.ordered,
+            state="submitting", waiting="", not_before_at=now() + UNTOUCHED_SECONDS, waits=0, project=new.project,
+            submitted_by=new.submitted_by, priority=new.priority, origin=new.origin, licence=new.licence,
+            split=new.split, seed=new.seed, code_version=new.code_version, created_at=now(),
+        )
+    )  # fmt: skip
+
+
+def _show(connection: Connection, job: str) -> None:
+    """All of it is stored: from here on it is there for everybody."""
+    connection.execute(update(Job).where(Job.id == job).values(state="queued", not_before_at=0.0, created_at=now()))
 
 
 def get_job(connection: Connection, job: str):
     """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
     escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    found = connection.execute(select(Job.__table__).where(Job.id.like(f"{escaped}%", escape="\\")).limit(2)).all()
+    named = Job.id.like(f"{escaped}%", escape="\\")
+    found = connection.execute(select(Job.__table__).where(named, Job.state.not_in(HALF)).limit(2)).all()
     if len(found) != 1:
         problem = "No job has" if not found else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
     return found[0]
 
 
+def find_job(connection: Connection, job: str):
+    """The row of the job with exactly this id; None when it is not there (any more)."""
+    return connection.execute(select(Job.__table__).where(Job.id == job, Job.state.not_in(HALF))).first()
+
+
 def settle(database: Database, job: str) -> str:
-    """Finish the job if nothing of it is owed or claimed; returns its state.
+    """Finish the job if nothing of it is owed or claimed; returns its state, `removed` for one that is gone.
 
     In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
     """
     with database.writer.begin() as connection:
-        state = _lock(connection, job).state
+        row = _find(connection, job)
+        if row is None:
+            return "removed"
+        state = row.state
         if state == "cancelling":  # what its workers gave back will not run either
             _cancel_owed(connection, job)
         after = {"queued": "done", "running": "done", "paused": "done", "cancelling": "cancelled"}.get(state)
@@ -168,6 +172,8 @@ def settle(database: Database, job: str) -> str:
             connection.execute(
                 update(Job).where(Job.id == job, *_over()).values(state=after, finished_at=now(), waiting="")
             )
+        if state in OPEN:
+            say_what_is_left(connection, job)
         return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
 
@@ -230,11 +236,8 @@ def remove(database: Database, job: str, with_labels: bool = False) -> None:
                 f"People have worked on episodes of job {job}: {', '.join(found)}. "
                 f"To remove it with all labels and audit places of it: lumos rm {job} --with-labels"
             )
-        connection.execute(delete(Job).where(Job.id == job))
-        # A dataset that another job has begun to use meanwhile stays: only that deletion is taken back.
-        with suppress(IntegrityError), connection.begin_nested():
-            used = exists().where(Job.dataset == Dataset.digest)
-            connection.execute(delete(Dataset).where(Dataset.digest == row.dataset, ~used))
+        hide(connection, job)
+    remove_rest(database, job)
 
 
 def _work_on(connection: Connection, job: str) -> list[str]:
@@ -252,8 +255,20 @@ def _work_on(connection: Connection, job: str) -> list[str]:
 
 
 def _lock(connection: Connection, job: str) -> Any:
-    """The job's row, locked before any of its items: everybody takes the two in this order."""
-    return connection.execute(select(Job.state, Job.dataset).where(Job.id == job).with_for_update()).one()
+    """The job's row, locked before any of its items: everybody takes the two in this order.
+
+    Raises SpecError when somebody removed it meanwhile.
+    """
+    row = _find(connection, job)
+    if row is None:
+        raise SpecError(f"Job {job} was removed meanwhile. List the jobs there are with: lumos jobs")
+    return row
+
+
+def _find(connection: Connection, job: str) -> Any:
+    return connection.execute(
+        select(Job.state, Job.dataset).where(Job.id == job, Job.state != "removing").with_for_update()
+    ).first()
 
 
 def _cancel_owed(connection: Connection, job: str) -> None:
@@ -300,9 +315,11 @@ def put_off(database: Database, job: str, reason: str, wait_seconds: float, long
     """Let nobody start on the job for a while, twice as long each time in a row, and say why."""
     with database.writer.begin() as connection:
         found = connection.execute(
-            select(Job.waits, (Job.not_before_at > now()).label("waiting")).where(Job.id == job).with_for_update()
-        ).one()
-        if found.waiting:  # others have met the same outage: it is one
+            select(Job.waits, (Job.not_before_at > now()).label("waiting"))
+            .where(Job.id == job, Job.state != "removing")
+            .with_for_update()
+        ).first()
+        if found is None or found.waiting:  # it was removed; or others have met the same outage: it is one
             return
         wait = min(wait_seconds * 2.0 ** min(found.waits, 10), longest)
         connection.execute(
@@ -319,6 +336,8 @@ def gets_on(database: Database, job: str) -> None:
 def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:
     """Note that a slice starts on the job: what it waited for has come, and who its endpoints say they are."""
     with database.writer.begin() as connection:
+        if _find(connection, job) is None:  # removed meanwhile: the slice finds nothing to claim
+            return
         connection.execute(
             update(Job)
             .where(Job.id == job, Job.state == "queued")

@@ -127,7 +127,8 @@ class Job(Base, table=True):
     agent: Mapped[str] = Field(default="")  # digest of the agent
     items: Mapped[int]
     ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
-    state: Mapped[str] = Field(default="queued")  # submitting, queued, running, paused, cancelling, cancelled, done
+    #: submitting, queued, running, paused, cancelling, cancelled, done, removing; importing while imports are stored
+    state: Mapped[str] = Field(default="queued")
     waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
     not_before_at: Mapped[float] = instant(nullable=False)
     waits: Mapped[int] = Field(default=0)  # times in a row that it was put off; 0 again when an item finishes

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
+from db.chunks import HALF
 from db.connection import now
 from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
@@ -154,13 +155,13 @@ def list_jobs(connection: Connection, limit: int) -> list[Any]:
         .where(Item.job == Job.id)
         .scalar_subquery()
     )
-    wanted = select(Job.__table__, done.label("done")).order_by(Job.created_at.desc()).limit(limit)
-    return list(connection.execute(wanted))
+    wanted = select(Job.__table__, done.label("done")).where(Job.state.not_in(HALF))
+    return list(connection.execute(wanted.order_by(Job.created_at.desc()).limit(limit)))
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
     """The jobs of a kind that were not cancelled, the newest first."""
-    wanted = select(Job.__table__).where(Job.kind == kind, Job.state.not_in(("cancelling", "cancelled")))
+    wanted = select(Job.__table__).where(Job.kind == kind, Job.state.not_in(("cancelling", "cancelled", *HALF)))
     return list(connection.execute(wanted.order_by(Job.created_at.desc(), Job.id)))
 
 

@@ -30,6 +30,7 @@ from workers.presence import Presence
 from workers.writer import Writer
 
 log = logging.getLogger(__name__)
+STOPPED = ("cancelling", "cancelled", "paused", "removing", "removed")  #: states of a job that is not to be worked on
 IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items that have come due
 
 
@@ -74,7 +75,7 @@ class Slice:
         look_at = 0.0  # when to claim again after a claim that brought less than was wanted
         pace, before = 0.0, 0  # items finished from one commit to the next, smoothed
         while not self.presence.lost:
-            if self.presence.states.get(self.row.id) in ("cancelling", "cancelled", "paused"):
+            if self.presence.states.get(self.row.id) in STOPPED:
                 return await self._give_back_the_rest()
             ending = self.should_end()
             if ending >= Ending.NOW or self.down:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.errors import reason, retryable
 from db.fence import Fenced
-from db.jobs import begin_work, get_job, gets_on, put_off, settle
+from db.jobs import begin_work, find_job, gets_on, put_off, settle
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
@@ -75,7 +75,10 @@ def work_on(process: Process, job_id: str, should_end: Callable[[], int]) -> int
 async def _slice(process: Process, presence: Presence, job_id: str, should_end: Callable[[], int]) -> int:
     database, settings = presence.database, process.settings
     with database.engine.connect() as connection:
-        row = get_job(connection, job_id)
+        row = find_job(connection, job_id)
+    if row is None:
+        log.info("job %s was removed", job_id)
+        return 0
     job = read_job(row.kind, row.spec)
     presence.work_on(row.id)
     moving = asyncio.create_task(_show_that_the_loop_moves(presence, settings))

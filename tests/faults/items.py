@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from db.deaths import DEATHS
 from tests.faults.deployment import CONCURRENCY, FENCE, LEASE
 from tests.faults.groups import Group
 from tests.faults.lab import Lab, case
@@ -25,7 +26,8 @@ def poison(
     rows = deployment.rows("test")
     deployment.replies |= dict.fromkeys(gold_replies(rows.benchmark, [rows.tasks[poisoned]], "iterative"), KILL)
     with deployment:
-        groups = deployment.start("celery", "dispatcher") if broker else deployment.start("dispatcher", "dispatcher")
+        kinds = ("celery", "dispatcher") if broker else ("dispatcher", "dispatcher")
+        groups = deployment.start(*kinds, FAULT_DEATH_WAITS="0.5,1,1.5")
         deployment.submit()
         deployment.quarantined = 1
 
@@ -41,6 +43,9 @@ def poison(
         found = deployment.ask("SELECT ordinal FROM item WHERE state = 'quarantined'")
         if found != poisoned:
             result.problems.append(f"item {found} is in quarantine, not {poisoned}")
+        alone = deployment.ask("SELECT deaths FROM item WHERE state = 'quarantined'")
+        if alone != DEATHS:
+            result.problems.append(f"{alone} processes died of the item alone, not {DEATHS}")
         result.notes = f"{deaths} processes died until it was found"
         return result
 

@@ -9,14 +9,16 @@ import time
 import pytest
 from sqlalchemy import select, update
 
+import db.deaths
 from db.claiming import Holder, Wish, claim_items
 from db.claims import Batch, GivenBack, commit
 from db.connection import now
-from db.deaths import DEATHS
+from db.deaths import AT_ONCE, DEATHS, WAITS
 from db.fence import Fenced, beat, end_session, hold_fence, reap
-from db.jobs import cancel, get_job, gets_on, pause, progress, put_off, resume, runnable, settle
+from db.jobs import begin_work, cancel, get_job, gets_on, pause, progress, put_off, remove, resume, runnable, settle
 from db.models import EndpointShare, Heartbeat, Item, Job
 from db.shares import fair_shares, list_caps, set_cap
+from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
 from workers.presence import Presence
@@ -124,8 +126,14 @@ def test_leaving_waits_for_a_commit_under_way_and_gives_back_what_it_claimed(dat
         claim(database, who)
 
 
+@pytest.fixture
+def no_waits(monkeypatch):
+    """An item that has been alone with many deaths is tried again at once."""
+    monkeypatch.setattr(db.deaths, "WAITS", (0.0,) * len(WAITS))
+
+
 @pytest.mark.parametrize("poison", [0, 37, 199])
-def test_exactly_the_poisonous_item_is_quarantined(database, poison):
+def test_exactly_the_poisonous_item_is_quarantined(database, poison, no_waits):
     """Every process that holds the item dies; all others get their items done."""
     job = new_job(database, tasks=200)
     deaths = 0
@@ -143,6 +151,62 @@ def test_exactly_the_poisonous_item_is_quarantined(database, poison):
     assert {state for state, _, _ in states.values()} == {"done"}
     assert deaths <= 7 + DEATHS  # 64 is halved seven times until the item is alone
     assert settle(database, job) == "done"
+
+
+def test_the_last_item_of_a_job_survives_three_kills_from_outside(database):
+    """After the third, fourth and fifth death alone it waits for 1, 5 and 15 minutes; the sixth is the last."""
+    job = new_job(database, tasks=1)
+    for deaths, wait in enumerate((0, 0, 60, 300, 900), start=1):
+        who = holder(database, job)
+        assert len(claim(database, who)) == 1
+        kill(database, who)
+        with database.engine.connect() as connection:
+            item = connection.execute(select(Item.state, Item.deaths, (Item.not_before_at - now()).label("wait"))).one()
+            waiting = get_job(connection, job).waiting
+        assert (item.state, item.deaths) == ("owed", deaths)
+        if not wait:
+            assert item.wait <= 0 and waiting == "" and runnable(database, ["llm"]) == [job]
+            continue
+        assert wait - 5 < item.wait <= wait and runnable(database, ["llm"]) == []
+        assert waiting.startswith(f"item 0: {deaths} processes died while this was all they worked on; it is tried")
+        assert waiting.endswith(" UTC (quarantined after 6)")
+        assert settle(database, job) != "done"
+        time_goes_by(database)
+    who = holder(database, job)
+    claim(database, who)
+    kill(database, who)
+    assert items_of(database, job) == {0: ("quarantined", 1, 6)} and settle(database, job) == "done"
+    assert resume(database, job) == "queued" and items_of(database, job) == {0: ("owed", 1, 0)}
+    assert runnable(database, ["llm"]) == [job]
+
+
+def test_while_other_items_are_owed_the_job_does_not_wait_for_the_one_that_keeps_killing(database):
+    job = new_job(database, tasks=2)
+    with database.writer.begin() as connection:
+        connection.execute(update(Item).where(Item.ordinal == 1).values(not_before_at=now() + 1000))
+    for _ in range(AT_ONCE + 1):
+        who = holder(database, job)
+        claim(database, who)
+        kill(database, who)
+    with database.writer.begin() as connection:
+        assert "item 0: 3 processes died" in get_job(connection, job).waiting
+        connection.execute(update(Item).where(Item.ordinal == 1).values(not_before_at=0.0))
+        connection.execute(update(Job).values(waiting=""))
+    who = holder(database, job)
+    (item,) = claim(database, who)
+    assert item.ordinal == 1
+    settle(database, job)
+    with database.engine.connect() as connection:
+        assert get_job(connection, job).waiting == ""
+    commit(database, who, done([item]))
+    settle(database, job)
+    with database.engine.connect() as connection:
+        assert "item 0: 3 processes died" in get_job(connection, job).waiting
+
+
+def time_goes_by(database) -> None:
+    with database.writer.begin() as connection:
+        connection.execute(update(Item).values(not_before_at=0.0))
 
 
 def test_random_kills_quarantine_nobody(database):
@@ -166,7 +230,7 @@ def test_random_kills_quarantine_nobody(database):
         assert progress(connection, job) == {"done": 400}
 
 
-def test_an_ordered_job_is_paused_when_its_next_item_is_quarantined(database):
+def test_an_ordered_job_is_paused_when_its_next_item_is_quarantined(database, no_waits):
     job = new_job(database, tasks=0, kind="train", ordered=True, windows=3)
     for _ in range(DEATHS):
         who = holder(database, job)
@@ -296,3 +360,21 @@ def test_shares_are_fair_and_add_up_to_the_cap():
         assert sum(shares.values()) == cap and min(shares.values()) >= 0
         if sum(demands.values()) <= cap:
             assert all(shares[n] >= demands[n] for n in demands)
+
+
+def test_a_job_that_was_removed_is_nothing_to_settle_put_off_or_begin(database):
+    job = new_job(database, tasks=2)
+    who = holder(database, job)
+    items = claim(database, who, 2)
+    pause(database, job)
+    remove(database, job)
+    assert settle(database, job) == "removed"
+    put_off(database, job, "endpoint: down", 5.0)
+    gets_on(database, job)
+    begin_work(database, job, [("planner", "tgi://a:1", {})])
+    assert beat(database, who.session, [job], {}).states == {job: "removed"}
+    assert commit(database, who, done(items), Wish(5)) == []
+    end_session(database, who.session)
+    for change in (pause, cancel, resume, remove):
+        with pytest.raises(SpecError, match="was removed meanwhile"):
+            change(database, job)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from db.connection import open_database
+from db.jobs import pause, remove
 from db.migrate import upgrade
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -141,4 +142,29 @@ def test_the_dispatcher_survives_a_database_that_goes_away_and_comes_back(postgr
             assert broken(connection, settings.lease_seconds, witnessed=False) == {}
     assert any("database" in record.message or "heartbeat" in record.message for record in caplog.records)
     assert not any("Traceback" in record.message for record in caplog.records)
+    database.close()
+
+
+def test_the_dispatcher_survives_a_job_that_is_removed_right_after_a_pause(tmp_path, rows, caplog):
+    """Within a heartbeat: the slice that works on the job learns of both when the job is gone."""
+    settings = Settings(home=tmp_path, concurrency=8, **QUICK)
+    database = open_database(settings.database)
+    upgrade(database)
+    replies = gold_replies(rows.benchmark, rows.tasks[:40], "iterative")
+    with FakeEndpoint(from_mapping(replies), latency=0.1) as server, dispatching(settings) as thread:
+        agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
+        job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=40))
+        for pause_seconds in (0.0, 0.05, 0.15, 0.3, 0.0):
+            before = server.count
+            identifier, _ = submit(database, settings, job, rows)
+            wait_until(lambda before=before: server.count > before + 8, "the job is under way")
+            pause(database, identifier)
+            time.sleep(pause_seconds)
+            remove(database, identifier)
+        identifier, _ = submit(database, settings, job, rows)
+        wait_for(database, identifier, seconds=40)
+        assert thread.is_alive()
+    assert not [record for record in caplog.records if record.exc_info]
+    with database.engine.connect() as connection:
+        assert broken(connection, settings.lease_seconds, witnessed=False) == {}
     database.close()

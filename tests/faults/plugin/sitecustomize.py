@@ -5,6 +5,7 @@ come from within a process:
 
     FAULT_CLOCK=600    the process's wall clock is so many seconds ahead; its monotonic clock is not touched
     FAULT_BLOCK=FILE   once FILE exists, the event loop of the first process to see it sleeps for the seconds in it
+    FAULT_DEATH_WAITS=1,2,3   seconds before an item of which processes keep dying is tried again
 """
 
 from __future__ import annotations
@@ -78,3 +79,7 @@ if "FAULT_CLOCK" in os.environ:
     _shift_clock(float(os.environ["FAULT_CLOCK"]))
 if "FAULT_BLOCK" in os.environ:
     _block_loop(Path(os.environ["FAULT_BLOCK"]))
+if "FAULT_DEATH_WAITS" in os.environ:
+    import db.deaths
+
+    db.deaths.WAITS = tuple(map(float, os.environ["FAULT_DEATH_WAITS"].split(",")))

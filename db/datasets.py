@@ -1,0 +1,102 @@
+"""The rows that jobs work on, and a job's items: stored in chunks when they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, literal, select, update
+
+from db.chunks import Chunks
+from db.models import Dataset, Item, TaskRow
+from db.rows import insert_rows
+from lumos_queue.records import Task
+from lumos_queue.storable import storable_json
+
+_TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
+_ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
+         "problem")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NewDataset:
+    """The rows a job works on."""
+
+    digest: str
+    benchmark: str
+    split: str
+    licence: str
+    tasks: Sequence[Task]
+
+
+def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
+    """Enter the dataset unless it is there, and keep it from being removed until this transaction ends.
+
+    Returns whether all of its tasks are stored.
+    """
+    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks), False)
+    columns = ("digest", "benchmark", "split", "licence", "rows", "complete")
+    wanted = select(Dataset.complete).where(Dataset.digest == dataset.digest).with_for_update(key_share=True, read=True)
+    while True:
+        insert_rows(connection, Dataset.__table__, columns, [row], stamp="created_at")
+        if found := connection.execute(wanted).first():  # else it was removed between the two
+            return found.complete
+
+
+def store_tasks(connection: Connection, dataset: NewDataset, first: int, last: int) -> None:
+    """Store the tasks from place `first` to before `last`; those that are stored stay."""
+    rows = [
+        (dataset.digest, first + offset, task.row, task.question, storable_json(dict(task.inputs)),
+         storable_json(task.gold))
+        for offset, task in enumerate(dataset.tasks[first:last])
+    ]  # fmt: skip
+    insert_rows(connection, TaskRow.__table__, _TASK, rows)
+    if last >= len(dataset.tasks):
+        connection.execute(update(Dataset).where(Dataset.digest == dataset.digest).values(complete=True))
+
+
+def store_items(connection: Connection, job: str, dataset: str, tasks: int, first: int, last: int) -> None:
+    """Store the items from place `first` to before `last`: sample by sample of the dataset's first `tasks` tasks."""
+    while first < last:
+        sample, begin = divmod(first, tasks)
+        end = min(tasks, begin + last - first)
+        wanted = (
+            select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
+                   literal(0), literal(0.0), literal(0), literal(0), literal(0), literal(""))
+            .where(TaskRow.dataset == dataset, TaskRow.ordinal >= begin, TaskRow.ordinal < end)
+            .order_by(TaskRow.ordinal)
+        )  # fmt: skip
+        connection.execute(insert(Item).from_select(_ITEM, wanted))
+        first += end - begin
+
+
+def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
+    """Store items that have no task."""
+    rows = [(job, place, None, 0, "owed", 0, 0.0, 0, 0, 0, "") for place in range(first, last)]
+    insert_rows(connection, Item.__table__, _ITEM, rows)
+
+
+def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, samples: int) -> None:
+    """Store all tasks of a dataset that are not there yet, then all items of a job that is being submitted."""
+    first, complete = 0, False
+    while first < len(dataset.tasks) and not complete:
+        last = first + chunks.rows
+        with chunks.transaction() as connection:
+            chunks.touch(connection, job)
+            # Somebody else may store the same dataset at the same time.
+            complete = connection.execute(select(Dataset.complete).where(Dataset.digest == dataset.digest)).scalar_one()
+            if not complete:
+                store_tasks(connection, dataset, first, last)
+        first = last
+    for first, last in _pieces(chunks, tasks * samples):
+        with chunks.transaction() as connection:
+            chunks.touch(connection, job)
+            store_items(connection, job, dataset.digest, tasks, first, last)
+
+
+def _pieces(chunks: Chunks, total: int):
+    first = 0
+    while first < total:
+        last = min(total, first + chunks.rows)
+        yield first, last
+        first = last

@@ -1,0 +1,81 @@
+"""Removing a job in chunks: at once it is no longer there for anybody, then its rows go."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, exists, func, or_, select, update
+
+from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
+from db.connection import Database, now
+from db.models import Dataset, Item, Job, TaskRow
+
+
+def hide(connection: Connection, job: str) -> None:
+    """From the end of this transaction on the job is not there for anybody; `remove_rest` is still to be called."""
+    gone = update(Job).where(Job.id == job)
+    connection.execute(gone.values(state="removing", not_before_at=now() + UNTOUCHED_SECONDS))
+
+
+def remove_leftovers(database: Database, job: str | None = None) -> None:
+    """Remove what submits and removals that died have left, and the hidden or half-stored `job`."""
+    abandoned = Job.state.in_(HALF) & or_(Job.not_before_at <= now(), Job.id == job)
+    with database.engine.connect() as connection:
+        left = list(connection.execute(select(Job.id).where(abandoned)).scalars())
+    for one in left:
+        with database.writer.begin() as connection:
+            # Looked at again under the lock: who was only slow has said so meanwhile.
+            mine = update(Job).where(Job.id == one, abandoned)
+            if not connection.execute(mine.values(state="removing", not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:
+                continue
+        remove_rest(database, one)
+
+
+def remove_rest(database: Database, job: str) -> None:
+    """Remove all rows of a hidden job, and of its dataset what nobody else uses."""
+    chunks = Chunks(database)
+    chunks.rows = min(chunks.rows, 200)  # an item has many rows of steps
+    with database.engine.connect() as connection:
+        dataset = connection.execute(select(Job.dataset).where(Job.id == job)).scalar()
+        items = _places(connection, Item, Item.job == job)
+        tasks = _places(connection, TaskRow, TaskRow.dataset == dataset) if dataset else 0
+    while items:
+        first = max(0, items - chunks.rows)
+        with chunks.transaction() as connection:
+            _stay(connection, job)
+            connection.execute(delete(Item).where(Item.job == job, Item.ordinal >= first, Item.ordinal < items))
+        items = first
+    while dataset and tasks:
+        first = max(0, tasks - chunks.rows)
+        with chunks.transaction() as connection:
+            _stay(connection, job)
+            if _used(connection, dataset, job):
+                break
+            connection.execute(update(Dataset).where(Dataset.digest == dataset).values(complete=False))
+            # A correction's items have tasks of other jobs' datasets: these tasks stay, and so does the dataset.
+            unused = ~exists().where(Item.task == TaskRow.id)
+            mine = (TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < tasks)
+            connection.execute(delete(TaskRow).where(*mine, unused))
+        tasks = first
+    with chunks.transaction() as connection:
+        connection.execute(delete(Job).where(Job.id == job, Job.state == "removing"))
+        if dataset:
+            used = exists().where(Job.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
+            connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*used)))
+
+
+def _places(connection: Connection, table: type, which) -> int:
+    """The ordinals of these rows are smaller than this. From there on downwards they are removed, without looking for
+    the rest each time: PostgreSQL would walk over the entries of all that is gone already."""
+    return connection.execute(select(func.coalesce(func.max(table.ordinal) + 1, 0)).where(which)).scalar_one()
+
+
+def _stay(connection: Connection, job: str) -> None:
+    """Say that this process is at work. The lock makes two that remove the same job take turns."""
+    mine = update(Job).where(Job.id == job, Job.state == "removing")
+    connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS))
+
+
+def _used(connection: Connection, dataset: str, job: str) -> bool:
+    """Whether another job works on the dataset; none begins to before this transaction ends."""
+    connection.execute(select(Dataset.digest).where(Dataset.digest == dataset).with_for_update())
+    others = select(func.count()).where(Job.dataset == dataset, Job.id != job, Job.state != "removing")
+    return connection.execute(others).scalar_one() > 0
