@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lumos_queue.errors import SpecError
+from lumos_queue.launch import from_launch
 
 
 class Settings(BaseSettings):
@@ -16,7 +18,8 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="LUMOS_", frozen=True, extra="ignore")
 
-    home: Path = Path(".lumos")  #: folder of the embedded database, checkpoints and a deployment's logs
+    #: folder of the embedded database, checkpoints and a deployment's logs
+    home: Annotated[Path, AfterValidator(from_launch)] = Path(".lumos")
     database_url: str = ""  #: empty: SQLite in `home`
     broker_url: str = ""  #: empty: no broker, jobs run in the process that submits them
     contact: str = ""  #: your address or page, told to web services with --live: Wikipedia's operators ask for one
@@ -48,6 +51,8 @@ class Settings(BaseSettings):
             raise SpecError(
                 f"LUMOS_DATABASE_URL starts with '{scheme}': expected sqlite:///FILE or postgresql://HOST/NAME."
             )
+        if scheme == "sqlite" and len(rest) > 1 and rest != "/:memory:":
+            rest = f"/{from_launch(rest[1:])}"
         return scheme + separator + rest
 
 

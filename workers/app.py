@@ -1,4 +1,5 @@
-"""The Celery app: which broker, which queues, and what a message may be. `celery -A workers.app …` finds `app` here."""
+"""The Celery app: which broker, which queues, and what a message may be. `celery -A workers.app …` finds `app` here;
+`workers.run_celery` is that command out of the current folder."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import sys
 
 import billiard.pool
 from celery import Celery
+from celery.loaders.app import AppLoader
 from celery.signals import worker_init, worker_shutdown, worker_shutting_down
 from kombu.entity import Exchange, Queue
 
@@ -28,12 +30,19 @@ HANGS_AFTER, TRAINING_HANGS_AFTER = 3600.0, 86400.0
 billiard.pool.GUARANTEE_MESSAGE_CONSUMPTION_RETRY_LIMIT = 20
 
 
+class Loader(AppLoader):
+    """Celery's, but for importing what the current folder holds."""
+
+    def import_from_cwd(self, module, imp=None, package=None):
+        return (imp or self.import_module)(module, package)
+
+
 def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
     """An app for a broker. Nothing is connected to yet."""
     transports.install()
     is_redis = broker_url.startswith(("redis:", "rediss:"))
     longest = LONGEST * slice_seconds
-    app = Celery("lumos", broker=broker_url or None, include=["workers.tasks"], set_as_current=False)
+    app = Celery("lumos", broker=broker_url or None, loader=Loader, include=["workers.tasks"], set_as_current=False)
     app.conf.update(
         # A message is a nudge: ids in JSON, no result. The database knows the rest.
         accept_content=["json"],

@@ -44,6 +44,7 @@ class Child:
     command: list[str]
     log: Path
     environment: Mapping[str, str] = field(repr=False)
+    folder: Path  #: that it starts in
     stdin: bytes = field(default=b"", repr=False)
     orphan_signal: signal.Signals = signal.SIGTERM  #: what it gets from the kernel if we die without a word
     process: subprocess.Popen | None = None
@@ -65,6 +66,7 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=dict(self.environment),
+                cwd=self.folder,
                 start_new_session=True,
                 preexec_fn=end_with_parent,
             )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from lumos_queue.errors import SpecError
+from lumos_queue.launch import child_environment, empty_folder
 from lumos_queue.settings import Settings
 from workers.children import Child, end, read_procfile
 
@@ -35,22 +36,24 @@ def up(settings: Settings, say: Say = print) -> int:
     told = _Told()
     home = settings.home.absolute()
     lock = _lock(home)
-    broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home)
+    folder = empty_folder(home)
+    broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home, folder)
     database_url = _migrate(settings.model_copy(update={"home": home}))
     environment = {
-        **os.environ,
+        **child_environment(),
         "LUMOS_HOME": str(home),
         "LUMOS_DATABASE_URL": database_url,
         "LUMOS_BROKER_URL": broker_url,
         "FLOWER_PORT": os.environ.get("FLOWER_PORT") or str(_port(5555)),
         # The environment, not the command line: everybody on the machine can read those.
         "FLOWER_BASIC_AUTH": os.environ.get("FLOWER_BASIC_AUTH") or f"lumos:{secrets.token_urlsafe(9)}",
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         "PYTHONUNBUFFERED": "1",
     }
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
     first = [broker] if broker else []
     others = [
-        Child(name, command, _log(home, name), environment) for name, command in read_procfile(procfile()).items()
+        Child(name, command, _log(home, name), environment, folder)
+        for name, command in read_procfile(procfile()).items()
     ]
     for child in first + others:
         if child.name in STATELESS:
@@ -171,7 +174,7 @@ def _log(home: Path, name: str) -> Path:
     return file
 
 
-def _private_broker(home: Path) -> tuple[Child, str]:
+def _private_broker(home: Path, folder: Path) -> tuple[Child, str]:
     """A Redis of our own on a free port of this machine; everybody here can connect, so it asks for a password."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server") or _bundled_redis()
     if binary is None:
@@ -185,7 +188,8 @@ def _private_broker(home: Path) -> tuple[Child, str]:
         "maxmemory-policy noeviction",
     )  # fmt: skip
     # The options come by stdin: a command line can be read by everybody.
-    child = Child("broker", [binary, "-"], _log(home, "broker"), {**os.environ}, "\n".join(options).encode())
+    command, given = [os.path.abspath(binary), "-"], "\n".join(options).encode()
+    child = Child("broker", command, _log(home, "broker"), {**os.environ}, folder, given)
     return child, f"redis://:{password}@127.0.0.1:{port}/0"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from lumos_queue.domains import DOMAINS, PLAN_HEAD
+from lumos_queue.launch import from_launch
 from lumos_queue.notation import write_actions
 from lumos_queue.records import AnnotatedSubgoal
 
@@ -28,7 +29,7 @@ def counting(tokenizer: str) -> Count:
         return estimated
     from transformers import AutoTokenizer
 
-    loaded = AutoTokenizer.from_pretrained(tokenizer)
+    loaded = AutoTokenizer.from_pretrained(from_launch(tokenizer))
     return lambda text: len(loaded.encode(text))
 
 

@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.launch import from_launch
 
 #: scheme → (what it is, the transport, or '' for none)
 TRANSPORTS = {
@@ -68,7 +69,7 @@ def local_path(rest: str) -> Path:
     """The path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
     if not rest or "\0" in rest:
         raise SpecError("local: and scripted: are followed by a path, as in local:models/starter.")
-    return Path(rest).expanduser()
+    return from_launch(Path(rest).expanduser())
 
 
 def base_urls(url: str) -> list[str]:

@@ -10,11 +10,13 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lumos_queue.episode import Journal
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.jobs.base import Result, Work
+from lumos_queue.launch import child_environment, empty_folder
 from lumos_queue.storable import storable_json
 from lumos_queue.training.recipes.base import Recipe, Window
 from lumos_queue.training.recipes.registry import read_recipe
@@ -50,14 +52,15 @@ class Train:
         return self.recipe.windows()
 
     @asynccontextmanager
-    async def open(self, settings: Any) -> AsyncIterator[None]:
-        yield None
+    async def open(self, settings: Any) -> AsyncIterator[Path]:
+        """The folder that each child starts in."""
+        yield empty_folder(settings.home)
 
-    async def run(self, work: Work, journal: Journal, context: None) -> Result:
+    async def run(self, work: Work, journal: Journal, context: Path) -> Result:
         """Do the item in a fresh process: memory, threads and a GPU are free again when it ends."""
         request = {"train": self.as_json(), "window": self.windows()[work.ordinal]}
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "lumos_queue.training.child",
+            sys.executable, "-P", "-m", "lumos_queue.training.child", cwd=context, env=child_environment(),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lumos_queue.endpoints.model_folder import identity, weights
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.launch import from_launch
 from lumos_queue.ranking.base import Ranker
 from lumos_queue.ranking.lexical import Lexical
 from lumos_queue.ranking.neural import KINDS, Neural
@@ -57,8 +58,8 @@ def _read(spec: str) -> tuple[str, Path] | None:
     kind, _, place = spec.partition(":")
     if kind not in KINDS or not place:
         raise unknown("ranker", spec, ("lexical", *(f"{one}:DIR" for one in KINDS)))
-    _check(kind, Path(place))
-    return kind, Path(place)
+    _check(kind, folder := from_launch(place))
+    return kind, folder
 
 
 def _check(kind: str, folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerFast
 
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.launch import from_launch
 from lumos_queue.training.conversations import Conversation, read_conversations
 from lumos_queue.training.dev_loss import dev_loss
 from lumos_queue.training.fit import FitSpec, load_tokenizer
@@ -34,7 +35,7 @@ def prepare(recipe: Sft) -> dict[str, Any]:
     """
     recipe.check_unchanged()
     recipe.check_folder()
-    folder = Path(recipe.folder)
+    folder = from_launch(recipe.folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REQUEST).write_text(json.dumps(recipe.as_json()) + "\n")
     if not recipe.start:
@@ -74,16 +75,16 @@ def held(conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positio
 
 def fit(recipe: Sft, start: int, stop: int) -> dict[str, Any]:
     """One window; with conversations kept for development, their loss before (at the first step) and after it."""
-    folder, spec = Path(recipe.folder), spec_of(recipe)
+    folder, spec = from_launch(recipe.folder), spec_of(recipe)
     known = recipe.start and not start  # random weights know nothing
-    before = _dev(spec, Path(recipe.start), folder, "dev_loss_before") if known else {}
+    before = _dev(spec, from_launch(recipe.start), folder, "dev_loss_before") if known else {}
     done = run_window(spec, folder / "fit", start, stop)
     return done | before | _dev(spec, Path(done["checkpoint"]), folder, "dev_loss")
 
 
 def export(recipe: Sft) -> dict[str, Any]:
     """The model folder, with a file that says what it was made from."""
-    folder, spec = Path(recipe.folder), spec_of(recipe)
+    folder, spec = from_launch(recipe.folder), spec_of(recipe)
     target = export_checkpoint(spec, folder / "fit" / f"step-{spec.steps:06d}", folder / EXPORT)
     made_from = recipe.as_json() | {"data": [Path(build).name for build in recipe.data], "fit": spec.digest}
     for place in ("start", "folder"):
@@ -100,13 +101,13 @@ def spec_of(recipe: Sft) -> FitSpec:
     """
     warm_up, decay, prompt_weight = (WARM_UP, 1.0, 0.0) if recipe.start else FROM_SCRATCH
     return FitSpec(
-        data=(str(Path(recipe.folder) / TRAIN),),
-        tokenizer=recipe.start or str(Path(recipe.folder) / TOKENIZER),
+        data=(str(from_launch(recipe.folder) / TRAIN),),
+        tokenizer=str(from_launch(recipe.start)) if recipe.start else str(from_launch(recipe.folder) / TOKENIZER),
         steps=recipe.steps,
         window=recipe.window,
         seed=recipe.seed,
-        model=shape_of(Path(recipe.start)) if recipe.start else ModelSpec(),
-        start=recipe.start,
+        model=shape_of(from_launch(recipe.start)) if recipe.start else ModelSpec(),
+        start=str(from_launch(recipe.start)) if recipe.start else "",
         matrix_rate=recipe.rate,
         other_rate=recipe.rate / 5,
         warm_up=min(warm_up, max(1, recipe.steps // 10)),
@@ -117,7 +118,7 @@ def spec_of(recipe: Sft) -> FitSpec:
 
 def _conversations(recipe: Sft, part: str) -> Iterator[tuple[str, Conversation]]:
     """(file, conversation) of one part of every build. Raises SpecError naming file and row."""
-    for build in map(Path, recipe.data):
+    for build in map(from_launch, recipe.data):
         if part != "." and not (build / part).is_dir():
             continue
         for path in files_of(build if part == "." else build / part, recipe.formulation):

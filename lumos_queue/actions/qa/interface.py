@@ -20,6 +20,7 @@ from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError, SpecError, unknown
+from lumos_queue.launch import from_launch
 from lumos_queue.notation import variables_in
 from lumos_queue.ranking.base import Ranker
 from lumos_queue.ranking.registry import prepare_ranker, ranker_of
@@ -50,7 +51,7 @@ class QaActions:
         self.library: Library | None = None
         if "corpus" in tools:
             home = (settings or read_settings()).home
-            self.library = Library(Path(tools["corpus"]), tools["corpus_sha256"], home)
+            self.library = Library(from_launch(tools["corpus"]), tools["corpus_sha256"], home)
         self.maths, self.code = MathsActions(), CodeRunner()
 
     @staticmethod
@@ -62,7 +63,7 @@ class QaActions:
             raise SpecError("knowledge=live asks Wikipedia and never looks into corpus=PATH: leave one of the two out.")
         prepared = prepare_ranker(tools)
         if "corpus" in tools:
-            prepared |= prepare_corpus(Path(tools["corpus"]).expanduser(), read_settings().home)
+            prepared |= prepare_corpus(from_launch(Path(tools["corpus"]).expanduser()), read_settings().home)
         return prepared
 
     def begin(self, task: Task) -> QaSession:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 
 from lumos_queue.actions.shop.products import Product, read_attributes, read_products
 from lumos_queue.actions.shop.search import SearchIndex
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.launch import from_launch
 
 _ONE_AT_A_TIME = Lock()  #: many episodes ask at once for the stock that only one of them need open
 
@@ -49,5 +49,5 @@ def _opened(catalogue: str, attributes: str, *_digests: str) -> Stock:
         from lumos_queue.benchmarks.webshop.catalogue import products  # which needs Product from here
 
         return Stock(products(), "the generated catalogue")
-    known = read_attributes(Path(attributes)) if attributes else {}
-    return Stock(read_products(Path(catalogue), known), catalogue)
+    known = read_attributes(from_launch(attributes)) if attributes else {}
+    return Stock(read_products(from_launch(catalogue), known), catalogue)

@@ -10,6 +10,7 @@ from pathlib import Path
 from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.errors import SpecError
+from lumos_queue.launch import from_launch
 from lumos_queue.ranking.registry import prepare_ranker
 
 FILES = {
@@ -32,7 +33,7 @@ def prepared(tools: Mapping[str, str]) -> dict[str, str]:
         raise SpecError("--tool attributes=… goes with a catalogue: give --tool catalogue=… too, or leave it out.")
     found = prepare_ranker(tools)
     for name in FILES.keys() & tools.keys():
-        path = Path(tools[name]).absolute()
+        path = from_launch(tools[name]).absolute()
         found |= {name: str(path), f"{name}_sha256": _sha256(name, path)}
     if "catalogue" in tools:
         stock = open_stock(found)
@@ -46,7 +47,7 @@ def prepared(tools: Mapping[str, str]) -> dict[str, str]:
 def check_files(tools: Mapping[str, str]) -> None:
     """Raises SpecError when a file that prepared options name is missing, or is another one than then."""
     for name in FILES.keys() & tools.keys():
-        found, meant = _sha256(name, Path(tools[name])), tools.get(f"{name}_sha256")
+        found, meant = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
         if meant and found != meant:
             raise SpecError(
                 f"--tool {name}: '{tools[name]}' has sha256 {found[:12]}…, the job was submitted with {meant[:12]}…: "

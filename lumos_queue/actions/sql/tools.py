@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from lumos_queue.actions.registry import no_options
 from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.launch import from_launch
 
 OPTIONS = {
     "databases": "a folder with NAME/NAME.sqlite for each database, as in Spider",
@@ -75,7 +76,7 @@ def _read(tools: Mapping[str, str]) -> Tools:
         raise SpecError(f"--tool writes={writes}: expected 'yes' or 'no'.")
     if not re.fullmatch(r"[0-9]{1,2}", turns) or not 1 <= int(turns) <= MAX_TURNS:
         raise SpecError(f"--tool turns={turns}: expected a number from 1 to {MAX_TURNS}.")
-    folder = Path(tools["databases"]) if "databases" in tools else None
+    folder = from_launch(tools["databases"]) if "databases" in tools else None
     if folder is not None and not folder.is_dir():
         raise SpecError(f"--tool databases={folder}: no such folder. Expected {OPTIONS['databases']}.")
     server = _server(tools["mysql"]) if "mysql" in tools else None

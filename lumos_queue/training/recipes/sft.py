@@ -16,6 +16,7 @@ from lumos_queue.builds.folder import find_build
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.model_folder import check_folder, identity
 from lumos_queue.errors import SpecError
+from lumos_queue.launch import from_launch
 from lumos_queue.settings import Settings
 from lumos_queue.starter import starter_url
 from lumos_queue.training.recipes.base import Window
@@ -61,12 +62,12 @@ class Sft:
 
     def check_unchanged(self) -> None:
         """Raises SpecError when builds or model are not those that were asked for."""
-        if content_of(map(Path, self.data), self.start, self.formulation) != self.content:
+        if content_of(map(from_launch, self.data), self.start, self.formulation) != self.content:
             raise SpecError("The builds or the model to start from have changed since this job was asked for.")
 
     def check_folder(self) -> None:
         """Raises SpecError when the output folder holds something else than this fit."""
-        folder = Path(self.folder)
+        folder = from_launch(self.folder)
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         try:
@@ -123,7 +124,7 @@ def files_of(build: Path, formulation: str) -> list[Path]:
 
 def content_of(builds: Iterable[Path], start: str, formulation: str) -> str:
     """A digest of everything that is read: the conversations in order, the weights and the tokenizer."""
-    model = identity(Path(start)) if start else {"sha256": SCRATCH, "tokenizer_sha256": SCRATCH}
+    model = identity(from_launch(start)) if start else {"sha256": SCRATCH, "tokenizer_sha256": SCRATCH}
     parts = [model["sha256"], model["tokenizer_sha256"]]
     for build in builds:
         for path in files_of(build, formulation):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.launch import from_launch
 from lumos_queue.training.recipes.base import Window
 
 SOURCES = ("gsm8k", "mawps", "asdiv", "svamp")
@@ -41,9 +42,9 @@ class Starter:
         from lumos_queue.training.starter import prepare, specs
         from lumos_queue.training.window import export_checkpoint, run_window
 
-        folder = Path(self.folder)
+        folder = from_launch(self.folder)
         if window["do"] == "prepare":
-            return {"counts": prepare(Sources(Path(self.data), self.generated), folder)}
+            return {"counts": prepare(Sources(from_launch(self.data), self.generated), folder)}
         fits = specs(folder, self.steps, self.one_pass_steps)
         if window["do"] == "fit":
             return run_window(fits[window["fit"]], folder / window["fit"], window["start"], window["stop"])

@@ -1,0 +1,26 @@
+"""The `celery` command with this project's app, out of the current folder, whose modules Celery would import."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lumos_queue.errors import SpecError
+from lumos_queue.launch import child_environment, empty_folder
+from lumos_queue.settings import read_settings
+
+
+def main() -> None:
+    try:
+        folder = empty_folder(read_settings().home)
+    except SpecError as error:
+        sys.exit(f"lumos: {error}")
+    os.environ.update(child_environment())
+    os.chdir(folder)
+    from celery.bin.celery import celery
+
+    celery(["-A", "workers.app", *sys.argv[1:]], prog_name="celery", auto_envvar_prefix="CELERY")
+
+
+if __name__ == "__main__":
+    main()
