@@ -65,10 +65,10 @@ def one_replica_refuses(lab: Lab, episodes: int = 200) -> Result:
         return result
 
 
-class _Both:
+class _Both(Endpoint):
     """Two servers behind one address, as the deployment sees them."""
 
-    def __init__(self, *servers: Endpoint):
+    def __init__(self, *servers: Endpoint):  # each has been started
         self._servers = servers
 
     @property
