@@ -12,8 +12,7 @@ from tests.faults.result import Result
 from tests.faults.servers import RECOVERED_WITHIN
 
 _CHARGED = (
-    "SELECT (SELECT coalesce(sum(failures), 0) FROM item) "
-    "+ (SELECT count(*) FROM episode WHERE ending = 'infra_error')"
+    "SELECT (SELECT coalesce(sum(failures), 0) FROM item) + (SELECT count(*) FROM episode WHERE ending = 'infra_error')"
 )
 
 
