@@ -190,3 +190,14 @@ def test_who_asks_an_endpoint_that_refuses_learns_the_status(status):
         with pytest.raises(SpecError) as caught:
             run(lambda endpoint: endpoint.identity(), server)
     assert isinstance(caught.value, EndpointDown) and caught.value.status == status
+
+
+def test_one_wrong_request_leaves_no_replica_out(soon):
+    async def work(endpoint):
+        await ask(endpoint, ["p"] * 20)
+        (failure,) = await ask(endpoint, ["wrong"], "wrong")
+        return failure, [replica.out for replica in endpoint._client.replicas.all]
+
+    with FakeEndpoint(lambda p: 400 if p == "wrong" else "fine") as one, FakeEndpoint(one.reply) as two:
+        failure, out = run(work, one, two)
+    assert isinstance(failure, Undecided) and out == [False, False]
