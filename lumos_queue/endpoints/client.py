@@ -136,8 +136,6 @@ class Client:
                     self.traffic.quiet(quiet)
             raise
         except Refused as error:
-            if error.status in OF_THE_REQUEST and replica.evidence.has_answered:
-                raise EpisodeError("infra_error", str(error)) from None
             now = time.perf_counter()
             replica.evidence.refused(item, vouched, now)
             replica.refused(now)
@@ -151,6 +149,7 @@ class Client:
 
     async def _judge(self, item: Hashable, refused: Mapping[Replica, Refused]) -> None:
         """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
+        self._convict(item, refused)
         began = asked = time.perf_counter()  # when somebody else last asked
         self._asking -= 1
         self.traffic.suspended += 1
@@ -165,16 +164,22 @@ class Client:
         finally:
             self._asking += 1
             self.traffic.suspended -= 1
+        self._convict(item, refused)
+
+    def _convict(self, item: Hashable, refused: Mapping[Replica, Refused]) -> None:
+        """Raises EpisodeError when enough speaks against the item."""
         for replica, refusal in refused.items():
-            if replica.evidence.convicts(item):
+            if replica.evidence.convicts(item, refusal.status):
                 replica.evidence.forget(item)
                 raise EpisodeError("infra_error", str(refusal))
 
     def _give_up(self, item: Hashable, refused: Mapping[Replica, Refused], now: float) -> None:
-        """Raises Undecided, or EndpointDown when those that refuse were the last."""
+        """Raises Undecided, EndpointDown when those that refuse were the last, or EpisodeError for a lone 413 or 422."""
         for replica in refused:
             if not replica.evidence.is_lone(item):
                 replica.avoid(now)
+            elif refused[replica].status in OF_THE_REQUEST and replica.evidence.has_answered:
+                raise EpisodeError("infra_error", str(refused[replica]))
         refusal = next(iter(refused.values()))
         if all(replica.out for replica in self.replicas.all):
             self.traffic.shut(refusal.outage, refusal.status)

@@ -7,7 +7,9 @@ is set up anew, 401 while a key is exchanged, 400 for a prompt that is too long.
   'After' is a request that was sent when the refusal had come: what was under way before says nothing.
 - three tries that count are the item's own fault: the episode ends as `infra_error`. Between two tries the request
   waits, outside of any place, for the evidence about the first.
-- 413 and 422 speak of the request at once, if this server has answered anything with 2xx in this slice.
+- 413 and 422 mostly speak of the request. Of a server that has answered anything with 2xx in this slice they are
+  believed when the same request is refused again after another item's 2xx, or when nobody else is there to ask; not at
+  once, or a second of them would end all that is in flight.
 - when nobody else has asked for a while no evidence can come, and the item is given back uncharged. If others are
   refused as well, or the same item was refused again with no 2xx to anybody in between, the server is left out, and
   probed later, like one that fails. When none is left, the job waits.
@@ -21,6 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+
+from lumos_queue.endpoints.statuses import OF_THE_REQUEST
 
 TRIES = 3  #: that count, and the item is charged
 
@@ -78,10 +82,14 @@ class Evidence:
         """Whether all that speaks against the server is one refusal of this item."""
         return not any(doubt.open and (doubt.again or other != item) for other, doubt in self._doubts.items())
 
-    def convicts(self, item: Hashable) -> bool:
-        """Whether enough tries count against the item."""
+    def convicts(self, item: Hashable, status: int) -> bool:
+        """Whether enough tries count against the item, whose latest refusal had this status."""
         doubt = self._doubts.get(item)
-        return doubt is not None and doubt.count >= TRIES
+        if doubt is None:
+            return False
+        if status in OF_THE_REQUEST:
+            return doubt.count + (doubt.open and doubt.before) >= 2
+        return doubt.count >= TRIES
 
     def forget(self, item: Hashable) -> None:
         self._doubts.pop(item, None)

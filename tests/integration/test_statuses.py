@@ -80,7 +80,7 @@ def test_a_process_knows_the_outage_it_met_until_an_item_is_finished(tmp_path, r
             assert run.process.outage is None
 
 
-REFUSALS = (301, 400, 401, 402, 403, 404, 405, 410, 418, 451)
+REFUSALS = (301, 400, 401, 402, 403, 404, 405, 410, 413, 418, 422, 451)
 
 
 @pytest.fixture

@@ -54,13 +54,13 @@ def test_a_try_counts_between_two_answers_to_others():
     known = Evidence()
     for at in (10.0, 20.0, 30.0):
         known.answered("other", at - 2)
-        assert known.vouched("item") and not known.convicts("item")
+        assert known.vouched("item") and not known.convicts("item", 400)
         known.refused("item", True, at)
         known.answered("other", at - 1)  # sent before the refusal had come
         assert known.is_open("item") and not known.vouched("item")
         known.answered("other", at + 1)
         assert not known.is_open("item")
-    assert known.convicts("item")
+    assert known.convicts("item", 400)
 
 
 @pytest.mark.parametrize("spoiled", ["no answer before", "own answer between", "own answer before"])
@@ -74,7 +74,7 @@ def test_what_is_no_evidence_does_not_count(spoiled):
         if at == 20.0 and spoiled == "own answer between":
             known.answered("item", at + 1)
         known.answered("other", at + 2)
-    assert not known.convicts("item")
+    assert not known.convicts("item", 400)
 
 
 def test_one_refusal_of_one_item_is_lone_and_a_second_is_not():
@@ -201,3 +201,15 @@ def test_one_wrong_request_leaves_no_replica_out(soon):
     with FakeEndpoint(lambda p: 400 if p == "wrong" else "fine") as one, FakeEndpoint(one.reply) as two:
         failure, out = run(work, one, two)
     assert isinstance(failure, Undecided) and out == [False, False]
+
+
+@pytest.mark.parametrize("status", [413, 422])
+def test_a_status_that_speaks_of_the_request_is_believed_the_second_time(status):
+    known = Evidence()
+    known.answered("other", 0.0)
+    known.refused("item", known.vouched("item"), 1.0)
+    assert not known.convicts("item", status)  # or a second of it would end all that is in flight
+    known.answered("other", 2.0)
+    assert not known.convicts("item", status)
+    known.refused("item", known.vouched("item"), 3.0)
+    assert known.convicts("item", status) and not known.convicts("item", 400)
