@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.http import Http, TryFailed
+from lumos_queue.endpoints.http import REPLY_BYTES, Http, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
@@ -50,6 +50,7 @@ class Client:
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         episode: str = "",
+        most_bytes: int = REPLY_BYTES,
     ) -> Reply[T]:
         """POST `body` to a replica. Where another replica is well a failed try is followed at once by one there.
 
@@ -67,7 +68,7 @@ class Client:
                     sent = time.perf_counter()
                     first = first or sent
                     try:
-                        value = await self._try(replica, path, data, read, sent)
+                        value = await self._try(replica, path, data, read, most_bytes, sent)
                         return Reply(value, time.perf_counter() - sent, first - asked, sent - first, tries)
                     except TryFailed as error:
                         failure = error
@@ -84,11 +85,13 @@ class Client:
                 raise failure
             await self.traffic.pause(wait)
 
-    async def _try(self, replica: Replica, path: str, data: bytes, read: Callable[..., T], sent: float) -> T:
+    async def _try(
+        self, replica: Replica, path: str, data: bytes, read: Callable[..., T], most_bytes: int, sent: float
+    ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.take()
         try:
-            value = await replica.http.post(path, data, read)
+            value = await replica.http.post(path, data, read, most_bytes)
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 import aiohttp.web
 import pytest
 
-from lumos_queue.endpoints.connections import Broken, Connections, TooLong, Unreachable
+from lumos_queue.endpoints.connection import Broken, TooLong, Unreachable
+from lumos_queue.endpoints.connections import Connections
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
 
