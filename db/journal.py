@@ -45,35 +45,45 @@ COMPARED: dict[type, tuple[str, ...]] = {
 class Buffer:
     """Rows and long texts on their way to the database. Emptied whole by each commit.
 
-    Bounded: while more than `most` rows wait, `room` keeps the episodes from going on.
+    Bounded: while more than `most` rows wait, or more than `most_characters` of text, `room` keeps the episodes from
+    going on. What is in flight by then still comes in, so a commit carries at most that and one step of each episode.
     """
 
-    def __init__(self, most: int = 4096, enough: int = 256):
+    def __init__(
+        self, most: int = 4096, enough: int = 256, most_characters: int = 8 << 20, enough_characters: int = 1 << 20
+    ):
         self.most = most
         self.enough = enough  #: rows that are worth a commit at once
+        #: Of all texts that wait; 8 Mi characters take up to 32 MiB, as Python keeps four bytes for the rarest ones.
+        self.most_characters = most_characters
+        self.enough_characters = enough_characters  #: worth a commit at once
         self.size = 0
+        self.characters = 0
         self._rows: dict[type, list[tuple]] = defaultdict(list)
         self._texts: dict[str, str] = {}
         self._sent: set[str] = set()  # digests of texts that an earlier commit carried
         self._emptied, self._full = asyncio.Event(), asyncio.Event()
 
-    def add(self, table: type, row: tuple) -> None:
+    def add(self, table: type, row: tuple, characters: int = 0) -> None:
+        """`characters`: of the texts in the row, where they may be long."""
         self._rows[table].append(row)
         self.size += 1
-        if self.size == self.enough:
+        self.characters += characters
+        if self.size == self.enough or self.characters >= self.enough_characters:
             self._full.set()
 
     def add_text(self, text: str) -> str:
         """Keep a long text; returns its digest."""
         key = text_digest(text)
-        if key not in self._sent:
+        if key not in self._sent and key not in self._texts:
             self._texts[key] = text
+            self.characters += len(text)
         return key
 
     def take(self) -> tuple[dict[type, list[tuple]], dict[str, str]]:
         """All rows by table and all texts by digest. The caller sends them again until they have arrived."""
         taken = self._rows, self._texts
-        self._rows, self._texts, self.size = defaultdict(list), {}, 0
+        self._rows, self._texts, self.size, self.characters = defaultdict(list), {}, 0, 0
         if len(self._sent) < 10_000:  # no more than a few megabytes of digests; a text sent twice is stored once
             self._sent |= taken[1].keys()
         self._full.clear()
@@ -98,7 +108,7 @@ class Buffer:
 
     async def room(self) -> None:
         """Returns once a further step may be taken."""
-        while self.size >= self.most:
+        while self.size >= self.most or self.characters >= self.most_characters:
             self._emptied.clear()
             await self._emptied.wait()
 
@@ -138,10 +148,11 @@ class EpisodeJournal:
             action = command.action
             self._buffer.add(ExecutionRow, (
                 *place, list(action.variables), action.name, action.arguments, action.raw, *self._happened(done),
-            ))  # fmt: skip
+            ), len(action.raw) + len(done.result) + len(done.message))  # fmt: skip
         elif isinstance(command, Call):
             assert isinstance(done, Execution)
-            self._buffer.add(ToolCallRow, (*place, command.tool, dict(command.arguments), *self._happened(done)))
+            row = (*place, command.tool, dict(command.arguments), *self._happened(done))
+            self._buffer.add(ToolCallRow, row, len(done.result) + len(done.message))
         else:
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
 
@@ -158,7 +169,7 @@ class EpisodeJournal:
             *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, done.finish_reason,
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
             done.lost, done.queued, done.note,
-        ))  # fmt: skip
+        ), len(delta) + len(done.text))  # fmt: skip
         self._count(done)
         if step.branch == 0:
             self._latest[ask.role] = (step.position, prompt)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lumos_queue.errors import SpecError
@@ -23,7 +24,8 @@ class Settings(BaseSettings):
     database_url: str = ""  #: empty: SQLite in `home`
     broker_url: str = ""  #: empty: no broker, jobs run in the process that submits them
     contact: str = ""  #: your address or page, told to web services with --live: Wikipedia's operators ask for one
-    api_key: str | None = Field(default=None, repr=False)  #: sent to HTTP endpoints as a bearer token
+    api_keys: Path | None = None  #: file with a key for each model server: lumos_queue/api_keys.py
+    endpoint_hosts: str = ""  #: that may be called, with commas; empty: any. lumos_queue/endpoints/hosts.py
     mysql_user: str = ""  #: of the server that --tool mysql=… names
     mysql_password: str = Field(default="", repr=False)
     concurrency: int = Field(default=64, ge=1)  #: episodes in flight in one worker process
@@ -38,6 +40,11 @@ class Settings(BaseSettings):
     poll_seconds: float = Field(default=2.0, gt=0)  #: how often a dispatcher looks for owed items
     project: str = "default"
     user: str = Field(default_factory=lambda: _user())
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _absolute(cls, value: object) -> object:
+        return from_launch(Path(value).expanduser()) if isinstance(value, str) and value else value or None
 
     @property
     def database(self) -> str:
@@ -69,7 +76,22 @@ def read_settings() -> Settings:
             f"LUMOS_HEARTBEAT_SECONDS {settings.heartbeat_seconds}, LUMOS_FENCE_SECONDS {settings.fence_seconds} and "
             f"LUMOS_LEASE_SECONDS {settings.lease_seconds} must grow in this order."
         )
+    _check_endpoint_settings(settings)
     return settings
+
+
+def _check_endpoint_settings(settings: Settings) -> None:
+    from lumos_queue.api_keys import EXAMPLE, read_keys
+    from lumos_queue.endpoints.hosts import Hosts
+
+    if any(value for name, value in os.environ.items() if name.upper() == "LUMOS_API_KEY"):
+        raise SpecError(
+            "LUMOS_API_KEY went to every server that a job names, and is not read any more: write a line such as "
+            f"'{EXAMPLE}' for each server into a file, run chmod 600 on it, and put its path into LUMOS_API_KEYS."
+        )
+    Hosts(settings.endpoint_hosts)
+    if settings.api_keys:
+        read_keys(settings.api_keys)
 
 
 def _user() -> str:

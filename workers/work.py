@@ -20,7 +20,7 @@ from workers.event_loop import run_on_loop
 from workers.presence import Presence
 from workers.process import Process
 from workers.slice import Slice
-from workers.writer import Refused
+from workers.writer import CommitRefused
 
 log = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0  #: before an endpoint that does not answer is asked again
@@ -97,7 +97,7 @@ async def _slice(process: Process, presence: Presence, job_id: str, should_end: 
         presence.declare_lost()
         log.error("%s: stopped without writing", error)
         return 0
-    except (DBAPIError, Refused) as error:
+    except (DBAPIError, CommitRefused) as error:
         presence.declare_lost()
         if retryable(error):
             raise

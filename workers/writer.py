@@ -23,7 +23,7 @@ ALONE = 3  #: claims after which an item that is refused alone is to blame, thou
 FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, doubled each time
 
 
-class Refused(LumosError):
+class CommitRefused(LumosError):
     """Raised when the database refuses what a slice writes, and no item in particular is to blame: the job waits."""
 
 
@@ -54,8 +54,8 @@ class Writer:
         A batch that is refused for what it carries is written in ever smaller parts, and an item whose rows are refused
         even alone ends with that reason, unless it seems that the database refuses everything.
 
-        Raises Fenced when this process may write no more, Refused when no item in particular is to blame, DBAPIError
-        when sending it again would not help.
+        Raises Fenced when this process may write no more, CommitRefused when no item in particular is to blame,
+        DBAPIError when sending it again would not help.
         """
         try:
             return Written(await self._send(batch, wish))
@@ -70,7 +70,7 @@ class Writer:
         items = batch.items()
         refused = await self._halve(batch, items)
         if refused and not self._to_blame(batch, items, refused):
-            raise Refused(f"no item's rows are taken: {next(iter(refused.values()))}")
+            raise CommitRefused(f"no item's rows are taken: {next(iter(refused.values()))}")
         try:
             for item, problem in refused.items():
                 log.error("item %s ends: the database refuses its rows: %s", item, problem)
@@ -80,7 +80,7 @@ class Writer:
         except Exception as error:
             if not blames_rows(error):
                 raise
-            raise Refused(reason(error)) from error
+            raise CommitRefused(reason(error)) from error
         return Written(claimed, refused)
 
     async def _halve(self, batch: Batch, items: list[int]) -> dict[int, str]:

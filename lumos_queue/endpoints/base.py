@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lumos_queue.records import Completion
@@ -44,7 +45,14 @@ class EndpointSettings(Protocol):
         ...
 
     @property
-    def api_key(self) -> str | None: ...
+    def api_keys(self) -> Path | None:
+        """The file with the keys of servers (lumos_queue/api_keys.py)."""
+        ...
+
+    @property
+    def endpoint_hosts(self) -> str:
+        """The hosts that may be called (lumos_queue/endpoints/hosts.py); '' for any."""
+        ...
 
     @property
     def concurrency(self) -> int:

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
 
+import httpx2
 import openai
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.client import Client
-from lumos_queue.endpoints.http import CONNECT_SECONDS, Http, Malformed, TryFailed, json_object, one_line, refusal
+from lumos_queue.endpoints.connection import Broken, Reply
+from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed, reply_bytes
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.replicas import Replicas
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.vision import with_images
 from lumos_queue.records import Completion
-
-T = TypeVar("T")
 
 _TURN = re.compile(r"^<\|(system|user|assistant)\|>\n", re.MULTILINE)
 _END = "</s>"
@@ -65,7 +66,7 @@ class Chat(OpenAI):
             body["stop"] = list(sampling.stop[:4])
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
-        reply = await self._client.post("/v1/chat/completions", body, _read, episode)
+        reply = await self._client.post("/v1/chat/completions", body, _read, episode, reply_bytes(sampling.max_tokens))
         text, truncated, asked, written, note = reply.value
         return completion(
             text,
@@ -87,44 +88,62 @@ class _ChatClient(Client):
 
 
 class _Server(Http):
-    """A client of one server whose chat requests the library makes; what is asked about the server goes as ever."""
+    """A client of one server whose chat requests the library builds, and whose replies it parses.
+
+    Their bytes go through the connections that all schemes share. Of the library's request its body alone is sent:
+    none of its headers, into which it puts what OPENAI_* variables say.
+    """
 
     def __init__(self, base: str, settings: EndpointSettings):
         super().__init__(base, settings)
-        # The address that was written down is the one that is spoken to, and the only one to see the key.
-        self._http = openai.DefaultAsyncHttpxClient(
-            trust_env=False,
-            follow_redirects=False,
-            timeout=openai.Timeout(settings.request_seconds, connect=min(CONNECT_SECONDS, settings.request_seconds)),
-        )
+        self._over = _Transport(self)
         self._library = openai.AsyncOpenAI(
-            api_key=settings.api_key or "none",
+            api_key="none",  # the connections send the server's own
             base_url=f"{base}/v1",
             max_retries=0,  # trying again is the client's business, with all replicas in view
-            http_client=self._http,
+            timeout=None,  # the connections have a deadline for all of it
+            http_client=httpx2.AsyncClient(transport=self._over, trust_env=False, follow_redirects=False),
         )
 
-    async def post(self, path: str, data: bytes, read: Callable[[dict[str, Any], Mapping[str, str]], T]) -> T:
-        """One try. Raises TryFailed, or Refused."""
-        url = self.base + path
+    async def _send(self, path: str, data: bytes, most_bytes: int) -> Reply:
+        bound = _most_bytes.set(most_bytes)
         try:
             raw = await self._library.chat.completions.with_raw_response.create(**json.loads(data))
-            return read(json_object(raw.content), raw.headers)
-        except openai.APITimeoutError:
-            raise TryFailed(f"{url} took longer than {self._seconds:g} s", cause="late") from None
-        except openai.APIConnectionError as error:
-            why = error.__cause__
-            cause = "unreachable" if type(why).__name__ == "ConnectError" else "broken"
-            raise TryFailed(f"{url} failed: {one_line(str(why or error))}", cause=cause) from None
+            reply = raw.http_response
         except openai.APIStatusError as error:
             reply = error.response
-            raise refusal(url, reply.status_code, reply.headers, reply.content, reply.reason_phrase) from None
-        except Malformed as error:
-            raise TryFailed(f"{url} sent no valid reply: {error}") from None
+        except openai.APIConnectionError as error:
+            raise error.__cause__ or Broken(str(error)) from None
+        finally:
+            _most_bytes.reset(bound)
+        return Reply(reply.status_code, reply.reason_phrase, dict(reply.headers), reply.content)
+
+    async def send_over(self, body: bytes) -> Reply:
+        """The library's request, as this project sends it."""
+        return await super()._send("/v1/chat/completions", body, _most_bytes.get())
 
     async def close(self) -> None:
         await super().close()
-        await self._http.aclose()
+        await self._library.close()
+
+
+class _Transport(httpx2.AsyncBaseTransport):
+    def __init__(self, server: _Server):
+        self._server = server
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        reply = await self._server.send_over(await request.aread())
+        headers = {name: value for name, value in reply.headers.items() if name not in _FRAMES}
+        return httpx2.Response(
+            reply.status, headers=headers, content=reply.body,
+            extensions={"reason_phrase": reply.reason.encode("latin-1")},
+        )  # fmt: skip
+
+
+#: How many bytes the reply to the request of this task may have.
+_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=REPLY_BYTES)
+#: Headers about how a body travelled; the library gets it whole.
+_FRAMES = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.http import Http, Refused, TryFailed
+from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.endpoints.statuses import OF_THE_REQUEST
 from lumos_queue.endpoints.traffic import Traffic
@@ -55,6 +55,7 @@ class Client:
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         episode: str = "",
+        most_bytes: int = REPLY_BYTES,
     ) -> Reply[T]:
         """POST `body` to a replica. Where another replica is well a failed try is followed at once by one there.
 
@@ -64,7 +65,7 @@ class Client:
         """
         self._asking += 1
         try:
-            return await self._post(path, body, read, episode)
+            return await self._post(path, body, read, episode, most_bytes)
         finally:
             self._asking -= 1
 
@@ -74,6 +75,7 @@ class Client:
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         episode: str,
+        most_bytes: int,
     ) -> Reply[T]:
         item: Hashable = episode or object()
         data = json.dumps(body).encode()
@@ -83,17 +85,17 @@ class Client:
             await self.traffic.enter()
             try:
                 tried: list[Replica] = []
-                refused: dict[Replica, Refused] = {}
+                refused: dict[Replica, RequestRefused] = {}
                 while tries <= self._retries and (replica := self.replicas.choose(episode, tried)):
                     sent = time.perf_counter()
                     first = first or sent
                     try:
-                        value = await self._try(replica, item, path, data, read, sent)
+                        value = await self._try(replica, item, path, data, read, most_bytes, sent)
                         for other in refused:  # what another answers it has no reason to refuse
                             other.failed(time.perf_counter())
                             other.evidence.forget(item)
                         return Reply(value, time.perf_counter() - sent, first - asked, sent - first, tries + refusals)
-                    except Refused as error:
+                    except RequestRefused as error:
                         refused[replica] = error
                         refusals += 1
                     except TryFailed as error:
@@ -115,13 +117,20 @@ class Client:
             await self.traffic.pause(wait)
 
     async def _try(
-        self, replica: Replica, item: Hashable, path: str, data: bytes, read: Callable[..., T], sent: float
+        self,
+        replica: Replica,
+        item: Hashable,
+        path: str,
+        data: bytes,
+        read: Callable[..., T],
+        most_bytes: int,
+        sent: float,
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.take()
         vouched = replica.evidence.vouched(item)
         try:
-            value = await replica.http.post(path, data, read)
+            value = await replica.http.post(path, data, read, most_bytes)
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:
@@ -135,7 +144,7 @@ class Client:
                 if quiet := self.replicas.quiet_seconds():
                     self.traffic.quiet(quiet)
             raise
-        except Refused:
+        except RequestRefused:
             now = time.perf_counter()
             replica.evidence.refused(item, vouched, now)
             replica.refused(now)
@@ -147,7 +156,7 @@ class Client:
         self.traffic.succeeded(sent, time.perf_counter())
         return value
 
-    async def _judge(self, item: Hashable, refused: Mapping[Replica, Refused]) -> None:
+    async def _judge(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
         """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
         self._convict(item, refused)
         began = asked = time.perf_counter()  # when somebody else last asked
@@ -166,14 +175,14 @@ class Client:
             self.traffic.suspended -= 1
         self._convict(item, refused)
 
-    def _convict(self, item: Hashable, refused: Mapping[Replica, Refused]) -> None:
+    def _convict(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
         """Raises EpisodeError when enough speaks against the item."""
         for replica, refusal in refused.items():
             if replica.evidence.convicts(item, refusal.status):
                 replica.evidence.forget(item)
                 raise EpisodeError("infra_error", str(refusal))
 
-    def _give_up(self, item: Hashable, refused: Mapping[Replica, Refused], now: float) -> None:
+    def _give_up(self, item: Hashable, refused: Mapping[Replica, RequestRefused], now: float) -> None:
         """Raises Undecided, EndpointDown when the last replica refuses, or EpisodeError for a lone 413 or 422."""
         for replica in refused:
             if not replica.evidence.is_lone(item):

@@ -14,18 +14,32 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from lumos_queue.addresses import Origin
+from lumos_queue.api_keys import find_key
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.connections import Broken, Connections, TooLong, Unreachable
+from lumos_queue.endpoints.connection import Broken, ForbiddenHost, Reply, TooLong, Unreachable
+from lumos_queue.endpoints.connections import Connections
+from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
 from lumos_queue.errors import EndpointRefused, InfrastructureError
 from lumos_queue.storable import storable
 
 CONNECT_SECONDS = 10.0
 PROBE_SECONDS = 10.0  #: for what is asked once, about the server itself
-REPLY_BYTES = 8 * 2**20  #: a longer reply is refused
+REPLY_BYTES = 8 * 2**20  #: a longer reply is refused, whatever was asked for
+PROBE_BYTES = 4 * 2**20  #: for what a server says about itself: lists of models are long
 RETRY_AFTER_SECONDS = 3600.0  #: no server's wish for a pause counts for more
 
 T = TypeVar("T")
+
+
+def reply_bytes(max_tokens: int) -> int:
+    """The most bytes of a reply that may have so many tokens; a longer one did not come from keeping to them.
+
+    64 KiB for the head and what surrounds the text, and 1 KiB a token: the longest tokens have some 130 bytes, up to
+    six times as many when JSON escapes them, and servers that list a reply's tokens take about 200 for each.
+    """
+    return min(REPLY_BYTES, 2**16 + 2**10 * max_tokens)
 
 
 class Malformed(ValueError):
@@ -51,7 +65,7 @@ class TryFailed(InfrastructureError):
         return self.status in (429, 503) or self.cause == "late"
 
 
-class Refused(InfrastructureError):
+class RequestRefused(InfrastructureError):
     """Raised when a server answers one try with a status that is neither 2xx nor worth another try by itself.
 
     `outage` is what to tell the person when it is the server's fault.
@@ -68,21 +82,30 @@ class Http:
     def __init__(self, base: str, settings: EndpointSettings):
         self.base = base
         self._seconds = settings.request_seconds
+        self._key = find_key(settings.api_keys, base)
         headers = {"Content-Type": "application/json"}
-        if settings.api_key:
-            headers["Authorization"] = f"Bearer {settings.api_key}"
-        self._connections = Connections(base, headers, CONNECT_SECONDS, REPLY_BYTES)
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key.text}"
+        loopback_only = self._key is not None and base.startswith("http:") and not self._key.cleartext
+        hosts = Hosts(settings.endpoint_hosts)
+        self._connections = Connections(base, headers, CONNECT_SECONDS, PROBE_BYTES, hosts, loopback_only)
 
-    async def post(self, path: str, data: bytes, read: Callable[[dict[str, Any], Mapping[str, str]], T]) -> T:
-        """POST `data`: what `read` makes of the reply and its headers. One try.
+    async def post(
+        self,
+        path: str,
+        data: bytes,
+        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        most_bytes: int = REPLY_BYTES,
+    ) -> T:
+        """POST `data`: what `read` makes of the reply, of at most `most_bytes`, and its headers. One try.
 
-        Raises TryFailed, or Refused.
+        Raises TryFailed, or RequestRefused.
         """
         url = self.base + path
         try:
-            reply = await self._connections.request("POST", path, data, self._seconds)
+            reply = await self._send(path, data, most_bytes)
             if reply.status >= 300:
-                raise refusal(url, reply.status, reply.headers, reply.body, reply.reason)
+                raise refusal(url, reply.status, reply.headers, self._without_key(reply.body), reply.reason)
             return read(json_object(reply.body), reply.headers)
         except Malformed as error:
             raise TryFailed(f"{url} sent no valid reply: {error}") from None
@@ -96,6 +119,13 @@ class Http:
             cause = "unreachable" if isinstance(error, Unreachable) else "broken"
             raise TryFailed(f"{url} failed: {one_line(str(error))}", cause=cause) from None
 
+    async def _send(self, path: str, data: bytes, most_bytes: int) -> Reply:
+        return await self._connections.request("POST", path, data, self._seconds, most_bytes)
+
+    def _without_key(self, body: bytes) -> bytes:
+        """What a server says about a failure becomes part of messages; some repeat the request's headers in it."""
+        return body.replace(self._key.text.encode(), b"[the key]") if self._key else body
+
     async def get(self, path: str) -> tuple[int, Any]:
         """The status of `path` and its JSON value, None when it is no JSON. One try.
 
@@ -106,6 +136,8 @@ class Http:
             reply = await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds))
         except TooLong as error:
             return error.status, None
+        except ForbiddenHost as error:
+            raise InfrastructureError(f"which is not called from here: {error}") from None
         except (Broken, TimeoutError) as error:
             problem = "no answer in time" if isinstance(error, TimeoutError) else one_line(str(error))
             raise InfrastructureError(f"nothing answers at {url} ({problem})") from None
@@ -118,8 +150,11 @@ class Http:
         """`get` for a person: raises also EndpointRefused, when the key is refused."""
         status, value = await self.get(path)
         if status in (401, 403):
-            line = f"{self.base}{path} refuses the key ({status}): set LUMOS_API_KEY."
-            raise EndpointRefused(line, status=status)
+            origin = Origin.of(self.base)
+            problem = f"wants a key ({status}): write '{origin} KEY' into a file, and its path into LUMOS_API_KEYS."
+            if self._key:
+                problem = f"refuses the key ({status}): correct its line in the file of LUMOS_API_KEYS."
+            raise EndpointRefused(f"{origin} {problem}", status=status)
         return status, value
 
     async def close(self) -> None:
@@ -140,13 +175,13 @@ def json_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> Refused | TryFailed:
+def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> RequestRefused | TryFailed:
     """The error for a status other than 2xx, with the beginning of what the server says about it."""
     said = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
     message = f"{url} answered {status}: {said}"
     if may_pass(status):
         return TryFailed(message, _retry_after(headers.get("retry-after", "")), status)
-    return Refused(message, status, explain(url, status, headers.get("location", ""), said))
+    return RequestRefused(message, status, explain(url, status, headers.get("location", ""), said))
 
 
 def _retry_after(value: str) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.client import Client
-from lumos_queue.endpoints.http import Http, Malformed
+from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
@@ -53,7 +53,7 @@ class OpenAI:
             body["stop"] = sampling.stop[:4]
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
-        reply = await self._client.post("/v1/completions", body, _read, episode)
+        reply = await self._client.post("/v1/completions", body, _read, episode, reply_bytes(sampling.max_tokens))
         text, truncated, asked, written, note = reply.value
         return completion(
             text,

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from lumos_queue.addresses import usual_host
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.launch import from_launch
@@ -95,7 +96,9 @@ def _check_address(scheme: str, url: str) -> None:
     form += "[/PREFIX][?model=NAME]" if scheme in _NAMED else "[/PREFIX]"
     if "@" in url.partition("?")[0]:
         # Before any parsing: a parser's own message could quote the secret.
-        raise SpecError(f"Credentials in an endpoint's URL are refused: write {form} and set LUMOS_API_KEY.")
+        raise SpecError(
+            f"Credentials in an endpoint's URL are refused: write {form}; keys belong into the file of LUMOS_API_KEYS."
+        )
     replicas = _replicas(url)
     for replica in replicas:
         parts = _split(replica, form)
@@ -105,7 +108,7 @@ def _check_address(scheme: str, url: str) -> None:
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
             # What is there is not repeated: it may be a key.
-            raise SpecError(f"The endpoint's URL says more than {form}; a key belongs in LUMOS_API_KEY.")
+            raise SpecError(f"The endpoint's URL says more than {form}; a key belongs into the file of LUMOS_API_KEYS.")
         if len(pairs) > 1 or any(not value for _, value in pairs):
             raise SpecError(f"The endpoint's URL must name one model: expected {form}.")
     if len(set(base_urls(url))) < len(replicas):
@@ -123,4 +126,8 @@ def _split(url: str, form: str) -> SplitResult:
         raise wrong from None
     if not url.startswith(f"{parts.scheme}://"):
         raise wrong
+    try:
+        usual_host(parts.hostname or "")
+    except ValueError:
+        raise wrong from None
     return parts

@@ -12,7 +12,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.client import Client
-from lumos_queue.endpoints.http import Http, Malformed
+from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.vision import with_markdown_images
 from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
@@ -43,7 +43,7 @@ class Tgi:
         else:
             parameters["do_sample"] = False
         body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
-        reply = await self._client.post("/generate", body, _read, episode)
+        reply = await self._client.post("/generate", body, _read, episode, reply_bytes(sampling.max_tokens))
         text, truncated, asked, written, queued, notes = reply.value
         if queued > reply.seconds + 0.001:  # milliseconds
             notes.append(f"x-queue-time {queued:g} s clamped to the {reply.seconds:.3f} s of the request")

@@ -20,14 +20,12 @@ from collections.abc import Awaitable, Callable, Set
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-import idna
-
+from lumos_queue.addresses import METADATA, PORTS, Origin, ascii_name, special_kind
 from lumos_queue.errors import ActionError, InfrastructureError
 
 #: Gets a host name and a port, returns the addresses it stands for.
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
-PORTS = {"http": 80, "https": 443}
 MOST_CHARACTERS = 8000  #: of a URL
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  #: a last label that makes a host an IPv4 address (WHATWG URL, 3.5)
@@ -38,10 +36,9 @@ _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "localdomai
 _SPECIAL_V4 = [
     ipaddress.ip_network(one)
     for one in (
-        "192.0.0.0/24",  # protocol assignments; 192.0.0.192 is a metadata service
+        "192.0.0.0/24",  # protocol assignments
         "192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24",  # AS112, AMT
         "192.88.99.0/24",  # 6to4 relays
-        "168.63.129.16/32",  # a cloud's own services, seen from its machines only
     )
 ]  # fmt: skip
 #: The only part of IPv6 that is handed out to the public, and what in it is not.
@@ -69,8 +66,7 @@ class Target:
     @property
     def authority(self) -> str:
         """What the Host header says."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+        return Origin(self.scheme, self.host, self.port).authority
 
     @property
     def url(self) -> str:
@@ -140,10 +136,9 @@ class Guard:
     def _name(self, url: str, host: str, port: int) -> str:
         """A host that is no bracketed address, in the one spelling in which it is looked up."""
         try:
-            host = idna.encode(host, uts46=True).decode().lower() if not host.isascii() else host.lower()
-        except idna.IDNAError as error:
+            host = ascii_name(host)
+        except ValueError as error:
             raise _refused(url, f"the host is no name: {error}") from None
-        host = host.removesuffix(".")
         labels = host.split(".")
         if _NUMBER.fullmatch(labels[-1]):
             return self._address(url, host, port)
@@ -172,12 +167,10 @@ class Guard:
             public = address in _PUBLIC_V6 and not any(address in network for network in _SPECIAL_V6)
         else:
             public = not any(address in network for network in _SPECIAL_V4)
+        public = public and not any(address in network for network in METADATA)
         if public and address.is_global and not address.is_multicast and not address.is_reserved:
             return ""
-        for kind in ("unspecified", "loopback", "link_local", "multicast", "reserved", "private"):
-            if getattr(address, f"is_{kind}"):
-                return f"a {kind.replace('_', '-')} address" if kind != "unspecified" else "an unspecified address"
-        return "no public address"
+        return special_kind(address) or "no public address"
 
 
 def _refused(url: str, problem: str) -> ActionError:

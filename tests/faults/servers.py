@@ -37,6 +37,6 @@ def endpoint_fails(lab: Lab, mode: str, *, seconds: float = 6.0, episodes: int =
         return result
 
 
-for _mode in ("429", "429:1", "500", "hang", "truncated", "garbage", "reset"):
+for _mode in ("429", "429:1", "500", "hang", "truncated", "garbage", "reset", "huge"):
     case(f"endpoint: {_mode}, PostgreSQL and Redis")(partial(endpoint_fails, mode=_mode))
 case("endpoint: 500, SQLite")(partial(endpoint_fails, mode="500", database="sqlite", broker=""))

@@ -24,7 +24,7 @@ pytest.importorskip("torch")
 pytest.importorskip("uvicorn", reason="needs transformers[serving]")
 pytest.importorskip("fastapi", reason="needs transformers[serving]")
 
-SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=1, api_key=None, concurrency=8)
+SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=1, api_keys=None, endpoint_hosts="", concurrency=8)
 GREEDY = Sampling(max_tokens=12, stop=())
 PROMPT = "<|user|>\nTask: Tom has 8 apples.\n<|assistant|>\n"
 

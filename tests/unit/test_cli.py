@@ -103,7 +103,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behi
 def test_a_secret_in_a_url_is_refused_and_not_repeated(lumos):
     ran = lumos("evaluate", "wordmath", "--planner", "tgi://me:hunter2@host:80", "--grounder", "tgi://host:80")
     assert ran.code == 2
-    assert "LUMOS_API_KEY" in ran.err
+    assert "LUMOS_API_KEYS" in ran.err
     assert "hunter2" not in ran.err
 
 

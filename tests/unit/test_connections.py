@@ -9,8 +9,10 @@ from collections.abc import Awaitable, Callable
 
 import aiohttp.web
 import pytest
+import uvloop
 
-from lumos_queue.endpoints.connections import Broken, Connections, TooLong, Unreachable
+from lumos_queue.endpoints.connection import Broken, TooLong, Unreachable
+from lumos_queue.endpoints.connections import Connections
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
 
@@ -319,7 +321,8 @@ def test_large_bodies_go_both_ways():
     run(answer, use, most_bytes=8_000_000)
 
 
-def test_tls_is_checked(tmp_path, monkeypatch):
+@pytest.mark.parametrize("run_on", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_tls_is_checked(tmp_path, monkeypatch, run_on):
     """A certificate of an authority that is trusted will do, any other will not."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", tmp_path / "key.pem",
@@ -353,6 +356,6 @@ def test_tls_is_checked(tmp_path, monkeypatch):
             connections.close()
             await runner.cleanup()
 
-    asyncio.run(body(trusted=False))
+    run_on(body(trusted=False))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
-    asyncio.run(body(trusted=True))
+    run_on(body(trusted=True))

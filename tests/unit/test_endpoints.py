@@ -20,7 +20,7 @@ from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
 from lumos_queue.storable import storable
 
-SETTINGS = SimpleNamespace(request_seconds=5.0, request_retries=0, api_key=None, concurrency=4)
+SETTINGS = SimpleNamespace(request_seconds=5.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=4)
 
 
 def say(endpoint, *prompts):

@@ -40,10 +40,13 @@ def test_framed_text_becomes_messages():
     assert messages("In a <|user|>\nline") == [{"role": "user", "content": "In a <|user|>\nline"}]
 
 
-def test_a_server_is_sent_messages_and_the_key_and_its_usage_is_kept():
+def test_a_server_is_sent_messages_and_the_key_and_its_usage_is_kept(tmp_path):
     with FakeEndpoint(lambda prompt: "Four words of reply.", keep_bodies=True) as server:
+        keys = tmp_path / "keys"
+        keys.touch(0o600)
+        keys.write_text(f"http://127.0.0.1:{server.port} k1")
         (done, greedy), busy = ask(
-            server.chat, FRAMED, "Again?", sampling=Sampling(0.5, 0.9, 20, ("\n",)), api_key="k1"
+            server.chat, FRAMED, "Again?", sampling=Sampling(0.5, 0.9, 20, ("\n",)), api_keys=keys
         )
     body = server.bodies[0]
     assert body["messages"] == messages(FRAMED)

@@ -22,7 +22,8 @@ GREEDY = Sampling()
 
 def settings(**changes):
     return SimpleNamespace(
-        **{"request_seconds": 5.0, "request_retries": 3, "api_key": None, "concurrency": 8} | changes
+        **{"request_seconds": 5.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 8}
+        | changes
     )
 
 
@@ -257,12 +258,15 @@ def test_a_cancelled_call_leaves_the_endpoint_usable():
         assert asyncio.run(cancel_one(server.tgi)).text == "fine"
 
 
-def test_the_key_travels_as_a_bearer_token_and_stays_out_of_messages(scheme, monkeypatch):
+def test_the_key_travels_as_a_bearer_token_and_stays_out_of_messages(scheme, monkeypatch, tmp_path):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with FakeEndpoint(lambda prompt: "fine", failures=["ok", "401"], keep_bodies=True) as server:
-        assert ask(url_of(server, scheme), api_key="s3cret").text == "fine"
+        keys = tmp_path / "keys"
+        keys.touch(0o600)
+        keys.write_text(f"http://127.0.0.1:{server.port} s3cret")
+        assert ask(url_of(server, scheme), api_keys=keys).text == "fine"
         with pytest.raises(Undecided) as caught:
-            ask(url_of(server, scheme), api_key="s3cret")
+            ask(url_of(server, scheme), api_keys=keys)
     assert b"\r\nAuthorization: Bearer s3cret\r\n" in server.headers[0] + b"\r\n"
     assert "s3cret" not in str(caught.value)
 

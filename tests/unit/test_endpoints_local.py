@@ -16,7 +16,7 @@ from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
 torch = pytest.importorskip("torch")
 from tests.tiny_model import make_tiny_model  # noqa: E402 - needs torch
 
-SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_key=None, concurrency=64)
+SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
 FREELY = Sampling(max_tokens=24, stop=())  #: nothing but the limit or the model itself ends a reply
 
 

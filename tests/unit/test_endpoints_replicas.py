@@ -27,7 +27,8 @@ GREEDY = Sampling()
 
 def settings(**changes):
     return SimpleNamespace(
-        **{"request_seconds": 5.0, "request_retries": 3, "api_key": None, "concurrency": 64} | changes
+        **{"request_seconds": 5.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
+        | changes
     )
 
 

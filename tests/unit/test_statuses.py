@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from lumos_queue.endpoints.evidence import Evidence
-from lumos_queue.endpoints.http import Refused, TryFailed, refusal
+from lumos_queue.endpoints.http import RequestRefused, TryFailed, refusal
 from lumos_queue.endpoints.registry import base_urls
 from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
@@ -22,7 +22,7 @@ RETRIED = {408, 424, 425, 429, *range(500, 600)}
 def test_each_status_is_tried_again_or_refuses():
     for status in (100, 101, 199, *range(300, 700), 999):
         error = refusal("http://h:1/generate", status, {}, b"no", "-")
-        assert type(error) is (TryFailed if status in RETRIED else Refused), status
+        assert type(error) is (TryFailed if status in RETRIED else RequestRefused), status
         assert error.status == status
 
 

@@ -24,7 +24,8 @@ GREEDY = Sampling()
 
 
 def connect(url, first_backoff=0.002, **changes):
-    values = {"request_seconds": 5.0, "request_retries": 3, "api_key": None, "concurrency": 64} | changes
+    values = {"request_seconds": 5.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
+    values |= changes
     return Tgi(url, base_urls(url), SimpleNamespace(**values), first_backoff)
 
 

@@ -1,0 +1,92 @@
+"""Hosts and addresses in one spelling, and which addresses are special: for whatever connects to anything."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+PORTS = {"http": 80, "https": 443}
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+#: Where clouds tell their machines secrets, besides 169.254.0.0/16 and fe80::/10, which are link-local.
+METADATA = [
+    ipaddress.ip_network(one)
+    for one in ("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::254/128")
+]
+_NAT64 = [ipaddress.IPv6Network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48")]
+_COMPATIBLE = ipaddress.IPv6Network("::/96")
+
+
+class Origin(NamedTuple):
+    """Whom a URL speaks to: what a key is bound to."""
+
+    scheme: str  #: http or https
+    host: str  #: in small ASCII letters, or an address in its usual spelling, without brackets
+    port: int
+
+    @classmethod
+    def of(cls, url: str) -> Origin:
+        """Raises ValueError when the URL names no http or https server."""
+        parts = urlsplit(url)
+        if parts.scheme not in PORTS or not parts.hostname:
+            raise ValueError("not http://HOST[:PORT] or https://HOST[:PORT]")
+        port = PORTS[parts.scheme] if parts.port is None else parts.port
+        return cls(parts.scheme, usual_host(parts.hostname), port)
+
+    @property
+    def authority(self) -> str:
+        """What the Host header says."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+
+def usual_host(host: str) -> str:
+    """A host in the one spelling in which it is compared. Raises ValueError for a name that cannot be one."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return ascii_name(host)
+
+
+def ascii_name(host: str) -> str:
+    """A name in small ASCII letters, without the dot at its end. Raises ValueError when it is not a name."""
+    if not host.isascii():
+        import idna  # its tables are large, and few names need them
+
+        host = idna.encode(host, uts46=True).decode()
+    return host.lower().removesuffix(".")
+
+
+def meant(address: Address) -> Address:
+    """The IPv4 address that a mapped IPv6 address is another spelling of; any other address as it is."""
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def carried(address: Address) -> list[Address]:
+    """The IPv4 addresses inside an IPv6 address, to which a gateway may pass on what is sent: NAT64, 6to4, Teredo."""
+    if not isinstance(address, ipaddress.IPv6Address):
+        return []
+    found: list[Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    compatible = address in _COMPATIBLE and int(address) >> 24  # ::1 and the like carry none
+    if compatible or any(address in network for network in _NAT64):
+        found.append(ipaddress.IPv4Address(address.packed[-4:]))
+    return [one for one in found if one is not None]
+
+
+def special_kind(address: Address) -> str:
+    """What an address is when it is not an ordinary public one, in words; '' when it is."""
+    if any(address in network for network in METADATA):
+        return "a cloud's metadata address"
+    if str(address) == "255.255.255.255":
+        return "a broadcast address"
+    for kind in ("unspecified", "loopback", "link_local", "multicast", "reserved", "private"):
+        if getattr(address, f"is_{kind}"):
+            article = "an" if kind == "unspecified" else "a"
+            return f"{article} {kind.replace('_', '-')} address"
+    return ""

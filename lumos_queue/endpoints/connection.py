@@ -1,0 +1,150 @@
+"""One connection to a model server, and one request at a time on it: HTTP/1.1, parsed by httptools (llhttp).
+
+Bytes are counted as they arrive, whatever they are (status lines, interim replies, chunk sizes), so that nothing a
+server sends is held beyond the bound. A compressed reply is refused: none was asked for, and it is unpacked nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import httptools
+
+HEAD_BYTES = 64 * 2**10  #: of everything before a reply's body
+MOST_HEADERS = 256
+
+
+class Broken(Exception):
+    """Raised when a connection ends, or what arrives is no HTTP, before a whole reply is there."""
+
+
+class Unreachable(Broken):
+    """Raised when there is no connection: nothing was sent."""
+
+
+class ForbiddenHost(Unreachable):
+    """Raised when a server must not be called from here; says why and what to do."""
+
+
+class TooLong(Broken):
+    """Raised when a reply is longer than allowed; `status` is its status, 0 if not even that had come."""
+
+    def __init__(self, message: str, status: int):
+        self.status = status
+        super().__init__(message)
+
+
+class Reply:
+    """Status, headers (names in small letters) and body."""
+
+    __slots__ = ("body", "headers", "reason", "status")
+
+    def __init__(self, status: int, reason: str, headers: dict[str, str], body: bytes):
+        self.status, self.reason, self.headers, self.body = status, reason, headers, body
+
+
+class Connection(asyncio.Protocol):
+    """The parser calls the methods that start with `on_`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop):
+        self.open = False
+        self.deadline = 0.0
+        self._loop = loop
+        self._reply: asyncio.Future[Reply] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop's is a class of its own
+
+    async def exchange(self, message: bytes, most_bytes: int) -> Reply:
+        """Raises TooLong as soon as more than `most_bytes` have arrived."""
+        self._parser = httptools.HttpResponseParser(self)
+        self._begin()
+        self._left, self._most_bytes = most_bytes, most_bytes
+        self._headed = False
+        self._reply = self._loop.create_future()
+        self._transport.write(message)
+        return await self._reply
+
+    def end(self, error: Exception) -> None:
+        """Close at once; the request on it, if there is one, fails with `error`."""
+        self.open = False
+        self._transport.abort()
+        self._fail(error)
+
+    def data_received(self, data: bytes) -> None:
+        if self._reply is None or self._reply.done():
+            self.end(Broken("the server sent something unasked"))
+            return
+        self._left -= len(data)
+        try:
+            self._parser.feed_data(data if self._left >= 0 else data[: self._left])
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self.end(error.__context__ if isinstance(error.__context__, Broken) else Broken(f"no HTTP ({error})"))
+            return
+        if self._left < 0:
+            self._end_long(self._most_bytes)
+        elif not self._headed and self._most_bytes - self._left > HEAD_BYTES:
+            self._end_long(HEAD_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.open = False
+        if exc is None and self._to_the_end:
+            self._finish()
+        else:
+            self._fail(Broken("the connection was closed" + (f" ({exc})" if exc else "")))
+
+    def on_message_begin(self) -> None:
+        if self._reply is None or self._reply.done():
+            self.open = False  # a second reply to one request: whatever it is, the next request must not get it
+
+    def on_status(self, reason: bytes) -> None:
+        if len(self._reason) < 200:
+            self._reason += reason[:200]
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= MOST_HEADERS:
+            raise TooLong(f"more than {MOST_HEADERS} headers", self._parser.get_status_code())
+        self._headers[name.lower().decode("latin-1")] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200:
+            return  # 100 Continue and the like: the reply's own head is still to come
+        self._headed = True
+        self._to_the_end = not ("content-length" in self._headers or "transfer-encoding" in self._headers)
+        if status < 300 and self._compressed:
+            raise Broken("a compressed reply, where none was asked for")
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        if not self._headed:
+            self._begin()
+            return
+        if not self._parser.should_keep_alive():
+            self.open = False
+            self._transport.close()
+        self._finish()
+
+    @property
+    def _compressed(self) -> bool:
+        return self._headers.get("content-encoding", "identity").lower() not in ("identity", "")
+
+    def _begin(self) -> None:
+        self._reason, self._headers, self._body = b"", {}, bytearray()
+        self._to_the_end = False  #: neither a length nor chunks: the reply ends with the connection
+
+    def _end_long(self, bytes_allowed: int) -> None:
+        self.end(TooLong(f"longer than {bytes_allowed} bytes", self._parser.get_status_code()))
+
+    def _finish(self) -> None:
+        self._to_the_end = False
+        if self._reply is not None and not self._reply.done():
+            reason, body = self._reason.decode("latin-1"), b"" if self._compressed else bytes(self._body)
+            self._reply.set_result(Reply(self._parser.get_status_code(), reason, self._headers, body))
+
+    def _fail(self, error: Exception) -> None:
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_exception(error)

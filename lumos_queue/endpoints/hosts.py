@@ -1,0 +1,90 @@
+"""Which model servers a process may call: `LUMOS_ENDPOINT_HOSTS`, and addresses that none of them has.
+
+Whoever submits a job names the endpoints, and the workers call them from where they stand. So the list decides over
+names and addresses, and addresses at which a cloud tells its machines secrets, or that are not a server's at all, are
+refused without a list, too. What decides is the address that a connection is about to be made to; docs/decisions/0016.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import NamedTuple
+
+from lumos_queue.addresses import METADATA, Address, ascii_name, carried, meant, special_kind
+from lumos_queue.errors import SpecError
+
+_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+_HOST_AND_PORT = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")
+_THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
+
+
+class _Rule(NamedTuple):
+    name: str  #: '' for a network
+    below: bool  #: names that end with it are meant
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
+    port: int | None
+
+    def fits(self, host: str, port: int, address: Address) -> bool:
+        if self.port is not None and self.port != port:
+            return False
+        if self.network is not None:
+            return address in self.network
+        return host.endswith(f".{self.name}") if self.below else host == self.name
+
+    @property
+    def one_address(self) -> bool:
+        return self.network is not None and self.network.num_addresses == 1
+
+
+class Hosts:
+    """The list. An empty one allows any host; an address of the refused kinds must be listed as itself."""
+
+    def __init__(self, text: str = ""):
+        """`text`: HOST, HOST:PORT, *.SUFFIX, ADDRESS or NETWORK/BITS, with commas. Raises SpecError."""
+        self._rules = [_rule(entry.strip()) for entry in text.split(",") if entry.strip()]
+
+    def problem(self, host: str, port: int, address: str) -> str:
+        """Why `address`, which `host` stands for, must not be connected to, and the way out; '' when it may."""
+        found = meant(ipaddress.ip_address(address))
+        fitting = [rule for rule in self._rules if rule.fits(host, port, found)]
+        if any(rule.one_address for rule in fitting):
+            return ""
+        for each in (found, *carried(found)):
+            if kind := _refused_kind(each):
+                return f"{each} is {kind}; if it is meant, list it in LUMOS_ENDPOINT_HOSTS"
+        if self._rules and not fitting:
+            return f"{host}:{port} ({found}) is not among LUMOS_ENDPOINT_HOSTS; list it there if it is meant"
+        return ""
+
+
+def _refused_kind(address: Address) -> str:
+    if any(address in network for network in METADATA) or address.is_multicast or address.is_link_local:
+        return special_kind(address)
+    if address.is_unspecified or str(address) == "255.255.255.255":
+        return special_kind(address)
+    return "not an address of a machine" if address in _THIS_NETWORK else ""
+
+
+def _rule(entry: str) -> _Rule:
+    wrong = SpecError(
+        f"LUMOS_ENDPOINT_HOSTS has '{entry[:200]}': "
+        "expected HOST, HOST:PORT, *.SUFFIX, ADDRESS, [ADDRESS]:PORT or NETWORK/BITS, with commas between them."
+    )
+    try:
+        if "/" in entry or (entry.count(":") > 1 and not entry.startswith("[")):
+            return _Rule("", False, ipaddress.ip_network(entry), None)
+        found = _HOST_AND_PORT.fullmatch(entry)
+        if not found:
+            raise wrong
+        port = int(found["port"]) if found["port"] else None
+        host = found["host"]
+        if host.startswith("[") or re.fullmatch(r"[0-9.]+", host):
+            return _Rule("", False, ipaddress.ip_network(host.strip("[]")), port)
+        below = host.startswith("*.")
+        name = ascii_name(host.removeprefix("*."))
+    except ValueError:
+        raise wrong from None
+    if not _NAME.fullmatch(name):
+        raise wrong
+    return _Rule(name, below, None, port)

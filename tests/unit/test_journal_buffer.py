@@ -1,0 +1,75 @@
+"""What waits to be written is bounded in text, not in rows alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from db.journal import Buffer, EpisodeJournal
+from lumos_queue.commands import Ask, Call, Do, Step
+from lumos_queue.records import Action, Completion, Execution
+
+LONG = "x" * (1 << 20)
+
+
+def ask(prompt: str, reply: str) -> tuple[Ask, Completion]:
+    return Ask("planner", prompt), Completion(reply, "stop")
+
+
+def do(raw: str, result: str, message: str) -> tuple[Do, Execution]:
+    return Do(Action(("R1",), "Calculate", "1", raw)), Execution("ok", result, message=message)
+
+
+STEPS = {
+    "reply": lambda text: ask("p", text),
+    "prompt": lambda text: ask(text, "r"),
+    "action": lambda text: do(text, "1", ""),
+    "result": lambda text: do("R1 = Calculate(1)", text, ""),
+    "message": lambda text: do("R1 = Calculate(1)", "", text),
+    "call": lambda text: (Call("wikipedia", {}), Execution("ok", text)),
+}
+
+
+@pytest.mark.parametrize("place", STEPS)
+def test_long_texts_keep_episodes_waiting_wherever_they_stand(place):
+    async def body() -> None:
+        buffer = Buffer()
+        recorded = 0
+        for number in range(32):
+            try:
+                await asyncio.wait_for(buffer.room(), 0.05)
+            except TimeoutError:
+                break
+            step = Step(0, 0, *STEPS[place](f"{number} {LONG}"))  # each its own: equal texts are kept once
+            EpisodeJournal(number, 1, buffer, {}).record(step)
+            recorded += 1
+        assert 4 <= recorded <= 8, "MiB of text"
+        waiting = asyncio.create_task(buffer.room())
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        buffer.take()
+        await asyncio.wait_for(waiting, 1)
+
+    asyncio.run(body())
+
+
+def test_a_long_text_is_worth_a_commit_at_once():
+    async def body() -> None:
+        buffer = Buffer()
+        gathering = asyncio.create_task(buffer.gather(60))
+        await asyncio.sleep(0)
+        EpisodeJournal(1, 1, buffer, {}).record(Step(0, 0, *ask("p", LONG)))
+        await asyncio.wait_for(gathering, 1)
+
+    asyncio.run(body())
+
+
+def test_a_text_kept_once_is_counted_once():
+    buffer = Buffer()
+    for _ in range(3):
+        buffer.add_text(LONG)
+    assert buffer.characters == len(LONG)
+    buffer.take()
+    buffer.add_text(LONG)
+    assert buffer.characters == 0
