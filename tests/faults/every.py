@@ -2,4 +2,17 @@
 
 from __future__ import annotations
 
-from tests.faults import brokers, commits, conditions, disks, failovers, items, kills, orders, restarts, servers, stops  # noqa: F401
+from tests.faults import (  # noqa: F401
+    black_holes,
+    brokers,
+    commits,
+    conditions,
+    disks,
+    failovers,
+    items,
+    kills,
+    orders,
+    restarts,
+    servers,
+    stops,
+)
