@@ -18,6 +18,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
+from db.lines import Lines
 from lumos_queue.errors import InfrastructureError, SpecError
 
 #: File systems on which SQLite's locks do not hold between machines.
@@ -25,6 +26,11 @@ NETWORK_FILESYSTEMS = frozenset((
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2",
     "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs",
 ))  # fmt: skip
+
+#: How soon the kernel notices a server that is gone without a word: seconds, but for the last in milliseconds. Each
+#: can be set in the database's URL instead.
+_NOTICING = {"connect_timeout": 10, "keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5,
+             "keepalives_count": 3, "tcp_user_timeout": 15_000}  # fmt: skip
 
 
 class now(FunctionElement):
@@ -72,6 +78,7 @@ class Database:
     url: str
     engine: Engine
     writer: Engine
+    lines: Lines | None = None  #: of a server; a file answers or fails by itself
 
     @property
     def is_sqlite(self) -> bool:
@@ -91,13 +98,15 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     except ArgumentError:
         raise SpecError("LUMOS_DATABASE_URL is no URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
     if address.get_backend_name() == "sqlite":
-        engine = _open_sqlite(address)
+        engine, lines = _open_sqlite(address), None
     else:
         # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
         options = f"-c idle_in_transaction_session_timeout={milliseconds} -c timezone=UTC"
-        engine = create_engine(address, pool_size=4, connect_args={"options": options, "connect_timeout": 10})
+        noticing = {name: value for name, value in _NOTICING.items() if name not in address.query}
+        engine = create_engine(address, pool_size=4, connect_args={**noticing, "options": options})
         event.listen(engine, "checkout", _refuse_if_closed)
+        lines = Lines(engine)
     try:
         with engine.connect():
             pass
@@ -105,7 +114,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         shown = address.render_as_string(hide_password=True)
         reason = str(error.orig).strip().splitlines()[-1]
         raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
-    return Database(url, engine, engine.execution_options(lumos_write=True))
+    return Database(url, engine, engine.execution_options(lumos_write=True), lines)
 
 
 def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:

@@ -6,7 +6,7 @@
     http://10.0.0.5:8080           KEY  cleartext
 
 Whoever submits a job says which servers the workers call, so a key goes to no other server than its own. Over plain
-http it goes to this machine alone, unless its line says `cleartext`. docs/decisions/0016 has the reasons.
+http it goes to this machine alone, unless its line says `cleartext`. docs/decisions/0017 has the reasons.
 """
 
 from __future__ import annotations

@@ -14,19 +14,20 @@ POLL = 0.02  #: seconds between looks at the mode by a connection that may not f
 
 
 class TcpProxy:
-    """Forwards to `host:target_port` from a thread of its own; `mode` may change at any time, for all connections.
+    """Forwards to `target` from a thread of its own; `mode` may change at any time, for all connections.
 
     pass: forward. drop: close every connection, and new ones as soon as they come. delay: forward each piece
     `delay_seconds` later. cut: forward half of the next piece and close. black_hole: read and forward nothing, but keep
     all sockets open, and accept new ones; what the senders wrote meanwhile arrives when the mode changes again.
     """
 
-    def __init__(self, target_port: int, mode: Mode = "pass", host: str = "127.0.0.1", delay_seconds: float = 0.2):
+    def __init__(self, target: int | str, mode: Mode = "pass", delay_seconds: float = 0.2):
+        """`target`: a port of 127.0.0.1, or the path of a Unix socket."""
         self.mode: Mode = mode
         self.delay_seconds = delay_seconds
         self.port = 0  #: set on entry
         self.accepted = 0  #: connections so far
-        self._target = (host, target_port)
+        self._target = target
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="tcp proxy", daemon=True)
 
@@ -60,7 +61,10 @@ class TcpProxy:
             await self._while_silent()
             if self.mode == "drop":
                 return
-            inward, outward = await asyncio.open_connection(*self._target)
+            if isinstance(self._target, int):
+                inward, outward = await asyncio.open_connection("127.0.0.1", self._target)
+            else:
+                inward, outward = await asyncio.open_unix_connection(self._target)
             ways = [asyncio.create_task(self._forward(*way)) for way in ((reader, outward), (inward, writer))]
             try:
                 await asyncio.wait(

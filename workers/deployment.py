@@ -19,9 +19,8 @@ from lumos_queue.errors import SpecError
 from lumos_queue.launch import child_environment, empty_folder
 from lumos_queue.settings import Settings
 from workers.children import Child, end, read_procfile
+from workers.ending import LEAVING_SECONDS
 
-#: For workers to end after TERM, beyond `drain_seconds`: to give back what is in flight, to leave database and broker.
-LEAVING_SECONDS = 4.0
 READY_SECONDS = 60.0
 #: These hold nothing worth an orderly end. Flower, asked to end while its broker ends too, would wait for it for ever.
 STATELESS = ("broker", "flower")

@@ -21,6 +21,7 @@ from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.ending import Ender
 from workers.process import Process
+from workers.watchdog import Watchdog
 from workers.work import attempt, work_on
 
 log = logging.getLogger(__name__)
@@ -35,10 +36,11 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     # Where messages fly, their receivers come first: this process is for what they have missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
-    try:
-        Dispatcher(process, pools, patience=patience).run(told.is_set)
-    finally:
-        process.close()
+    with Watchdog(process, told.is_set):
+        try:
+            Dispatcher(process, pools, patience=patience).run(told.is_set)
+        finally:
+            process.close()
 
 
 class Dispatcher:

@@ -14,6 +14,8 @@ from db.jobs import runnable
 from workers.process import Process
 
 log = logging.getLogger(__name__)
+#: For workers to end after TERM, beyond `drain_seconds`: to give back what is in flight, to leave database and broker.
+LEAVING_SECONDS = 4.0
 LONGEST = 10  #: a bounded slice lasts at most so many times `slice_seconds`, even if no other job waits
 
 

@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Mapping
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from db.connection import Database
+from db.errors import reason
 from db.fence import Fenced, beat, end_session, reap, start_session
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
@@ -102,14 +103,14 @@ class Presence:
             except Fenced:
                 self._lost = True
                 return
-            except DBAPIError as error:
-                log.warning("heartbeat failed: %s", str(error).splitlines()[0])
+            except SQLAlchemyError as error:
+                log.warning("heartbeat failed: %s", reason(error))
 
     def _ended(self) -> bool:
         try:
             end_session(self.database, self.session)
-        except DBAPIError as error:
-            log.warning("could not end worker session %s: %s", self.session, str(error).splitlines()[0])
+        except SQLAlchemyError as error:
+            log.warning("could not end worker session %s: %s", self.session, reason(error))
             return False
         return True
 

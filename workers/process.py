@@ -35,6 +35,11 @@ class Process:
         return self._database
 
     @property
+    def opened(self) -> Database | None:
+        """The database, if it has been opened."""
+        return self._database
+
+    @property
     def presence(self) -> Presence:
         """This process's worker session; a new one when the last was declared dead."""
         if self._presence is None or self._presence.lost:

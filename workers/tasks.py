@@ -23,6 +23,7 @@ from workers.ending import Ender
 from workers.nudge import nudge
 from workers.process import current_process
 from workers.refusals import close_refusals, refusals
+from workers.watchdog import Watchdog
 from workers.work import attempt
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ _parent = 0
 def _child_starts(**_) -> None:
     global _parent
     _parent = os.getppid()
+    Watchdog(current_process(), _told_to_stop).start()
 
 
 @worker_process_shutdown.connect

@@ -103,6 +103,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
     """Be the whole deployment: a dispatcher for this one job, in a thread, while the main thread shows how it goes."""
     from workers.dispatcher import Dispatcher
     from workers.process import Process
+    from workers.watchdog import Watchdog
 
     stop = threading.Event()
     failure: list[BaseException] = []
@@ -114,7 +115,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
         except BaseException as error:  # handed over to the main thread
             failure.append(error)
 
-    with database(settings) as opened, _told_by_progress():
+    with Watchdog(process, stop.is_set), database(settings) as opened, _told_by_progress():
         worker = threading.Thread(target=body, name="dispatcher")
         worker.start()
         try:

@@ -2,7 +2,7 @@
 
 Whoever submits a job names the endpoints, and the workers call them from where they stand. So the list decides over
 names and addresses, and addresses at which a cloud tells its machines secrets, or that are not a server's at all, are
-refused without a list, too. What decides is the address that a connection is about to be made to; docs/decisions/0016.
+refused without a list, too. What decides is the address that a connection is about to be made to; docs/decisions/0017.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.faults import (  # noqa: F401
+    black_holes,
     brokers,
     commits,
     conditions,

@@ -1,0 +1,76 @@
+"""A thread that needs no database: it sees that the database is silent, and that a process does not end when told."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Self
+
+from workers.ending import LEAVING_SECONDS
+from workers.presence import HUNG
+from workers.process import Process
+
+LOOKS = 0.25  #: seconds between two looks
+FAREWELL = 1.0  #: seconds that a process about to be ended has for telling the database
+NOTICED = 0.3  #: part of the lease after which a silence is worth a line
+log = logging.getLogger(__name__)
+
+
+class Watchdog:
+    """Cuts connections on which nothing has come for a lease, and ends a process that outlives its TERM."""
+
+    def __init__(self, process: Process, stop: Callable[[], bool]):
+        """`stop`: whether the process has been told to end. It may be asked from any thread."""
+        self._process, self._stop = process, stop
+        self._over = threading.Event()
+        self._told_at = self._warned_at = 0.0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="watchdog", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._over.wait(LOOKS):
+            self._look_at_the_database()
+            self._look_at_the_clock()
+
+    def _look_at_the_database(self) -> None:
+        database, settings = self._process.opened, self._process.settings
+        if database is None or (lines := database.lines) is None:
+            return
+        silent, lease = lines.silent_seconds(), settings.lease_seconds
+        if not self._warned_at and silent > NOTICED * lease:
+            self._warned_at = time.monotonic() - silent
+            since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
+            log.warning(
+                "the database has not answered since %s (%.0f s): after %g s this process gives up its items, after "
+                "%g s it cuts its connections and tries new ones", since, silent, settings.fence_seconds, lease,
+            )  # fmt: skip
+        elif self._warned_at and lines.heard_at > self._warned_at:
+            log.warning("the database answers again, after %.0f s", lines.heard_at - self._warned_at)
+            self._warned_at = 0.0
+        if cut := lines.cut(lease):
+            log.error("cut %d connections on which the database was silent for too long", cut)
+
+    def _look_at_the_clock(self) -> None:
+        if not self._stop():
+            return
+        self._told_at = self._told_at or time.monotonic()
+        allowed = self._process.settings.drain_seconds + LEAVING_SECONDS
+        if time.monotonic() - self._told_at < allowed - FAREWELL:
+            return
+        # What it holds is owed again at once if the database can be told, else when the lease ends.
+        threading.Thread(target=self._process.leave, daemon=True).start()
+        log.critical("told to end, and still at work after %g s: this process ends now", allowed)
+        time.sleep(FAREWELL)
+        logging.shutdown()
+        os._exit(HUNG)
