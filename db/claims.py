@@ -51,7 +51,7 @@ class GivenBack:
 
     item: int
     problem: str = ""  #: empty: nothing failed
-    wait_seconds: float = 0.0
+    wait_seconds: float = 0.0  #: before it is due again
 
 
 @dataclass(slots=True)
@@ -142,5 +142,7 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
 def _give_back(connection: Connection, back: GivenBack) -> None:
     changes: dict[str, Any] = {"state": "owed", "session": None}
     if back.problem:
-        changes |= {"problem": back.problem, "failures": Item.failures + 1, "not_before_at": now() + back.wait_seconds}
+        changes |= {"problem": back.problem, "failures": Item.failures + 1}
+    if back.problem or back.wait_seconds:
+        changes["not_before_at"] = now() + back.wait_seconds
     connection.execute(update(Item).where(Item.id == back.item, Item.state == "claimed").values(**changes))

@@ -6,7 +6,9 @@ LumosError
 ├── ActionError           the model: shown as the execution's error; the episode goes on
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
 └── InfrastructureError   the worker: the item is owed again
-    └── EndpointDown      the worker: the job waits, and no item is charged
+    ├── EndpointDown      the worker: the job waits, and no item is charged
+    │   └── EndpointRefused   a SpecError too: the same, and to a person who asks a line of theirs
+    └── Undecided         the worker: the item is owed again in a while, and not charged
 """
 
 from __future__ import annotations
@@ -65,6 +67,21 @@ class EndpointDown(InfrastructureError):
     def __init__(self, message: str, retry_after: float | None = None, status: int = 0):
         self.status = status
         super().__init__(message, retry_after)
+
+
+class EndpointRefused(SpecError, EndpointDown):
+    """Raised when an endpoint that is asked who it is answers with a status other than 2xx."""
+
+
+class Undecided(InfrastructureError):
+    """Raised when a server refuses a request, and nothing tells whether the fault is the request's or its own.
+
+    `status` is the HTTP status; the message is as EndpointDown's.
+    """
+
+    def __init__(self, message: str, status: int):
+        self.status = status
+        super().__init__(message)
 
 
 def unknown(what: str, value: str, choices) -> SpecError:

@@ -5,6 +5,7 @@ that the count holds even if the client is killed. Failures can be scripted, one
 
     ok            the normal reply                      429:2         status 429 with `Retry-After: 2` (any status)
     hang          never a reply                         slow:1.5      the normal reply, 1.5 s later
+    301:URL       any redirect to there
     truncated     half a body, then the end             reset         the connection is cut without a reply
     garbage       a body that is no JSON                nested        JSON too deep to read
     array         JSON, but no object                   wrong         an object without the text
@@ -37,7 +38,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-Reply = Callable[[str], str | None]
+Reply = Callable[[str], str | int | None]
 
 
 def digest(prompt: str) -> str:
@@ -51,7 +52,10 @@ def from_mapping(replies: Mapping[str, str], default: str | None = None) -> Repl
 
 
 class FakeEndpoint:
-    """The server, in a thread of its own while the `with` block lasts. A prompt whose reply is None gets a 422."""
+    """The server, in a thread of its own while the `with` block lasts. A prompt whose reply is None gets a 422.
+
+    One whose reply is a number gets that status.
+    """
 
     def __init__(
         self,
@@ -164,8 +168,8 @@ class FakeEndpoint:
         if self.limit is not None and self.in_flight >= self.limit:
             kind, detail = "429", ""
         if kind.isdigit():
-            retry_after = f"Retry-After: {detail}\r\n" if detail else ""
-            return send(int(kind), b'{"error": "scripted\\n  failure"}', retry_after)
+            name = "Location" if kind.startswith("3") else "Retry-After"
+            return send(int(kind), _FAILURE, f"{name}: {detail}\r\n" if detail else "")
         if kind == "hang":
             return None
         if kind == "reset":
@@ -175,6 +179,8 @@ class FakeEndpoint:
         text = "" if kind == "empty" else self.reply(prompt)
         if text is None:
             return send(422, b'{"error": "no reply is written down for this prompt"}')
+        if isinstance(text, int):
+            return send(text, _FAILURE)
         reply, headers = _reply(path, body, prompt, text)
         if kind == "truncated":
             return send(200, reply, headers, truncated=True)
@@ -231,6 +237,7 @@ class FakeEndpoint:
         return 404, {"error": "not found"}
 
 
+_FAILURE = b'{"error": "scripted\\n  failure"}'
 _BODIES = {
     "garbage": b"<html>502 Bad Gateway</html>",
     "nested": b"[" * 100_000,

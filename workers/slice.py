@@ -19,8 +19,9 @@ from db.claims import Batch, Finished, GivenBack
 from db.fence import Fenced
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
+from lumos_queue.endpoints.statuses import may_pass
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import EndpointDown, InfrastructureError
+from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
 from lumos_queue.jobs.base import Job, Result, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
@@ -30,6 +31,8 @@ from workers.presence import Presence
 from workers.writer import Writer
 
 log = logging.getLogger(__name__)
+UNDECIDED_SECONDS = 3.0  #: before an item is tried again of which nobody knows why it was refused
+REFUSED_SECONDS = 8.0  #: the same when everybody was: longer than the job waits at first, so that others begin
 IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items that have come due
 
 
@@ -52,6 +55,7 @@ class Slice:
     _ready: deque[Claimed] = field(default_factory=deque)  # claimed a moment ahead, so that no place stays empty
     _running: dict[int, asyncio.Task] = field(default_factory=dict)
     _claims: dict[int, int] = field(default_factory=dict)  # of every item not yet written as ended
+    _undecided: Undecided | None = None  # the latest one, with no item finished since
     _after: int = -1  # ordinal of the item claimed last
     _suspects: dict[int, int] = field(default_factory=dict)  # running ones, with how many may run beside one another
 
@@ -93,13 +97,17 @@ class Slice:
             if len(claimed) < wanted:
                 look_at = time.monotonic() + IDLE_SECONDS
             if not (self._running or self._owes_a_commit()):
+                if self._undecided:  # nothing else is left to tell whose fault it is
+                    self.down = EndpointDown(str(self._undecided), status=self._undecided.status)
                 return None
             await self._buffer.gather(self.settings.flush_seconds)
         raise Fenced("this process could not report to the database in time")
 
     def _places(self) -> int:
-        """How many items may run at once."""
-        return min([self.job.concurrency or self.settings.concurrency, *self._suspects.values()])
+        """How many items may run at once; one more while all of them wait for others' evidence (evidence.py)."""
+        places = min([self.job.concurrency or self.settings.concurrency, *self._suspects.values()])
+        waiting = sum(one.suspended for one in getattr(self._context, "traffic", {}).values())
+        return places + (waiting >= places and not self._suspects)
 
     def _owes_a_commit(self) -> bool:
         return bool(self._buffer.size or self._done or self._given_back)
@@ -157,7 +165,12 @@ class Slice:
                 result = await self.job.run(work, journal, self._context)
         except EndpointDown as error:
             self.down = error
-            self._given_back.append(GivenBack(item.id))
+            refused = error.status and not may_pass(error.status)
+            self._given_back.append(GivenBack(item.id, wait_seconds=REFUSED_SECONDS if refused else 0.0))
+            return
+        except Undecided as error:
+            self._undecided = error
+            self._given_back.append(GivenBack(item.id, wait_seconds=UNDECIDED_SECONDS))
             return
         except InfrastructureError as error:
             self._give_back(item, str(error), error.retry_after)
@@ -175,6 +188,7 @@ class Slice:
             self._suspects.pop(item.id, None)
             self._start()
         self.finished += 1
+        self._undecided = None
         self.on_finish()
         self._done.append(Finished(
             item.id, result.outcome, result.scores, journal.attempt, journal.calls, journal.prompt_tokens,

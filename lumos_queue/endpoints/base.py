@@ -68,10 +68,11 @@ class Endpoint(Protocol):
         """Continue `prompt`. The reply is cut before the first stop string and made storable.
 
         Prompts of the same `episode` go to the same replica, as far as its load allows: they share a prefix.
-        Raises EndpointDown when the endpoint has failed so often that it is not asked any more,
-        InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 429, 5xx, a reply
-        that is cut off or no valid JSON) and EpisodeError('infra_error', …) when it will not (any other 4xx, or
-        `images` for an endpoint that takes text alone).
+        Raises EndpointDown when the endpoint has failed or refused so often that it is not asked any more,
+        InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
+        reply that is cut off or no valid JSON), EpisodeError('infra_error', …) when it will not (any other status,
+        with evidence that the request is at fault, or `images` for an endpoint that takes text alone) and Undecided
+        when there is no such evidence.
         """
         ...
 

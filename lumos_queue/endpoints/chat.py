@@ -104,7 +104,7 @@ class _Server(Http):
         )
 
     async def post(self, path: str, data: bytes, read: Callable[[dict[str, Any], Mapping[str, str]], T]) -> T:
-        """One try. Raises TryFailed, or EpisodeError for a status that another try cannot mend."""
+        """One try. Raises TryFailed, or Refused."""
         url = self.base + path
         try:
             raw = await self._library.chat.completions.with_raw_response.create(**json.loads(data))

@@ -6,16 +6,19 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.http import Http, TryFailed
+from lumos_queue.endpoints.http import Http, Refused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
+from lumos_queue.endpoints.statuses import OF_THE_REQUEST
 from lumos_queue.endpoints.traffic import Traffic
-from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
+from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
 
 BACKOFF_SECONDS = 30.0  #: longest wait between two tries; a server that asks for more gets its request later, not now
+LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
+GRACE_SECONDS = 1.5  #: when nobody else has asked for so long, no evidence is expected any more
 
 T = TypeVar("T")
 
@@ -42,6 +45,8 @@ class Client:
         self.traffic = Traffic(url, settings.concurrency)
         self.replicas = Replicas(Http(base, settings) for base in bases)
         self._retries = settings.request_retries
+        self._request_seconds = settings.request_seconds
+        self._asking = 0  #: requests under way, other than those that wait for evidence
         self._first_backoff = first_backoff  #: seconds before the second try, doubled each time
 
     async def post(
@@ -53,40 +58,68 @@ class Client:
     ) -> Reply[T]:
         """POST `body` to a replica. Where another replica is well a failed try is followed at once by one there.
 
-        Raises EndpointDown when the endpoint as a whole has failed too often, InfrastructureError when the tries of
-        this request are used up, EpisodeError for a status that another try cannot mend.
+        Raises EndpointDown when the endpoint as a whole has failed too often or refuses everybody, InfrastructureError
+        when the tries of this request are used up, and of a request that is refused (evidence.py) EpisodeError when
+        that is its own fault, Undecided when nothing tells.
         """
+        self._asking += 1
+        try:
+            return await self._post(path, body, read, episode)
+        finally:
+            self._asking -= 1
+
+    async def _post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        episode: str,
+    ) -> Reply[T]:
+        item: Hashable = episode or object()
         data = json.dumps(body).encode()
         asked, first = time.perf_counter(), 0.0
-        tries, failure = 0, None
+        tries, refusals, failure = 0, 0, None
         while True:
             await self.traffic.enter()
             try:
                 tried: list[Replica] = []
+                refused: dict[Replica, Refused] = {}
                 while tries <= self._retries and (replica := self.replicas.choose(episode, tried)):
                     sent = time.perf_counter()
                     first = first or sent
                     try:
-                        value = await self._try(replica, path, data, read, sent)
-                        return Reply(value, time.perf_counter() - sent, first - asked, sent - first, tries)
+                        value = await self._try(replica, item, path, data, read, sent)
+                        for other in refused:  # what another answers it has no reason to refuse
+                            other.failed(time.perf_counter())
+                            other.evidence.forget(item)
+                        return Reply(value, time.perf_counter() - sent, first - asked, sent - first, tries + refusals)
+                    except Refused as error:
+                        refused[replica] = error
+                        refusals += 1
                     except TryFailed as error:
                         failure = error
-                    tries += 1
+                        tries += 1
+                        if not failure.rejected:
+                            self.traffic.failed(failure, sent, first, last_try=tries > self._retries)
                     tried.append(replica)
-                    if not failure.rejected:
-                        self.traffic.failed(failure, sent, first, last_try=tries > self._retries)
                     self.traffic.check_breaker()
             finally:
                 self.traffic.leave()
+            if refused:
+                await self._judge(item, refused)
+                continue
             assert failure is not None, "there is a replica for a first try"
             wait = self._wait_after(failure, tries)
             if tries > self._retries or wait > BACKOFF_SECONDS:
                 raise failure
             await self.traffic.pause(wait)
 
-    async def _try(self, replica: Replica, path: str, data: bytes, read: Callable[..., T], sent: float) -> T:
+    async def _try(
+        self, replica: Replica, item: Hashable, path: str, data: bytes, read: Callable[..., T], sent: float
+    ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.take()
+        vouched = replica.evidence.vouched(item)
         try:
             value = await replica.http.post(path, data, read)
         except TryFailed as error:
@@ -102,15 +135,51 @@ class Client:
                 if quiet := self.replicas.quiet_seconds():
                     self.traffic.quiet(quiet)
             raise
-        except EpisodeError:  # this request's own fault: the server is well
-            replica.served()
-            self.traffic.alive(time.perf_counter())
+        except Refused as error:
+            if error.status in OF_THE_REQUEST and replica.evidence.has_answered:
+                raise EpisodeError("infra_error", str(error)) from None
+            now = time.perf_counter()
+            replica.evidence.refused(item, vouched, now)
+            replica.refused(now)
             raise
         finally:
             replica.give()
         replica.served()
+        replica.evidence.answered(item, sent)
         self.traffic.succeeded(sent, time.perf_counter())
         return value
+
+    async def _judge(self, item: Hashable, refused: Mapping[Replica, Refused]) -> None:
+        """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
+        began = asked = time.perf_counter()  # when somebody else last asked
+        self._asking -= 1
+        self.traffic.suspended += 1
+        try:
+            while all(replica.evidence.is_open(item) for replica in refused):
+                await self.traffic.pause(LOOK_SECONDS)
+                now = time.perf_counter()
+                asked = now if self._asking else asked
+                # What was under way may take one time-out, what is sent after it another.
+                if now - asked >= GRACE_SECONDS or now - began >= 2 * self._request_seconds + GRACE_SECONDS:
+                    self._give_up(item, refused, now)
+        finally:
+            self._asking += 1
+            self.traffic.suspended -= 1
+        for replica, refusal in refused.items():
+            if replica.evidence.convicts(item):
+                replica.evidence.forget(item)
+                raise EpisodeError("infra_error", str(refusal))
+
+    def _give_up(self, item: Hashable, refused: Mapping[Replica, Refused], now: float) -> None:
+        """Raises Undecided, or EndpointDown when those that refuse were the last."""
+        for replica in refused:
+            if not replica.evidence.is_lone(item):
+                replica.avoid(now)
+        refusal = next(iter(refused.values()))
+        if all(replica.out for replica in self.replicas.all):
+            self.traffic.shut(refusal.outage, refusal.status)
+            self.traffic.check_breaker()
+        raise Undecided(refusal.outage, refusal.status)
 
     def _wait_after(self, failure: TryFailed, tries: int) -> float:
         if failure.retry_after is not None and (quiet := self.replicas.quiet_seconds()):
@@ -122,14 +191,17 @@ class Client:
         """`describe` for a person: raises SpecError also when none answers."""
         try:
             return await self.describe(describe)
+        except SpecError:
+            raise
         except InfrastructureError as error:
             raise SpecError(f"Cannot use the endpoint, {error}: start the server or correct the URL.") from None
 
     async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """What the replicas say they are; a list, in their order, where they differ.
 
-        Those that do not answer are left out for a while. Raises InfrastructureError when none answers, SpecError when
-        one answers what `describe` refuses.
+        Those that do not answer, or with a status that is none of success, are left out for a while. Raises
+        InfrastructureError when all are, EndpointRefused if one of them has answered, and SpecError when one answers
+        what `describe` refuses.
         """
         told = await asyncio.gather(*(describe(replica.http) for replica in self.replicas.all), return_exceptions=True)
         known: list[dict[str, Any]] = []
@@ -141,7 +213,7 @@ class Client:
             else:
                 known.append(one)
         if not known:
-            raise InfrastructureError(str(told[0]))
+            raise next((one for one in told if isinstance(one, EndpointRefused)), InfrastructureError(str(told[0])))
         values = {key: [one.get(key) for one in known] for one in known for key in one}
         return {key: each[0] if each == each[:1] * len(each) else each for key, each in values.items()}
 

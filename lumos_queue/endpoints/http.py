@@ -1,8 +1,9 @@
 """JSON over HTTP with bounded time and size, one try: a client of one server.
 
-Worth another try: no connection, a time-out, 408, 429, 5xx, and a reply that is cut off or not what was asked for. Any
-other status is the request's own fault. Redirects are not followed, and proxies of the environment are not used: the
-address that was written down is the one that is spoken to, and the only one to see the key.
+Worth another try: no connection, a time-out, 408, 424, 425, 429, 5xx, and a reply that is cut off or not what was asked
+for. Any other status is a refusal, and whose fault it is takes evidence (evidence.py). Redirects are not followed, and
+proxies of the environment are not used: the address that was written down is the one that is spoken to, and the only
+one to see the key.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any, TypeVar
 
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.connections import Broken, Connections, TooLong, Unreachable
-from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
+from lumos_queue.endpoints.statuses import explain, may_pass
+from lumos_queue.errors import EndpointRefused, InfrastructureError
 from lumos_queue.storable import storable
 
 CONNECT_SECONDS = 10.0
@@ -49,6 +51,17 @@ class TryFailed(InfrastructureError):
         return self.status in (429, 503) or self.cause == "late"
 
 
+class Refused(InfrastructureError):
+    """Raised when a server answers one try with a status that is neither 2xx nor worth another try by itself.
+
+    `outage` is what to tell the person when it is the server's fault.
+    """
+
+    def __init__(self, message: str, status: int, outage: str):
+        self.status, self.outage = status, outage
+        super().__init__(message)
+
+
 class Http:
     """A client of one server, with its own connections. Safe to use from many coroutines of one event loop."""
 
@@ -63,7 +76,7 @@ class Http:
     async def post(self, path: str, data: bytes, read: Callable[[dict[str, Any], Mapping[str, str]], T]) -> T:
         """POST `data`: what `read` makes of the reply and its headers. One try.
 
-        Raises TryFailed, or EpisodeError for a status that another try cannot mend.
+        Raises TryFailed, or Refused.
         """
         url = self.base + path
         try:
@@ -102,10 +115,11 @@ class Http:
             return reply.status, None
 
     async def probe(self, path: str) -> tuple[int, Any]:
-        """`get` for a person: raises also SpecError, when the key is refused."""
+        """`get` for a person: raises also EndpointRefused, when the key is refused."""
         status, value = await self.get(path)
         if status in (401, 403):
-            raise SpecError(f"{self.base}{path} refuses the key ({status}): set LUMOS_API_KEY.")
+            line = f"{self.base}{path} refuses the key ({status}): set LUMOS_API_KEY."
+            raise EndpointRefused(line, status=status)
         return status, value
 
     async def close(self) -> None:
@@ -126,12 +140,13 @@ def json_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> EpisodeError | TryFailed:
+def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> Refused | TryFailed:
     """The error for a status other than 2xx, with the beginning of what the server says about it."""
-    message = f"{url} answered {status}: {one_line(body[:1000].decode('utf-8', 'replace')) or one_line(reason)}"
-    if status in (408, 429) or status >= 500:
+    said = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
+    message = f"{url} answered {status}: {said}"
+    if may_pass(status):
         return TryFailed(message, _retry_after(headers.get("retry-after", "")), status)
-    return EpisodeError("infra_error", message)
+    return Refused(message, status, explain(url, status, headers.get("location", ""), said))
 
 
 def _retry_after(value: str) -> float | None:

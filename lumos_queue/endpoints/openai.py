@@ -15,7 +15,7 @@ from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.vision import refuse_images
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
 
 #: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
@@ -72,9 +72,10 @@ class OpenAI:
         health, _ = await http.probe("/health")
         models = _models(await http.probe("/v1/models"))
         if health != 200 and not models:
-            raise SpecError(
+            raise EndpointRefused(
                 f"{self.url} is no server of the OpenAI protocol (GET /health answered {health}): "
-                "for text-generation-inference write tgi://HOST:PORT."
+                "for text-generation-inference write tgi://HOST:PORT.",
+                status=health,
             )
         name = self._model or _only(models, self.url)
         if name not in models and any(row.get("owned_by") in LISTS_ALL for row in models.values()):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Iterable
 from hashlib import blake2b
 
+from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.http import Http
 
 FAILURES = 3  #: in a row, and a replica is left out
@@ -25,6 +26,7 @@ class Replica:
 
     def __init__(self, http: Http):
         self.http = http
+        self.evidence = Evidence()  #: whose fault its refusals are
         self.in_flight = 0
         self._failures = 0
         self._pause = 0.0  #: seconds it is left out, 0 while it is well
@@ -62,6 +64,16 @@ class Replica:
     def failed(self, now: float) -> None:
         self._failures += 1
         if self._failures >= FAILURES and now >= self._out_until:
+            self.leave_out(now)
+
+    def refused(self, now: float) -> None:
+        """A refusal keeps out what is out already: its probe has failed. To leave it out takes evidence."""
+        if self.out:
+            self.avoid(now)
+
+    def avoid(self, now: float) -> None:
+        """Leave it out, unless that has just been done."""
+        if now >= self._out_until:
             self.leave_out(now)
 
     def leave_out(self, now: float) -> None:

@@ -15,7 +15,7 @@ from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.vision import with_markdown_images
-from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
 from lumos_queue.records import Completion
 
 #: Fields of GET /info that say which model answers and how.
@@ -63,10 +63,11 @@ class Tgi:
         if status >= 500:
             raise InfrastructureError(f"{http.base}/info answers {status}")
         if status != 200 or not isinstance(info, dict) or "model_id" not in info:
-            raise SpecError(
+            line = (
                 f"{self.url} is no text-generation-inference server (GET /info answered {status}): "
                 "for vLLM, SGLang, llama.cpp or transformers serve write openai://HOST:PORT."
             )
+            raise SpecError(line) if status == 200 else EndpointRefused(line, status=status)
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
 
     async def close(self) -> None:

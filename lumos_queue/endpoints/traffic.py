@@ -40,6 +40,8 @@ class Traffic:
         self._failing = 0.0  # the request that failed last since the last success
         self._several = False  # it is not the only one
         self._down: str | None = None
+        self._down_status = 0
+        self.suspended = 0  #: requests that a server has refused and that wait for evidence, outside of any place
 
     @property
     def waiting(self) -> int:
@@ -112,15 +114,18 @@ class Traffic:
     def check_breaker(self) -> None:
         """Raises EndpointDown when the breaker is open."""
         if self._down is not None:
-            raise EndpointDown(self._down)
+            raise EndpointDown(self._down, status=self._down_status)
 
-    def alive(self, now: float) -> None:
-        """A replica has answered sensibly, if only that a request is wrong."""
-        self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
+    def shut(self, message: str, status: int) -> None:
+        """Open the breaker: everybody who waits, and everybody who comes, gets EndpointDown."""
+        if self._down is None:
+            self._down, self._down_status = message, status
+            _raise_in(self._line, EndpointDown, message, None, status)
+            _raise_in(self._sleepers, EndpointDown, message, None, status)
 
     def succeeded(self, sent: float, now: float) -> None:
         """A replica has served a request that was sent at `sent`."""
-        self.alive(now)
+        self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
         if self._window.replied(sent, now):
             self._admit()
 
@@ -142,11 +147,9 @@ class Traffic:
         self._several = self._several or self._failing not in (0.0, began)
         self._failing = began
         many = self._failures >= FAILURES or (last_try and began > self._succeeded_at)
-        if many and (self._several or failure.cause == "unreachable") and self._down is None:
+        if many and (self._several or failure.cause == "unreachable"):
             tries = f"{self._failures} tries in a row" if self._failures > 1 else "the only try"
-            self._down = f"{self.url} is down, {tries} failed; the last: {failure}"
-            _raise_in(self._line, EndpointDown, self._down)
-            _raise_in(self._sleepers, EndpointDown, self._down)
+            self.shut(f"{self.url} is down, {tries} failed; the last: {failure}", failure.status)
 
     def _has_room(self) -> bool:
         limit = self._most if self.share is None else min(self._most, self.share)

@@ -2,4 +2,17 @@
 
 from __future__ import annotations
 
-from tests.faults import brokers, commits, conditions, disks, items, kills, orders, refusals, restarts, servers, stops  # noqa: F401
+from tests.faults import (  # noqa: F401
+    brokers,
+    commits,
+    conditions,
+    disks,
+    items,
+    kills,
+    orders,
+    refusals,
+    restarts,
+    servers,
+    statuses,
+    stops,
+)

@@ -16,7 +16,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.settings import Settings
 from lumos_queue.submission import read_rows, submit
-from tests.fake_endpoint import FakeEndpoint, from_mapping
+from tests.fake_endpoint import FakeEndpoint, digest, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
 from workers.dispatcher import Dispatcher
@@ -78,3 +78,66 @@ def test_a_process_knows_the_outage_it_met_until_an_item_is_finished(tmp_path, r
             server.mode = "ok"
             run.wait_for_end()
             assert run.process.outage is None
+
+
+REFUSALS = (301, 400, 401, 402, 403, 404, 405, 410, 418, 451)
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """What waits for seconds waits for parts of one."""
+    monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.5)
+    monkeypatch.setattr("workers.work.WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("workers.slice.REFUSED_SECONDS", 0.8)
+    monkeypatch.setattr("workers.slice.UNDECIDED_SECONDS", 0.3)
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_a_second_of_refusals_costs_no_item_anything(tmp_path, rows, status, soon):
+    with FakeEndpoint(from_mapping(known(rows, 300)), latency=0.05) as server:
+        run = Run(tmp_path, rows, server.tgi, 300)
+        with run.going_on():
+            wait_until(lambda: run.done() > 30, "the job is under way")
+            asked, server.mode = server.count, f"{status}"
+            wait_until(lambda: run.process.outage or run.done() == 300, "the outage is known")
+            refused, server.mode = server.count - asked, "ok"
+            assert run.process.outage and run.process.outage.status == status
+            run.wait_for_end()
+            assert run.process.outage is None
+            assert run.ask("SELECT ending, count(*) FROM episode GROUP BY ending") == [("answered", 300)]
+            assert run.ask("SELECT sum(failures), max(problem) FROM item") == [(0, "")]
+            assert refused <= 2 * run.settings.concurrency, "nobody asks on and on"
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_request_that_is_wrong_ends_its_own_item_alone(tmp_path, rows, status, concurrency, soon):
+    items, poisoned = (200, 60) if concurrency > 1 else (12, 5)
+    replies: dict = known(rows, items)
+    replies |= dict.fromkeys(gold_replies(rows.benchmark, [rows.tasks[poisoned]], "iterative"), status)
+    with FakeEndpoint(from_mapping(replies), latency=0.02) as server:
+        run = Run(tmp_path, rows, server.tgi, items, concurrency=concurrency)
+        with run.going_on():
+            run.wait_for_end()
+            wrong = run.ask("SELECT i.ordinal, e.ending, e.message FROM episode e JOIN item i ON i.id = e.id "
+                            "WHERE e.ending <> 'answered'")  # fmt: skip
+            assert [row[:2] for row in wrong] == [(poisoned, "infra_error")]
+            assert f"answered {status}: " in wrong[0][2]
+            assert run.process.outage is None
+            assert run.ask("SELECT max(waits) FROM job") == [(0,)]
+
+
+def test_the_last_item_waits_with_its_reason_while_it_is_refused(tmp_path, rows, soon):
+    first = rows.tasks[0]
+    replies: dict = known(rows, 1) | dict.fromkeys(gold_replies(rows.benchmark, [first], "iterative"), 400)
+    with FakeEndpoint(lambda prompt: replies.get(digest(prompt)), latency=0.02) as server:
+        run = Run(tmp_path, rows, server.tgi, 1)
+        with run.going_on():
+            wait_until(lambda: run.ask("SELECT waits FROM job")[0][0] >= 2, "the job has been put off twice")
+            assert run.process.outage and run.process.outage.status == 400
+            assert f"127.0.0.1:{server.port} answered 400 Bad Request" in str(run.process.outage)
+            assert run.ask("SELECT state, failures FROM item") in ([("owed", 0)], [("claimed", 0)])
+            assert server.count <= 4, "it is not asked again and again"
+            replies.update(gold_replies(rows.benchmark, [first], "iterative"))
+            run.wait_for_end()
+            assert run.ask("SELECT ending FROM episode") == [("answered",)]

@@ -14,7 +14,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.registry import base_urls, model_name, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
+from lumos_queue.errors import InfrastructureError, SpecError, Undecided
 from tests.fake_endpoint import FakeEndpoint
 
 GREEDY = Sampling()
@@ -130,6 +130,8 @@ def test_openai_samples_with_top_p_and_seed():
     "failure",
     [
         "408",
+        "424",
+        "425",
         "429",
         "429:0",
         "500",
@@ -161,14 +163,15 @@ def test_a_lasting_failure_is_infrastructure(scheme, failure):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422, 424])
-def test_any_other_refusal_ends_the_episode_at_once(scheme, status):
+@pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422, 600])
+def test_a_refusal_alone_is_charged_to_nobody(scheme, status, monkeypatch):
+    monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", failures=[str(status)]) as server:
-        with pytest.raises(EpisodeError) as caught:
+        with pytest.raises(Undecided) as caught:
             ask(url_of(server, scheme))
         assert server.count == 1
-    assert caught.value.ending == "infra_error"
-    assert str(caught.value).endswith(f'answered {status}: {{"error": "scripted\\n failure"}}')
+    assert caught.value.status == status
+    assert str(caught.value).startswith(f"127.0.0.1:{server.port} answered {status}")
 
 
 def test_a_hanging_server_costs_the_time_out_and_no_more(scheme):
@@ -258,7 +261,7 @@ def test_the_key_travels_as_a_bearer_token_and_stays_out_of_messages(scheme, mon
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with FakeEndpoint(lambda prompt: "fine", failures=["ok", "401"], keep_bodies=True) as server:
         assert ask(url_of(server, scheme), api_key="s3cret").text == "fine"
-        with pytest.raises(EpisodeError) as caught:
+        with pytest.raises(Undecided) as caught:
             ask(url_of(server, scheme), api_key="s3cret")
     assert b"\r\nAuthorization: Bearer s3cret\r\n" in server.headers[0] + b"\r\n"
     assert "s3cret" not in str(caught.value)

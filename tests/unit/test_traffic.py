@@ -344,6 +344,8 @@ def test_refusals_and_faults_of_the_request_open_nothing():
     async def work(endpoint):
         server.mode = "429"
         refused = await many(endpoint, 30)
+        server.mode = "ok"
+        await many(endpoint, 1)
         server.mode = "422"
         wrong = await many(endpoint, 30)
         server.mode = "ok"

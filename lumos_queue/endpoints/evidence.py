@@ -1,0 +1,87 @@
+"""Whose fault is a refusal: the request's or the server's? One server's other answers tell.
+
+A refusal is a status that is neither 2xx nor worth another try as it is (statuses.py): 404 for a second while a proxy
+is set up anew, 401 while a key is exchanged, 400 for a prompt that is too long. A refusal alone does not say which. So
+
+- one try *counts* against an item when another item got a 2xx from the same server before it and another after it.
+  'After' is a request that was sent when the refusal had come: what was under way before says nothing.
+- three tries that count are the item's own fault: the episode ends as `infra_error`. Between two tries the request
+  waits, outside of any place, for the evidence about the first.
+- 413 and 422 speak of the request at once, if this server has answered anything with 2xx in this slice.
+- when nobody else has asked for a while no evidence can come, and the item is given back uncharged. If others are
+  refused as well, or the same item was refused again with no 2xx to anybody in between, the server is left out, and
+  probed later, like one that fails. When none is left, the job waits.
+
+Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve those alone. What is
+known lives as long as the client, a slice. A job whose only items left are refused waits, with the reason, until the
+server answers them or the person cancels it: nothing here can tell the two apart. docs/decisions/0016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+TRIES = 3  #: that count, and the item is charged
+
+
+@dataclass(slots=True)
+class _Doubt:
+    """The refusals of one item since its last 2xx."""
+
+    at: float = 0.0  #: of the latest one
+    before: bool = False  #: whether another item got a 2xx before that try
+    open: bool = False  #: nobody else got a 2xx for a request sent since
+    again: bool = False  #: refused twice while open
+    count: int = 0  #: tries with evidence before and after
+
+
+class Evidence:
+    """What one server's answers say. An item is whatever is equal for its requests. Times are time.perf_counter's."""
+
+    def __init__(self) -> None:
+        self._answered: tuple[Hashable, ...] = ()  # the latest two different items that got a 2xx
+        self._doubts: dict[Hashable, _Doubt] = {}
+
+    @property
+    def has_answered(self) -> bool:
+        """With 2xx, whomever."""
+        return bool(self._answered)
+
+    def answered(self, item: Hashable, sent: float) -> None:
+        """A request of `item`, sent at `sent`, got a 2xx."""
+        self._doubts.pop(item, None)
+        if item not in self._answered[:1]:
+            self._answered = (item, *self._answered[:1])
+        for doubt in self._doubts.values():
+            if doubt.open and sent >= doubt.at:
+                doubt.open = doubt.again = False
+                doubt.count += doubt.before
+
+    def vouched(self, item: Hashable) -> bool:
+        """Whether others got a 2xx since the item's last refusal, or at all. To be asked before a try is sent."""
+        doubt = self._doubts.get(item)
+        return not doubt.open if doubt else any(other != item for other in self._answered)
+
+    def refused(self, item: Hashable, before: bool, now: float) -> None:
+        """A try of `item` was refused; `before` is what `vouched` said before it was sent."""
+        doubt = self._doubts.setdefault(item, _Doubt())
+        doubt.again = doubt.open
+        doubt.at, doubt.before, doubt.open = now, before, True
+
+    def is_open(self, item: Hashable) -> bool:
+        """Whether evidence about its latest refusal is still missing."""
+        doubt = self._doubts.get(item)
+        return doubt is not None and doubt.open
+
+    def is_lone(self, item: Hashable) -> bool:
+        """Whether all that speaks against the server is one refusal of this item."""
+        return not any(doubt.open and (doubt.again or other != item) for other, doubt in self._doubts.items())
+
+    def convicts(self, item: Hashable) -> bool:
+        """Whether enough tries count against the item."""
+        doubt = self._doubts.get(item)
+        return doubt is not None and doubt.count >= TRIES
+
+    def forget(self, item: Hashable) -> None:
+        self._doubts.pop(item, None)

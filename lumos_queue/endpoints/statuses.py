@@ -1,0 +1,70 @@
+"""What an HTTP status other than 2xx means: whether another try may help, and what to tell the person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+#: Beside 5xx: the server has no place or no time now (408, 424: what it depends on has not, 425, 429).
+RETRIED = (408, 424, 425, 429)
+#: Said of one request by a server that understands requests; elsewhere of a path that is another program's.
+OF_THE_REQUEST = (413, 422)
+
+#: status: (what it probably means, what to do)
+CAUSES = {
+    400: ("it accepts no such request", "check ?model= and the length of the prompts against the server's log"),
+    401: ("it wants a key, or another one", "set LUMOS_API_KEYS for this host (docs/running.md)"),
+    402: ("the account has no credit left", "pay at the provider's, or use another endpoint"),
+    403: ("the key may not use it, or a firewall refuses", "check LUMOS_API_KEYS for this host (docs/running.md)"),
+    404: ("nothing is served at this path, or no such model", "check the URL's scheme, prefix and ?model="),
+    405: ("the path belongs to another protocol", "check the URL's scheme and prefix"),
+    407: ("a proxy stands in between", "write the server's own address"),
+    410: ("the path or the model was withdrawn", "check the URL's prefix and ?model="),
+    413: ("the request is too long for it", "raise the server's limit, or ask for shorter prompts"),
+    422: ("it does not understand the request", "check the URL's scheme and prefix"),
+    451: ("it is withheld for legal reasons", "use another endpoint"),
+}
+_REDIRECT = "it sends requests elsewhere, and redirects are not followed"
+_OTHER = ("it refuses requests", "look at the server and at what stands before it")
+
+
+def may_pass(status: int) -> bool:
+    """Whether it says that the server is in trouble, so that the request is tried again."""
+    return status in RETRIED or 500 <= status < 600
+
+
+def explain(url: str, status: int, location: str = "", said: str = "") -> str:
+    """One line for whoever waits: host and port, status, what it probably means, and the way out."""
+    if 300 <= status < 400:
+        cause, remedy = _REDIRECT, f"write {_shown(location) or 'the address of the server itself'} as the endpoint"
+    else:
+        cause, remedy = CAUSES.get(status, _OTHER)
+    quoted = f' ("{said}")' if said else ""
+    return f"{_host(url)} answered {named(status)}{quoted}: {cause}; {remedy}"
+
+
+def named(status: int) -> str:
+    """The number with its reason phrase, where it has one."""
+    return f"{status} {HTTPStatus(status).phrase}" if status in _KNOWN else str(status)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _shown(location: str) -> str:
+    """A redirect's address without credentials and query; '' when it cannot be read."""
+    try:
+        parts = urlsplit(location[:1000])
+        text = f"{parts.scheme}://{_host(location)}{parts.path}" if parts.netloc else parts.path
+    except ValueError:
+        return ""
+    return "".join(_printable(text))[:200]
+
+
+def _printable(text: str) -> Iterable[str]:
+    return (character for character in text if character.isascii() and character.isprintable())
+
+
+_KNOWN = {status.value for status in HTTPStatus}

@@ -1,0 +1,83 @@
+"""A model server that answers with a status that is no reply, for a second, and a replica that does so for good."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from tests.faults.deployment import CONCURRENCY
+from tests.faults.endpoint import Endpoint
+from tests.faults.lab import Lab, case
+from tests.faults.result import Result
+from tests.faults.servers import RECOVERED_WITHIN
+
+_CHARGED = (
+    "SELECT (SELECT coalesce(sum(failures), 0) FROM item) "
+    "+ (SELECT count(*) FROM episode WHERE ending = 'infra_error')"
+)
+
+
+def refuses(lab: Lab, status: int, *, episodes: int = 200, database: str = "postgresql", broker: str = "redis",
+            seconds: float = 1.0) -> Result:  # fmt: skip
+    """No item may pay for it, and each process may ask once for each of its places and no more."""
+    with lab.deployment(database, broker, episodes=episodes) as deployment:
+        deployment.start("celery" if broker else "dispatcher", "dispatcher")
+        deployment.submit()
+        deployment.wait_for_items(20)
+        deployment.endpoint.control(mode=str(status))
+        time.sleep(seconds)
+        deployment.endpoint.control(mode="ok")
+        deployment.fault_ended()
+        deployment.wait_for_jobs()
+        result = deployment.result(bound=4 * CONCURRENCY)
+        if charged := deployment.ask(_CHARGED):
+            result.problems.append(f"{charged} failures charged to items")
+        if result.recovery is None or result.recovery > RECOVERED_WITHIN:
+            result.problems.append(f"it took {result.recovery} s to go on")
+        return result
+
+
+for _status in (404, 301, 401, 403):
+    case(f"endpoint: {_status} for a second, PostgreSQL and Redis")(partial(refuses, status=_status))
+case("endpoint: 404 for a second, SQLite")(partial(refuses, status=404, database="sqlite", broker=""))
+
+
+@case("replicas: one refuses, one is well, PostgreSQL and Redis")
+def one_replica_refuses(lab: Lab, episodes: int = 200) -> Result:
+    """The other one does all of the work."""
+    with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
+        folder = deployment.folder / "other"
+        folder.mkdir()
+        other = Endpoint(folder, deployment.replies, 0.15)
+        try:
+            deployment.start("celery", "dispatcher")
+            other.control(mode="403")
+            well = deployment.endpoint
+            deployment.endpoint = _Both(well, other)
+            deployment.submit()
+            deployment.wait_for_jobs()
+            result = deployment.result(bound=4 * CONCURRENCY)
+        finally:
+            other.stop()
+        result.notes = f"{other.count} of {well.count + other.count} calls went to the one that refuses"
+        if charged := deployment.ask(_CHARGED):
+            result.problems.append(f"{charged} failures charged to items")
+        return result
+
+
+class _Both:
+    """Two servers behind one address, as the deployment sees them."""
+
+    def __init__(self, *servers: Endpoint):
+        self._servers = servers
+
+    @property
+    def tgi(self) -> str:
+        return "tgi://" + ",".join(f"127.0.0.1:{server.port}" for server in self._servers)
+
+    @property
+    def calls(self) -> list[dict]:
+        return sorted((call for server in self._servers for call in server.calls), key=lambda call: call["time"])
+
+    def stop(self) -> None:
+        self._servers[0].stop()
