@@ -133,3 +133,17 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
         server.mode, server.reply = "ok", model
         resumed = lumos("resume", report["job"], "--json")
         assert (resumed.code, result(resumed)["finished"]) == (0, 20)
+
+
+def test_an_endpoint_that_refuses_from_the_start_is_given_up_too(lumos, monkeypatch):
+    monkeypatch.setattr("lumos_queue.cli.outage.GIVE_UP_SECONDS", 2.0)
+    with FakeEndpoint(Model()) as server:
+        monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
+        wanted = ["evaluate", "wordmath", "--limit", "2", "--planner", server.tgi, "--grounder", server.tgi]
+        job = lumos(*wanted).out.strip()
+        monkeypatch.delenv("LUMOS_BROKER_URL")
+        monkeypatch.setattr(server, "about", lambda path: (404, {}))
+        ran = lumos("resume", job, "--json")
+    assert ran.code == 3
+    assert f"job {job} waits: " in ran.err and f"go on with: lumos resume {job}" in ran.err
+    assert result(ran)["items"] == {"owed": 2}
