@@ -11,7 +11,7 @@ from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
 from lumos_queue.cli import output
-from lumos_queue.cli.outage import Outage, Patience
+from lumos_queue.cli.outage import Outage, Patience, gave_up
 from lumos_queue.reports.statistics import wilson
 from lumos_queue.settings import Settings
 
@@ -39,7 +39,7 @@ class Progress:
         self._waiting = ""  # what the job says it waits for
         self._endpoint, self._silence = Outage(self._tell), Outage(self._tell)
         self._patience = Patience()
-        self.given_up = ""  #: the outage because of which to stop: only a person can end it
+        self.given_up = ""  #: why to stop, in words: an outage that only a person can end
         self._line_at = 0.0
 
     def __enter__(self) -> Progress:
@@ -72,7 +72,8 @@ class Progress:
     def _notice_an_outage(self, answered: bool) -> None:
         met = self.process.outage if self.process else None
         self._endpoint.see(str(met) if met else self._waiting, answered)
-        self.given_up = str(met) if self._patience.ends(met, answered) else ""
+        ends = self._patience.ends(met, answered)
+        self.given_up = gave_up(met) if met and ends else ""
 
     def _tell(self, text: str) -> None:
         output.say(output.harmless(f"job {self.job} {text}"))

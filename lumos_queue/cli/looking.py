@@ -42,6 +42,7 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     """What a job asks for, where it stands, who its endpoints are."""
     from db.jobs import get_job, problems, progress
     from db.reading import endpoints_of
+    from db.versions import code_versions
     from lumos_queue.cli.run import database
     from lumos_queue.cli.tables import print_job
     from lumos_queue.settings import read_settings
@@ -54,6 +55,8 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
         row = get_job(connection, job)
         shown = {"job": row.id} | {name: getattr(row, name) for name in names} | {
             "items": progress(connection, row.id),
+            "code_versions": [{"code_version": version, "episodes": episodes}
+                              for version, episodes in code_versions(connection, row.id)],
             "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
             "endpoints": [{"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
                           for one in endpoints_of(connection, row.id)],

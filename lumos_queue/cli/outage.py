@@ -38,6 +38,11 @@ class Outage:
         return f"{now - self._since:.0f} s"
 
 
+def gave_up(outage: EndpointDown) -> str:
+    """The line that says for what a command gave up."""
+    return f"gave up after {GIVE_UP_SECONDS:.0f} s without an answer: {outage}"
+
+
 class Patience:
     """How long to wait for an endpoint that answers what only a person can change. Other outages end by themselves."""
 

@@ -15,7 +15,6 @@ from db.migrate import current, require_current, upgrade
 from lumos_queue.cli import output
 from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.live import Progress
-from lumos_queue.cli.outage import GIVE_UP_SECONDS
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark
@@ -174,7 +173,7 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
         for number, handler in before.items():
             signal.signal(number, handler)
     if given_up and shown.state not in STOPPED:
-        output.say(output.harmless(f"gave up after {GIVE_UP_SECONDS:.0f} s without an answer: {given_up}"))
+        output.say(output.harmless(given_up))
         output.say(f"nothing is lost. Once that is put right go on with: lumos resume {shown.job}")
         return Exit.INCOMPLETE
     if asked.is_set() and shown.state not in STOPPED:

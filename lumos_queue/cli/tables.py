@@ -53,6 +53,10 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         table.add_row(f"mean call of {role}", *(_latency(report["latency"].get(role)) for report in reports))
     for ending in sorted({ending for report in reports for ending in report["endings"]}):
         table.add_row(f"ended {ending}", *(f"{report['endings'].get(ending, 0):,}" for report in reports))
+    table.add_row("code", *(_versions(report["code_versions"], "code_version") for report in reports))
+    for role in sorted({role for report in reports for role in report["prompts"]}):
+        cells = [_versions(report["prompts"].get(role, []), "prefix") for report in reports]
+        table.add_row(f"prompts of {role}", *cells)
     for name in first.get("baselines", {}):
         table.add_row(f"baseline: {name}", *(_metric(report["baselines"][name]) for report in reports), style="dim")
     console.print(table)
@@ -103,6 +107,14 @@ def _calls(report: dict[str, Any]) -> str:
     if not (check := report.get("calls_as_expected")):
         return ""
     return f"{check['as_expected']:,} of {check['episodes']:,}"
+
+
+def _versions(found: list[dict[str, Any]], name: str) -> str:
+    """The one version of code or prompts; of several each with the episodes that it made. Digests are cut."""
+    short = [(one[name] if name == "code_version" else one[name][:12], one["episodes"]) for one in found]
+    if len(short) == 1:
+        return escape(short[0][0])
+    return "\n".join(escape(f"{text}: {episodes:,}") for text, episodes in short)
 
 
 def _share(phases: dict[str, float], name: str) -> str:
@@ -194,6 +206,8 @@ def print_job(job: dict[str, Any]) -> None:
         if job[name]:
             grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))
+    if len(job["code_versions"]) > 1:
+        grid.add_row("[dim]episodes by code[/]", _versions(job["code_versions"], "code_version"))
     for endpoint in job["endpoints"]:
         told = ", ".join(f"{key} {value}" for key, value in endpoint["identity"].items())
         grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {told}"))

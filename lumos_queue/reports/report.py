@@ -18,6 +18,7 @@ from db.reading import (
     totals,
     values_by_metric,
 )
+from db.versions import code_versions, prompt_heads
 from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains import DOMAINS
@@ -47,6 +48,13 @@ def make_report(connection: Connection, job: Any) -> Report:
     sums = totals(connection, job.id)
     report |= {
         "endings": endings,
+        "code_versions": [
+            {"code_version": version, "episodes": episodes} for version, episodes in code_versions(connection, job.id)
+        ],
+        "prompts": {
+            role: [{"prefix": prefix, "episodes": episodes} for prefix, episodes in found]
+            for role, found in prompt_heads(connection, job.id).items()
+        },
         "calls": sums.calls,
         "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
         "phases": {name: round(seconds, 3) for name, seconds in seconds_by_phase(connection, job.id).items()},

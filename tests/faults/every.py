@@ -12,6 +12,7 @@ from tests.faults import (  # noqa: F401
     items,
     kills,
     orders,
+    refusals,
     restarts,
     servers,
     statuses,

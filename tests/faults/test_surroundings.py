@@ -6,6 +6,7 @@ from tests.faults.brokers import flushed, forged, nudges_repeated, redis_gone
 from tests.faults.conditions import long_query
 from tests.faults.disks import full_disk_on_sqlite
 from tests.faults.orders import cancelled, paused
+from tests.faults.refusals import refused_for_good
 from tests.faults.restarts import crashed
 from tests.faults.servers import endpoint_fails
 
@@ -48,3 +49,7 @@ def test_a_job_is_paused_and_resumed(lab):
 
 def test_somebody_reads_an_old_snapshot(lab):
     assert long_query(lab, episodes=60).problems == []
+
+
+def test_the_endpoint_refuses_for_good(lab):
+    assert refused_for_good(lab, episodes=40).problems == []

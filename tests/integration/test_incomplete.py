@@ -103,3 +103,47 @@ def test_a_job_that_has_not_ended_is_not_incomplete_and_a_cancelled_one_is(lumos
             assert lumos(change, job, "--json").code == 0
         ran = lumos("report", job, "--json")
         assert (ran.code, result(ran)["complete"], "go_on" in result(ran)) == (code, False, code == 3)
+
+
+@pytest.mark.parametrize("status", ["404", "307"])
+def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_given_back(lumos, monkeypatch, status):
+    monkeypatch.setattr("lumos_queue.cli.outage.GIVE_UP_SECONDS", 5.0)
+    monkeypatch.setattr("lumos_queue.cli.outage.TELL_SECONDS", 2.0)
+    model = Model()
+    model.refused = []
+
+    def answer(prompt: str) -> str | None:
+        if server.count >= ITEMS:
+            server.mode = status
+        return model(prompt)
+
+    with FakeEndpoint(answer) as server:
+        wanted = ["evaluate", "wordmath", "--limit", "20", "--formulation", "one-pass",
+                  "--planner", server.tgi, "--grounder", server.tgi]  # fmt: skip
+        ran = lumos(*wanted, "--json")
+        report = result(ran)
+        assert ran.code == 3
+        assert report["items"].keys() <= {"done", "owed"} and "infra_error" not in report["endings"]
+        told = [line for line in ran.err.splitlines() if " waits" in line]
+        assert len(told) > 1 and all(f"127.0.0.1:{server.port}" in line and status in line for line in told)
+        assert "gave up after 5 s without an answer: " in ran.err
+        assert f"go on with: lumos resume {report['job']}" in ran.err
+        assert lumos("report", report["job"]).code == 0  # it has not ended
+
+        server.mode, server.reply = "ok", model
+        resumed = lumos("resume", report["job"], "--json")
+        assert (resumed.code, result(resumed)["finished"]) == (0, 20)
+
+
+def test_an_endpoint_that_refuses_from_the_start_is_given_up_too(lumos, monkeypatch):
+    monkeypatch.setattr("lumos_queue.cli.outage.GIVE_UP_SECONDS", 2.0)
+    with FakeEndpoint(Model()) as server:
+        monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
+        wanted = ["evaluate", "wordmath", "--limit", "2", "--planner", server.tgi, "--grounder", server.tgi]
+        job = lumos(*wanted).out.strip()
+        monkeypatch.delenv("LUMOS_BROKER_URL")
+        monkeypatch.setattr(server, "about", lambda path: (404, {}))
+        ran = lumos("resume", job, "--json")
+    assert ran.code == 3
+    assert f"job {job} waits: " in ran.err and f"go on with: lumos resume {job}" in ran.err
+    assert result(ran)["items"] == {"owed": 2}

@@ -1,0 +1,84 @@
+"""An endpoint that answers what only a person can change, under a run in somebody's terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.faults.deployment import CONCURRENCY, Deployment
+from tests.faults.groups import PLUGIN, ROOT
+from tests.faults.lab import Lab, case
+from tests.faults.result import Result
+
+PATIENCE = 6.0  #: seconds after which the run gives up, here
+_COMMAND = f"""
+import sys
+from lumos_queue.cli import main, outage
+outage.GIVE_UP_SECONDS = {PATIENCE}
+sys.exit(main.main())
+"""
+
+
+@case("404 for good, then resumed, embedded")
+def refused_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result:
+    """It says so within seconds, gives its items back and exits 3; a resume finishes the job."""
+    with lab.deployment("sqlite", episodes=episodes) as deployment:
+        job = deployment.submit(nudged=False)
+        with _run(deployment, job) as run:
+            deployment.wait_for_items(episodes // 4)
+            deployment.endpoint.control(mode=status)
+            struck = time.monotonic()
+            told = _until(run, " waits: ") - struck
+            _, err = run.communicate(timeout=60)
+        problems, states = [], _states(deployment)
+        if told > 5:
+            problems.append(f"the outage was told of after {told:.1f} s")
+        if run.returncode != 3 or f"lumos resume {job}" not in err:
+            problems.append(f"exit code {run.returncode}, and it said: {err[-500:]}")
+        charged = deployment.ask("SELECT count(*) FROM episode WHERE ending = 'infra_error'")
+        if states.keys() != {"done", "owed"} or charged:
+            problems.append(f"items were not given back: {states}, {charged} of them as infra_error")
+        deployment.endpoint.control(mode="ok")
+        deployment.fault_ended()
+        with _run(deployment, job) as run:
+            _, err = run.communicate(timeout=90)
+        if run.returncode != 0:
+            problems.append(f"the resumed run exits {run.returncode}: {err[-500:]}")
+        # What was in flight when it struck, and what was tried until the run gave up.
+        result = deployment.result(bound=3 * CONCURRENCY)
+        result.problems += problems
+        result.notes = f"told after {told:.1f} s"
+        return result
+
+
+@contextmanager
+def _run(deployment: Deployment, job: str) -> Iterator[subprocess.Popen]:
+    """The job in a process of its own, as in a terminal; it does not outlive the block."""
+    command = [sys.executable, "-c", _COMMAND, "resume", job, "--json"]
+    environment = {**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}
+    with subprocess.Popen(
+        command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        try:
+            yield run
+        finally:
+            run.kill()
+
+
+def _until(run: subprocess.Popen, part: str) -> float:
+    """When a line with that part was said (by the monotonic clock)."""
+    assert run.stderr
+    for line in run.stderr:
+        if part in line:
+            return time.monotonic()
+    raise AssertionError(f"it never said '{part}'")
+
+
+def _states(deployment: Deployment) -> dict[str, int]:
+    query = "SELECT count(*) FROM item WHERE state = :state"
+    states = ("owed", "claimed", "done", "cancelled", "quarantined")
+    return {state: found for state in states if (found := deployment.ask(query, state=state))}
