@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from tests.faults import brokers, commits, conditions, disks, items, kills, orders, restarts, servers, stops  # noqa: F401
+from tests.faults import brokers, commits, conditions, disks, items, jobs, kills, orders, restarts, servers, stops  # noqa: F401
