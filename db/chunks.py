@@ -22,7 +22,7 @@ from db.models import Job
 from lumos_queue.errors import SpecError
 
 FIRST_ROWS = 5000  #: of the first chunk; what is no more than one such chunk is written in one transaction
-MOST_ROWS = 20_000
+MOST_ROWS = 5000
 SECONDS = 0.1  #: that a transaction should take
 UNTOUCHED_SECONDS = 15.0  #: after which whoever wrote is taken for dead
 HALF = ("submitting", "removing")  #: states of jobs that are there in part: nobody may see them

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import select
-import sqlite3
-import time
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
@@ -19,13 +14,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
 from db.lines import Lines
+from db.sqlite import open_sqlite
 from lumos_queue.errors import InfrastructureError, SpecError
-
-#: File systems on which SQLite's locks do not hold between machines.
-NETWORK_FILESYSTEMS = frozenset((
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2",
-    "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs",
-))  # fmt: skip
 
 #: How soon the kernel notices a server that is gone without a word: seconds, but for the last in milliseconds. Each
 #: can be set in the database's URL instead.
@@ -89,8 +79,9 @@ class Database:
 
 
 def open_database(url: str, lease_seconds: float = 15.0) -> Database:
-    """Engines for the database at `url`; nothing is created or migrated here.
+    """Engines for the database at `url`; no table is created or migrated here.
 
+    Nothing is written either: one that may only be read can be read.
     Raises SpecError when the URL, the driver or the file's place will not do, InfrastructureError when it is silent.
     """
     try:
@@ -98,7 +89,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     except ArgumentError:
         raise SpecError("LUMOS_DATABASE_URL is no URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
     if address.get_backend_name() == "sqlite":
-        engine, lines = _open_sqlite(address), None
+        engine, lines = open_sqlite(address), None
     else:
         # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
@@ -130,64 +121,3 @@ def _has_something_to_read(connection: Any) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
-
-
-def _open_sqlite(address) -> Engine:
-    if not address.database or address.database == ":memory:":
-        raise SpecError("An in-memory SQLite database is gone with its process: name a file, sqlite:///FILE.")
-    path = Path(address.database)
-    folder = path.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SpecError(f"Cannot create the folder '{folder}' for the database: {error.strerror}.") from None
-    kind = filesystem(folder)
-    if kind in NETWORK_FILESYSTEMS:
-        raise SpecError(
-            f"The database '{path}' lies on a network file system ({kind}), where SQLite loses writes: "
-            "set LUMOS_HOME to a local folder or LUMOS_DATABASE_URL to a PostgreSQL server."
-        )
-    if not os.access(path if path.exists() else folder, os.W_OK) or not os.access(folder, os.W_OK):
-        raise SpecError(f"Cannot write the database '{path}': the folder is read-only. Set LUMOS_HOME to another one.")
-    engine = create_engine(address, connect_args={"timeout": 10, "check_same_thread": False})
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection, _record):
-        connection.isolation_level = None  # transactions are begun below, not by the driver's guesses
-        for pragma in ("busy_timeout=10000", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        _use_wal(connection)
-
-    @event.listens_for(engine, "begin")
-    def begin(connection):
-        # Reading first and writing later cannot wait for the lock: a transaction that will write takes it at once.
-        writes = connection.get_execution_options().get("lumos_write")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """A new file changes to write-ahead logging once; of two who do so at once, one is refused without any waiting."""
-    for seconds in (0.01, 0.05, 0.2, 1.0):
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        time.sleep(seconds)
-    connection.execute("PRAGMA journal_mode=WAL")
-
-
-def filesystem(folder: Path) -> str:
-    """The type of the file system that holds `folder` (Linux; empty elsewhere)."""
-    try:
-        mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    place = str(folder.resolve()).rstrip("/") + "/"
-    best, kind = "", ""
-    for line in mounts:
-        parts = line.split()
-        point = parts[1].replace("\\040", " ").rstrip("/") + "/"
-        if place.startswith(point) and len(point) >= len(best):
-            best, kind = point, parts[2]
-    return kind

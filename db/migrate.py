@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, func, inspect, select, text
 
 from db.connection import Database
 from lumos_queue.errors import SpecError
@@ -15,6 +15,8 @@ from lumos_queue.errors import SpecError
 if TYPE_CHECKING:
     from alembic.config import Config
 
+LOCK = 0x6C756D6F73  #: the advisory lock of those who migrate: 'lumos'
+MIGRATION_SECONDS = 300  #: that somebody else's migration of an SQLite file is waited for
 SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
 
 
@@ -32,7 +34,7 @@ def current(database: Database) -> str | None:
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Run the migrations up to `revision`, all in one transaction."""
+    """Run the migrations up to `revision`, all in one transaction. Several processes may do so at once."""
     from alembic import command
 
     with _migrating(database) as config:
@@ -54,6 +56,9 @@ def _migrating(database: Database) -> Iterator[Config]:
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     with database.writer.connect() as connection, _without_cascades(connection), connection.begin():
+        if not database.is_sqlite:  # there the transaction itself has taken the one write lock
+            # Before the version is looked at: who comes second finds everything done.
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
         config.attributes["connection"] = connection
         yield config
 
@@ -69,9 +74,11 @@ def _without_cascades(connection: Connection) -> Iterator[None]:
         return
     driver: Any = connection.connection.driver_connection
     driver.execute("PRAGMA foreign_keys=OFF")
+    driver.execute(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")  # for others who migrate
     try:
         yield
     finally:
+        driver.execute("PRAGMA busy_timeout=10000")
         driver.execute("PRAGMA foreign_keys=ON")
 
 

@@ -19,6 +19,7 @@ from lumos_queue.notation import read_actions, shown_result, unlabelled, without
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 _BEGUN = re.compile(r"^R1\s*=\s*")  #: what a reply may repeat of what was begun for it
+MOST_ACTIONS = 1000  #: of one reply that are run
 USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
 
 
@@ -189,8 +190,8 @@ class Dialogue:
         return self.read(reply)
 
     def read(self, reply: str) -> tuple[Action, ...]:
-        """The actions of a reply, in the domain's grammar."""
-        return read_actions(reply, self._domain.calls)
+        """The actions of a reply, in the domain's grammar; at most MOST_ACTIONS, and one that stands for the rest."""
+        return read_actions(reply, self._domain.calls, MOST_ACTIONS)
 
     def to_solver(self) -> str:
         """The integrated formulation's next prompt."""

@@ -16,6 +16,7 @@ from lumos_queue.errors import EpisodeError
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
 
+STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything
 Variables = Mapping[str, Mapping[str, Any]]
 
 
@@ -130,6 +131,8 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
                     if result.ok:
                         variables.update(zip(command.action.variables, result.values, strict=False))
             position += 1
+            if position % STRETCH == 0:
+                await asyncio.sleep(0)
     except StopIteration as stop:
         return stop.value
     except EpisodeError as error:

@@ -15,6 +15,9 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal
 KEEP_PLANNING = "No, I will keep planning."
 STOP_PLANNING = "Yes, I will stop planning."
 
+#: Name of what stands for the actions of a reply that are too many, and status of its execution.
+TOO_MANY = "too_many_actions"
+
 _VARIABLE = r"(?:R[0-9]{1,6}|Output)"
 _VARIABLES = rf"{_VARIABLE}(?:,\s*{_VARIABLE})*"
 _ASSIGNMENT = re.compile(rf"({_VARIABLES})\s*=(?!=)\s*(\S.*)", re.DOTALL)
@@ -76,13 +79,20 @@ def unlabelled(text: str) -> str:
 # --- replies of the grounder ------------------------------------------------------------------------------------------
 
 
-def read_actions(reply: str, calls: bool = True) -> tuple[Action, ...]:
+def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action, ...]:
     """The actions of a grounder's reply, in order. `; ` separates only before `R1 = ` or `R1, R2 = `.
 
-    Without `calls` whatever stands after `R1 = ` is the action's arguments, as in SQL.
+    Without `calls` whatever stands after `R1 = ` is the action's arguments, as in SQL. With `most`, what comes after so
+    many is not read: one more Action, without variables and called TOO_MANY, says how many there are.
     """
-    pieces = (piece.strip() for piece in _BETWEEN_ACTIONS.split(reply.strip().rstrip(";")))
-    return tuple(_read_action(piece, calls) for piece in pieces if piece)
+    first, rest = _BETWEEN_ACTIONS.split(reply.strip().rstrip(";"), maxsplit=most), ""
+    if most and len(first) > most:
+        rest = first.pop()
+    actions = [_read_action(piece, calls) for piece in map(str.strip, first) if piece]
+    if rest:
+        count = most + 1 + sum(1 for _ in _BETWEEN_ACTIONS.finditer(rest))
+        actions.append(Action((), TOO_MANY, f"{count:,} actions", f"{rest[:80]}…"))
+    return tuple(actions)
 
 
 def _read_action(piece: str, calls: bool) -> Action:

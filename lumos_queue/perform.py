@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from lumos_queue.actions.base import ActionInterface, Session
 from lumos_queue.commands import Ask, Call, Command, Do, Result, digest
+from lumos_queue.dialogue import MOST_ACTIONS
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.episode import Perform, Place
 from lumos_queue.errors import EpisodeError
 from lumos_queue.fetching.caller import Caller
+from lumos_queue.notation import TOO_MANY
 from lumos_queue.records import REFUSED, Completion, Execution, Task
 from lumos_queue.roles import JUDGE, TOOL_ROLES
 
@@ -38,6 +40,9 @@ class Performer:
             if isinstance(command, Ask):
                 return await self._ask(command, draw(self.seed, task, sample, place.position, place.branch), episode)
             if isinstance(command, Do):
+                if command.action.name == TOO_MANY and not command.action.variables:
+                    message = f"a reply may have {MOST_ACTIONS:,} actions, this one has {command.action.arguments}"
+                    return Execution(TOO_MANY, message=message.removesuffix(" actions"))
                 assert self.actions is not None
                 session = session or self.actions.begin(task.without_gold())
                 return await session.execute(command.action, place)

@@ -12,7 +12,8 @@ from lumos_queue.records import Outcome, Score, Task
 def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab" * 32, **options) -> str:
     rows = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
     new = NewJob(
-        kind=kind, pool="llm", digest=digest, spec={}, benchmark="wordmath", formulation="iterative", agent="",
+        kind=kind, pool=options.pop("pool", "llm"), digest=digest,
+        spec={}, benchmark="wordmath", formulation="iterative", agent="",
         split="test", licence="MIT", seed=0, project="default", submitted_by="me", priority=0, code_version="1",
         ordered=options.pop("ordered", False),
     )  # fmt: skip

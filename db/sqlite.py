@@ -1,0 +1,136 @@
+"""Opening an SQLite file: for this user alone, with write-ahead logging, or for reading where it cannot be written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from sqlalchemy import Engine, create_engine, event
+
+from lumos_queue.errors import SpecError
+
+#: File systems on which SQLite's locks do not hold between machines.
+NETWORK_FILESYSTEMS = frozenset((
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2",
+    "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs",
+))  # fmt: skip
+
+
+def open_sqlite(address) -> Engine:
+    """An engine for the file, which is made if it is not there. Raises SpecError when its place will not do."""
+    if not address.database or address.database == ":memory:":
+        raise SpecError("An in-memory SQLite database is gone with its process: name a file, sqlite:///FILE.")
+    path = Path(address.database)
+    folder = path.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError(f"Cannot create the folder '{folder}' for the database: {error.strerror}.") from None
+    kind = filesystem(folder)
+    if kind in NETWORK_FILESYSTEMS:
+        raise SpecError(
+            f"The database '{path}' lies on a network file system ({kind}), where SQLite loses writes: "
+            "set LUMOS_HOME to a local folder or LUMOS_DATABASE_URL to a PostgreSQL server."
+        )
+    writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    if not writable and not path.exists():
+        raise SpecError(f"Cannot write the database '{path}': the folder is read-only. Set LUMOS_HOME to another one.")
+    if not writable:
+        engine = create_engine(address, creator=lambda: _connect_for_reading(path))
+    else:
+        _keep_private(path)
+        engine = create_engine(address, connect_args={"timeout": 10, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection, _record):
+        connection.isolation_level = None  # transactions are begun below, not by the driver's guesses
+        for pragma in ("busy_timeout=10000", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        if writable:
+            _use_wal(connection)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection):
+        # Reading first and writing later cannot wait for the lock: a transaction that will write takes it at once.
+        writes = connection.get_execution_options().get("lumos_write")
+        if writes and not writable:
+            raise SpecError(
+                f"The database '{path}' or its folder is read-only here: it can be read, not changed. "
+                "Make both writable for this user, or set LUMOS_HOME to another folder."
+            )
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _connect_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, not even the files beside the database that SQLite shares with its writers.
+
+    Raises SpecError when writes lie beside the file that cannot be read without writing.
+    """
+    place = path.absolute().as_uri()
+    connection = _connect(f"{place}?mode=ro")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+        return connection
+    except sqlite3.OperationalError:
+        connection.close()
+    # Without the file that coordinates readers and writers SQLite only reads what it is told nobody changes. That is
+    # so where nobody writes: a writer has a log beside the file. One with something in it must not be overlooked.
+    log = Path(f"{path}-wal")
+    with suppress(FileNotFoundError):
+        if size := log.stat().st_size:
+            raise SpecError(
+                f"The database '{path}' cannot be read here: {size:,} bytes of writes that are not in it yet lie in "
+                f"'{log.name}', and the folder is read-only. Run a command such as 'lumos jobs' once where the folder "
+                "can be written, or make a copy there with: lumos db backup FILE"
+            )
+    return _connect(f"{place}?mode=ro&immutable=1")
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False)
+
+
+def _keep_private(path: Path) -> None:
+    """Make the file, and take from others what they may do with one of this user's: prompts and answers are in it.
+
+    SQLite gives the files beside it the same mode.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):
+            found = file.stat()
+            if found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
+                file.chmod(0o600)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """A new file changes to write-ahead logging once; of two who do so at once, one is refused without any waiting."""
+    for seconds in (0.01, 0.05, 0.2, 1.0):
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        time.sleep(seconds)
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
+def filesystem(folder: Path) -> str:
+    """The type of the file system that holds `folder` (Linux; empty elsewhere)."""
+    try:
+        mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = str(folder.resolve()).rstrip("/") + "/"
+    best, kind = "", ""
+    for line in mounts:
+        parts = line.split()
+        point = parts[1].replace("\\040", " ").rstrip("/") + "/"
+        if place.startswith(point) and len(point) >= len(best):
+            best, kind = point, parts[2]
+    return kind

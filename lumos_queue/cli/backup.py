@@ -1,0 +1,24 @@
+"""`lumos db backup`: a consistent copy of the database while it is in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+
+def db_backup(
+    file: Annotated[Path, typer.Argument(help="The new file; its folder must be there.")], json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Copy the database as it is now into a new file, while others write. Copying the file by hand loses writes."""
+    from db.backup import backup
+    from lumos_queue.cli.run import database
+    from lumos_queue.settings import read_settings
+
+    with database(read_settings()) as opened:
+        size = backup(opened, file)
+    output.result({"file": str(file), "bytes": size}, lambda _: print(f"{file}: {size:,} bytes"))
