@@ -9,7 +9,6 @@ Each row names a place of the audit (`place`) or its episode (`episode`); `note`
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from db.audits import Sampled
 from db.labels import MOST_CHARACTERS, VALUES, NewLabel
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.foreign_json import read_json
 
 FIELDS = ("place", "episode", "label", "note", "as")
 MOST_BYTES = 64_000_000
@@ -57,8 +57,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = read_json(line)
+        except ValueError as error:
             raise BadRow(number, "", f"no JSON ({str(error)[:80]})") from None
         if not isinstance(row, dict):
             raise BadRow(number, "", "no JSON object")

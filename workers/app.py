@@ -9,9 +9,16 @@ import sys
 import billiard.pool
 from celery import Celery
 from celery.loaders.app import AppLoader
-from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from celery.signals import (
+    after_setup_logger,
+    after_setup_task_logger,
+    worker_init,
+    worker_shutdown,
+    worker_shutting_down,
+)
 from kombu.entity import Exchange, Queue
 
+from lumos_queue.display import LogFormatter
 from lumos_queue.settings import read_settings
 from workers import transports
 from workers.ending import LONGEST
@@ -74,6 +81,7 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
         task_send_sent_event=True,
         task_track_started=True,
         worker_hijack_root_logger=True,
+        worker_log_color=False,
         worker_log_format="%(asctime)s %(levelname)s %(processName)s %(name)s: %(message)s",
         worker_task_log_format="%(asctime)s %(levelname)s %(processName)s %(task_name)s: %(message)s",
         timezone="UTC",
@@ -111,6 +119,14 @@ _drain = mmap.mmap(-1, 1)
 def draining() -> bool:
     """Whether this worker, parent or child, has been told to shut down."""
     return _drain[0] == 1
+
+
+@after_setup_logger.connect
+@after_setup_task_logger.connect
+def _write_harmless_logs(logger=None, **_) -> None:
+    for handler in getattr(logger, "handlers", ()):
+        if handler.formatter and not isinstance(handler.formatter, LogFormatter):
+            handler.setFormatter(LogFormatter(handler.formatter))
 
 
 @worker_init.connect

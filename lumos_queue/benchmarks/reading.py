@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from lumos_queue.actions.maths.numbers import show_number
 from lumos_queue.benchmarks.numeric import read_number
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.records import Task
 from lumos_queue.storable import storable
 
@@ -83,10 +84,10 @@ def _check_first(row: Row | BadRow, path: Path | None, what: str, fields: Sequen
 
 def _json_object(line: bytes, row: int) -> Mapping[str, Any] | BadRow:
     try:
-        record = json.loads(line.decode())
+        record = read_json(line.decode())
     except UnicodeDecodeError as error:
         return BadRow(row, "line", f"no UTF-8 at byte {error.start}")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return BadRow(row, "line", f"no JSON: {error}")
     return record if isinstance(record, dict) else BadRow(row, "line", f"expected a JSON object, found {_kind(record)}")
 
@@ -98,11 +99,11 @@ def json_document(path: Path | None, what: str) -> Any:
     if len(data) > MAX_DOCUMENT_BYTES:
         raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {what}.")
     try:
-        return json.loads(data.removeprefix(_BOM).decode())
+        return read_json(data.removeprefix(_BOM).decode())
     except UnicodeDecodeError as error:
         place = data.count(b"\n", 0, error.start) + 1
         raise SpecError(f"'{path}' is not {what}: no UTF-8 at byte {error.start} (line {place}).") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SpecError(f"'{path}' is not {what}: {error}.") from error
 
 

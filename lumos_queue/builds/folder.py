@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from typing import Any
 
 from lumos_queue.builds.scratch import locked_folder, sweep
 from lumos_queue.errors import SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.places import require_folders
 from lumos_queue.settings import Settings
 
@@ -45,7 +45,7 @@ def find_build(settings: Settings, text: str) -> Path:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What a build says of itself. Raises SpecError when its manifest cannot be read."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = read_json((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / MANIFEST}' cannot be read: {error}") from None
     if not isinstance(found, dict):

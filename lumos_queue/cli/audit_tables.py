@@ -26,20 +26,20 @@ def print_drawn(found: dict[str, Any]) -> None:
 def print_next(found: dict[str, Any]) -> None:
     """The annotation to judge, and how to say what it is."""
     if not found["of"]:
-        print(f"the audit {found['audit']} has no places any more: their jobs were removed")
+        output.show(f"the audit {found['audit']} has no places any more: their jobs were removed")
         return
     if found["place"] is None:
-        print(f"{found['labeller']} has labelled all {found['of']}. See: lumos audit report {found['audit']}")
+        output.show(f"{found['labeller']} has labelled all {found['of']}. See: lumos audit report {found['audit']}")
         return
     print_trajectory(found["episode"], False)
-    print(f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
+    output.show(f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
           f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure")  # fmt: skip
 
 
 def print_labelled(found: dict[str, Any]) -> None:
     """How much each labeller has left."""
     for who, left in found["left"].items():
-        print(f"{who}: {left} left" if left else f"{who}: all labelled. See: lumos audit report {found['audit']}")
+        output.show(f"{who}: {left} left" if left else f"{who}: all labelled. See: lumos audit report {found['audit']}")
 
 
 def print_report(found: dict[str, Any]) -> None:

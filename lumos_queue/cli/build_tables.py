@@ -80,7 +80,7 @@ def print_list(found: dict[str, Any]) -> None:
     if found["builds"]:
         output.console().print(table)
     elif not found["damaged"]:
-        print("No build yet. Make one with: lumos dataset build NAME")
+        output.show("No build yet. Make one with: lumos dataset build NAME")
 
 
 def print_difference(found: dict[str, Any], kinds: dict[str, str]) -> None:

@@ -72,7 +72,7 @@ def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
 
 
 def _print(told: dict[str, Any]) -> None:
-    print(f"{told['captions']} captions in {told['file']}")
+    output.show(f"{told['captions']} captions in {told['file']}")
     if told["without"]:
         output.say(f"{told['without']} episodes gave none: their tasks will have no caption")
     if open_items := sum(count for state, count in told["items"].items() if state != "done"):

@@ -34,13 +34,17 @@ def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     """Stop a job; what is stored stays."""
     _, row = _change(job, "cancel")
-    output.result({"job": row.id, "state": row.state}, lambda value: print(f"job {value['job']} is {value['state']}"))
+    output.result(
+        {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
+    )
 
 
 def pause(job: opt.JobId, json: opt.Json = False) -> None:
     """Stop a job for a while: what is in flight is given back with its steps; go on with resume."""
     _, row = _change(job, "pause")
-    output.result({"job": row.id, "state": row.state}, lambda value: print(f"job {value['job']} is {value['state']}"))
+    output.result(
+        {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
+    )
 
 
 def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
@@ -67,4 +71,4 @@ def rm(
 ) -> None:
     """Delete a job that is not running, with all it stored; not the work of people unless told so."""
     _, row = _change(job, "remove", with_labels=with_labels)
-    output.result({"job": row.id, "removed": True}, lambda value: print(f"job {value['job']} is removed"))
+    output.result({"job": row.id, "removed": True}, lambda value: output.show(f"job {value['job']} is removed"))

@@ -150,4 +150,4 @@ def budget(
         with opened.engine.connect() as connection:
             row = get_job(connection, job)
         set_budget(opened, row.id, usd)
-    output.result({"job": row.id, "budget": usd}, lambda _: print(f"job {row.id} may cost {usd:g} USD"))
+    output.result({"job": row.id, "budget": usd}, lambda _: output.show(f"job {row.id} may cost {usd:g} USD"))

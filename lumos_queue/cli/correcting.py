@@ -50,7 +50,7 @@ def correct(
     with database(settings) as opened:
         if show:
             found = annotation_text(opened, episode)
-            output.result({"episode": episode, "annotation": found}, lambda _: print(found))
+            output.result({"episode": episode, "annotation": found}, lambda _: output.show(found))
             return
         made = store(opened, settings, episode, changes)
     output.result(
@@ -88,7 +88,7 @@ def label(
         add_labels(opened, [NewLabel(found.episode.id, value, who, note, position, branch)])
     shown = {"episode": f"{found.job.id}-{found.item.ordinal}", "position": position, "branch": branch,
              "label": value, "labeller": who}  # fmt: skip
-    output.result(shown, lambda one: print(f"{who} says that {step} is {one['label']}"))
+    output.result(shown, lambda one: output.show(f"{who} says that {step} is {one['label']}"))
 
 
 def _read(what: str, form: re.Pattern[str], given: Iterable[str]) -> dict[tuple[int, ...], str]:

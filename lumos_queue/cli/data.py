@@ -34,7 +34,7 @@ def data_get(
         found.append({"name": one.name, "path": str(one.path), "sha256": one.sha256, "licence": one.licence,
                       "new": one.new, "checked": one.checked})  # fmt: skip
         if not output.as_json:
-            print(f"{one.path}  {_told(one)}", flush=True)
+            output.show(f"{one.path}  {_told(one)}")
     output.result({"files": found}, lambda _: None)
 
 

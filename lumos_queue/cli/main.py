@@ -74,9 +74,8 @@ def doctor(
     for finding in examine(read_settings(), [url for url in (planner, grounder) if url]):
         found.append(asdict(finding))
         if not output.as_json:
-            from rich.markup import escape
-
-            console.print(f"{marks[finding.fine]}  [bold]{finding.what}[/]  {escape(finding.found)}", soft_wrap=True)
+            what, told = output.escape(finding.what), output.escape(finding.found)
+            console.print(f"{marks[finding.fine]}  [bold]{what}[/]  {told}", soft_wrap=True)
     fine = all(one["fine"] is not False for one in found)
     if output.as_json:
         output.emit({"fine": fine, "findings": found})
@@ -94,6 +93,7 @@ def worker(
     import logging
 
     from lumos_queue.cli.run import POOLS
+    from lumos_queue.display import LogFormatter
     from lumos_queue.errors import unknown
     from lumos_queue.settings import read_settings
     from workers.dispatcher import serve
@@ -102,7 +102,9 @@ def worker(
     for pool in wanted:
         if pool not in POOLS:
             raise unknown("pool", pool, POOLS)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(LogFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     serve(read_settings(), wanted)
     output.result({"stopped": True}, lambda _: None)
 
@@ -134,7 +136,7 @@ def db_upgrade(json: opt.Json = False) -> None:
         found = {"before": before, "revision": current(database)}
     finally:
         database.close()
-    output.result(found, lambda value: print(f"the database is at revision {value['revision']}"))
+    output.result(found, lambda value: output.show(f"the database is at revision {value['revision']}"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

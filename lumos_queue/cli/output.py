@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
+
+from lumos_queue.display import harmless, json_line, one_line
 
 #: Whether this command was called with --json: set once, as the command begins.
 as_json = False
@@ -12,12 +13,17 @@ as_json = False
 
 def emit(value: dict[str, Any]) -> None:
     """The command's result, for a program."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+    print(json_line(value), flush=True)
+
+
+def show(text: str) -> None:
+    """Plain text for people, as a command's result."""
+    print(harmless(text), flush=True)
 
 
 def say(text: str) -> None:
-    """A remark for people: on standard error, so that it never mixes with a result."""
-    print(text, file=sys.stderr, flush=True)
+    """A remark of one line for people: on standard error, so that it never mixes with a result."""
+    print(one_line(text), file=sys.stderr, flush=True)
 
 
 def result(value: dict[str, Any], render) -> None:
@@ -40,8 +46,16 @@ def fail(problem: str) -> int:
 def console(stderr: bool = False):
     """Where tables and bars go."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    return Console(stderr=stderr, highlight=False)
+    class Harmless(Console):
+        """Every text passes here, however it was put together; what rich itself tells the terminal comes later."""
+
+        def render(self, renderable, options=None):
+            for one in super().render(renderable, options):
+                yield one if one.control else Segment(harmless(one.text), one.style)
+
+    return Harmless(stderr=stderr, highlight=False)
 
 
 def escape(text: str) -> str:
@@ -49,8 +63,3 @@ def escape(text: str) -> str:
     from rich.markup import escape
 
     return escape(harmless(text))
-
-
-def harmless(text: str) -> str:
-    """Text from outside without any control character that a terminal would obey."""
-    return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)

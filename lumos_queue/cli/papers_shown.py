@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lumos_queue.cli import output
+from lumos_queue.display import harmless
 
 HEAD = ("row", "", "published", "ours", "n")
 _RIGHT = (False, False, True, True, True)
@@ -83,7 +84,7 @@ def _folded(console: Console, text: str, width: int) -> list[str]:
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
     ours = row.get("ours", {})
     published = f"{row['published']}{' [P1]' if row.get('source') == '[P1]' else ''}"
-    return tuple(map(output.harmless, (row["row"], row["column"], published, _value(ours), str(ours.get("n", "")))))
+    return tuple(map(harmless, (row["row"], row["column"], published, _value(ours), str(ours.get("n", "")))))
 
 
 def _value(ours: dict[str, Any]) -> str:
@@ -99,9 +100,9 @@ def _tools(row: dict[str, Any]) -> str:
     """Of files their names alone: folders and digests are in the JSON."""
     parts = [f"{name} {value.rpartition('/')[2]}" for name, value in row.get("ours", {}).get("tools", {}).items()
              if not name.endswith("_sha256")]  # fmt: skip
-    return output.harmless(", ".join(parts))
+    return harmless(", ".join(parts))
 
 
 def _status(row: dict[str, Any]) -> str:
     job = row.get("ours", {}).get("job", "")
-    return output.harmless(f"{row['status']}{f' ({job})' if job else ''}")
+    return harmless(f"{row['status']}{f' ({job})' if job else ''}")

@@ -73,7 +73,8 @@ def _read_licence(text: str) -> str:
 
 
 def _print_import(told: dict[str, Any]) -> None:
-    print(told["job"] if told["new"] else f"{told['job']} (these files were imported before; --again stores them anew)")
+    known = "" if told["new"] else " (these files were imported before; --again stores them anew)"
+    output.show(f"{told['job']}{known}")
     output.say(
         f"{told['episodes']} episodes of {told['benchmark']}, from {told['planner_rows']} planner's and "
         f"{told['grounder_rows']} grounder's rows"
@@ -112,8 +113,8 @@ def export_compat(
 
 
 def _print_export(told: dict[str, Any]) -> None:
-    print("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items()))
-    print(f"in {told['folder']}")
+    output.show("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items()))
+    output.show(f"in {told['folder']}")
     if told["dropped"]:
         output.say(
             f"{told['dropped']} annotations are in the onetime files only: the original makes no iterative rows of "
@@ -134,5 +135,5 @@ def unify(
     rows = write_unified(files, out)
     output.result(
         {"file": str(out), "rows": rows},
-        lambda told: print("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),
+        lambda told: output.show("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),
     )

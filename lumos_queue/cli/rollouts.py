@@ -134,8 +134,8 @@ def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, rea
 
     def show(found: dict[str, Any]) -> None:
         for reason, count in found["left_out"].items():
-            print(f"left out: {count} episodes ({reason})")
-        print(f"{found['episodes']} episodes. Read the result with: {reading.format(*names)}")
+            output.show(f"left out: {count} episodes ({reason})")
+        output.show(f"{found['episodes']} episodes. Read the result with: {reading.format(*names)}")
 
     output.result(chosen | {"jobs": names}, show)
     raise typer.Exit(code)
@@ -150,22 +150,23 @@ def _warn(found: dict[str, Any]) -> None:
 
 
 def _print_labels(found: dict[str, Any]) -> None:
-    print(f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
+    output.show(f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
           f"{found['ended']} have ended, {found['right']} are right")  # fmt: skip
     _print_shares(found["labels"], found["subgoals"])
-    print(f"{found['rows']} rows with all labels known" + _gone(found))
+    output.show(f"{found['rows']} rows with all labels known" + _gone(found))
 
 
 def _print_faults(found: dict[str, Any]) -> None:
-    print(f"{found['episodes']} failed episodes; at fault:")
+    output.show(f"{found['episodes']} failed episodes; at fault:")
     _print_shares(found["faults"], found["episodes"])
     pairs = found["pairs"]
-    print(f"preference pairs: {pairs['planner']} of the planner, {pairs['grounder']} of the grounder" + _gone(found))
+    told = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
+    output.show(f"preference pairs: {told}" + _gone(found))
 
 
 def _print_shares(counts: dict[str, int], whole: int) -> None:
     for name, count in counts.items():
-        print(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
+        output.show(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
 
 
 def _gone(found: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ def finish(settings, identifier: str, code: int, follow: bool) -> None:
     elif output.as_json:
         output.emit({"job": identifier})
     else:
-        print(identifier)
+        output.show(identifier)
     raise typer.Exit(code)
 
 

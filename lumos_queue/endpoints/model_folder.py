@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.foreign_json import read_json
 
 
 def check_folder(folder: Path) -> None:
@@ -32,7 +32,7 @@ def weights(folder: Path) -> list[Path]:
 def identity(folder: Path) -> dict[str, Any]:
     """What the model is, by its digests. Raises SpecError when its configuration cannot be read."""
     try:
-        config = json.loads((folder / "config.json").read_bytes())
+        config = read_json((folder / "config.json").read_bytes())
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / 'config.json'}' cannot be read: {error}.") from None
     digests = [_sha256(path) for path in weights(folder)]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.records import Completion
 
 
@@ -40,10 +40,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"Cannot read the rules file '{path}': {error}.") from None
     try:
-        rows = (
-            json.loads(text) if text.lstrip().startswith("[") else [json.loads(row) for row in text.split("\n") if row]
-        )
-    except (ValueError, RecursionError) as error:
+        rows = read_json(text) if text.lstrip().startswith("[") else [read_json(row) for row in text.split("\n") if row]
+    except ValueError as error:
         raise SpecError(f"The rules file '{path}' is no JSON list of rules: {error}.") from None
     return tuple(_rule(number, row) for number, row in enumerate(rows, 1))
 

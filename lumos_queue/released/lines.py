@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.foreign_json import read_json
 
 LONGEST = 16 * 1024 * 1024  #: bytes of one line
 _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
@@ -61,10 +61,10 @@ class Lines:
 def read_line(data: bytes, number: int, start: int = 0) -> Line | BadRow:
     """One line's JSON object. A byte order mark in front of it does no harm."""
     try:
-        row = json.loads(data.decode("utf-8-sig"))
+        row = read_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         return BadRow(number, "", f"is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return BadRow(number, "", f"is no JSON: {error}")
     if not isinstance(row, dict):
         return BadRow(number, "", "expected a JSON object")
@@ -87,8 +87,8 @@ def _unlike(path: Path) -> str:
 def _begins_array(line: bytes) -> bool:
     """Whether it is an array of objects, or the first line of an array that goes on; `[1]` is but a bad row."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = read_json(line)
+    except ValueError:
         return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == LONGEST
     return not value or isinstance(value[0], dict)
 

@@ -17,6 +17,7 @@ from lumos_queue.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
 from lumos_queue.domains import domain_named
 from lumos_queue.episode import Formulation
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.records import Annotation, Completion, Execution, Task
 from lumos_queue.training.replies import gold_replies
 
@@ -137,8 +138,8 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
 def read_conversation(line: str, number: int) -> Conversation:
     """One row. Raises BadRow."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        row = read_json(line)
+    except ValueError as error:
         raise BadRow(number, "", f"is no JSON: {error}") from None
     messages = row.get("messages") if isinstance(row, Mapping) else None
     if not isinstance(messages, list) or not messages or len(messages) % 2:

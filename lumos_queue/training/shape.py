@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.training.fit import load_tokenizer
 from lumos_queue.training.model import ModelSpec, make_model
 
@@ -30,7 +30,7 @@ def shape_of(folder: Path) -> ModelSpec:
     Models of other kinds are fitted with a library made for them, from a build written for it.
     """
     try:
-        config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config: dict[str, Any] = read_json((folder / "config.json").read_text(encoding="utf-8"))
         spec = ModelSpec(**{field: int(config[name]) for field, name in _FIELDS.items()})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SpecError(f"'{folder / 'config.json'}' does not describe a Llama: {error!r}.") from None

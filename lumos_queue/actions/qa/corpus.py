@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any
 from lumos_queue.actions.qa.dump import dump_pages
 from lumos_queue.actions.qa.pages import Page
 from lumos_queue.errors import SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.storable import storable
 
 FORMATS = "a folder of .txt and .md files, a .jsonl file with 'title' and 'text', or a Wikipedia dump (.xml, .xml.bz2)"
@@ -150,10 +150,10 @@ def _lines(path: Path) -> Iterator[Page | Broken]:
 
 def _page(line: bytes) -> Page | str:
     try:
-        record = json.loads(line.decode())
+        record = read_json(line.decode())
     except UnicodeDecodeError as error:
         return f"no UTF-8 at byte {error.start}"
-    except (ValueError, RecursionError):
+    except ValueError:
         return "no JSON"
     return record_page(record)
 

@@ -11,7 +11,6 @@ Texts are cleaned where they enter: one line, bounded, and without what separate
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from lumos_queue.actions.shop.controls import CONTROLS
 from lumos_queue.benchmarks.reading import MAX_DOCUMENT_BYTES, open_data
 from lumos_queue.conversion.sources.fields import Node, json_rows
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.foreign_json import read_json
 from lumos_queue.storable import storable
 
 FORMAT = "WebShop's product file (items_shuffle*.json): a JSON list, or JSON lines, of objects with 'asin' and 'name'"
@@ -188,8 +188,8 @@ def json_object(path: Path, what: str) -> Mapping[str, object]:
     if len(data) > MAX_DOCUMENT_BYTES:
         raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {what}.")
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = read_json(data)
+    except ValueError as error:
         raise SpecError(f"'{path}' is not {what}: {error}.") from error
     if not isinstance(found, dict):
         raise SpecError(f"'{path}' is not {what}: its outermost value is no object.")

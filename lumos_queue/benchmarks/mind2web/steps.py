@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from lumos_queue.actions.web.candidates import describe, document_order
 from lumos_queue.actions.web.page import NODE, SHOWN, Page
 from lumos_queue.conversion.sources.fields import Node
+from lumos_queue.foreign_json import read_json
 from lumos_queue.storable import storable
 
 MAX_CANDIDATES = 20_000  #: of one page
@@ -69,8 +69,8 @@ def _candidate(node: Node) -> Candidate:
     attributes = node["attributes"].value if "attributes" in node else {}
     if isinstance(attributes, str):
         try:
-            attributes = json.loads(attributes)
-        except (ValueError, RecursionError):
+            attributes = read_json(attributes)
+        except ValueError:
             raise node["attributes"].bad("no JSON") from None
     if not isinstance(attributes, Mapping):
         raise node["attributes"].bad("expected an object, or a text that holds one")
