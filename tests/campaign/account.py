@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from math import ceil
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 MEMORY = 500 * 2**20  #: bytes that no process may have
 SHOWN = 10  #: of many
+_ADDRESS = re.compile(r"https?://[0-9.:]+|0x[0-9a-f]+")
 UNWRITABLE = ("read_only", "full")
 
 #: Items that did not come to a right answer, though each has one: not done, ended by no fault of the model, or wrong.
@@ -33,6 +36,14 @@ SELECT i.job, i.ordinal, i.state, coalesce(e.ending, ''), coalesce(e.message, ''
 def lost_items(connection: Connection) -> list[list[Any]]:
     """Job, ordinal, state, ending, and what the item and its episode say of it."""
     return [list(row) for row in connection.execute(text(_LOST))]
+
+
+def reasons(lost: Iterable[list[Any]]) -> Counter[str]:
+    """How often items were lost in each way: state, ending, and what was said, without what differs each time."""
+    return Counter(
+        " ".join(filter(None, (state, ending, _ADDRESS.sub("", message or problem)[:120])))
+        for _, _, state, ending, message, problem in lost
+    )
 
 
 def account(site: Site, events: Sequence[Event]) -> Result:
@@ -50,6 +61,7 @@ def account(site: Site, events: Sequence[Event]) -> Result:
     result.problems = [problem for problem in result.problems if not problem.endswith(("items lost", "are right"))]
     if lost:
         result.problems.append(f"{len(lost)} items lost")
+        result.problems += [f"lost, {count} times: {why}" for why, count in reasons(lost).most_common(SHOWN)]
         result.problems += [f"lost: {row}" for row in lost[:SHOWN]]
     unfinished = site.ask("SELECT count(*) FROM job WHERE state <> 'done'")
     if unfinished:

@@ -107,7 +107,7 @@ class Site:
                 connection.execute(statement)
 
     def resize_disk(self, kilobytes: int) -> None:
-        subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", str(self.disk)], check=True)
+        subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", str(self.disk)], check=True, capture_output=True)
 
     def owed(self, stream: Stream) -> int:
         """Items that the jobs of a stream still owe."""

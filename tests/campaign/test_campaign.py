@@ -11,7 +11,7 @@ from sqlalchemy import text
 from db.claims import Batch, commit
 from db.connection import open_database
 from db.migrate import upgrade
-from tests.campaign.account import account, judge_faults, judge_memory, lost_on_the_way, split_ends
+from tests.campaign.account import account, judge_faults, judge_memory, lost_on_the_way, reasons, split_ends
 from tests.campaign.schedule import EACH, HOUR, KINDS, QUIET_AFTER, counts, schedule
 from tests.campaign.site import LATENCY
 from tests.campaign.strikes import STRIKES, Event
@@ -91,6 +91,12 @@ def test_what_is_forged_is_found(finished, tmp_path, forgery, found):
         change(finished, "UPDATE score SET value = 0 WHERE episode = 2")
     change(finished, forgery)
     assert found in problems(finished, tmp_path)
+
+
+def test_lost_items_are_counted_by_reason():
+    rows = [["job", at, "done", "infra_error", f"http://127.0.0.1:{at}/generate answered 418", ""] for at in range(3)]
+    told = reasons([*rows, ["job", 4, "quarantined", "", "", "3 processes died"]])
+    assert told == {"done infra_error /generate answered 418": 3, "quarantined 3 processes died": 1}
 
 
 def test_a_call_beyond_the_bound_or_after_its_reply_was_stored_is_found(finished, tmp_path):

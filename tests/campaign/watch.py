@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from tests.campaign.site import Site
@@ -40,7 +41,7 @@ class Feeder(threading.Thread):
                     if self.submitting:
                         self.feed(stream)
                     if look % NUDGE_EVERY == 0:
-                        nudge(self._site.settings, "evaluate", stream.jobs[-1], 1)
+                        self.nudge(stream)
                 except DBAPIError as error:
                     log.info("not submitted: %s", str(error).splitlines()[0])
                 except Exception as error:
@@ -54,6 +55,13 @@ class Feeder(threading.Thread):
         if owed < LOW:
             job, items = stream.submit_next(site.database, site.settings)
             nudge(site.settings, "evaluate", job, items)
+
+    def nudge(self, stream: Stream) -> None:
+        """Tell the workers once more of each job that still owes."""
+        query = text("SELECT id FROM job WHERE id = ANY(:jobs) AND state IN ('queued', 'running')")
+        with self._site.database.engine.connect() as connection:
+            for job in connection.execute(query, {"jobs": stream.jobs}).scalars().all():
+                nudge(self._site.settings, "evaluate", job, 1)
 
     def stop(self) -> None:
         self._told.set()
