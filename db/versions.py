@@ -37,5 +37,5 @@ def prompt_heads(connection: Connection, job: str) -> dict[str, list[tuple[str, 
     )
     found: dict[str, list[tuple[str, int]]] = {}
     for role, digest, episodes in rows:
-        found.setdefault(role, []).append((digest, episodes))
+        found.setdefault(role, []).append((str(digest), episodes))
     return found
