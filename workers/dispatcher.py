@@ -12,19 +12,24 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from db.fence import reap
 from db.jobs import get_job, runnable, settle, unsettled
+from db.models import Job
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.ending import Ender
+from workers.nudge import nudge
 from workers.process import Process
 from workers.watchdog import Watchdog
 from workers.work import attempt, work_on
 
 log = logging.getLogger(__name__)
+NUDGE_SECONDS = 10.0  #: at least, between two rounds of messages that bring idle workers back
 
 
 def serve(settings: Settings, pools: Sequence[str]) -> None:
@@ -50,6 +55,7 @@ class Dispatcher:
         """`patience`: seconds a new job is left to others."""
         self.process, self.pools, self.only, self.patience = process, pools, only, patience
         self._served = ""  # the last job it worked on: others have their turn first
+        self._nudged_at = time.monotonic()
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Until `stop` says so; with `only`, until that job has ended. A database that is away is waited for."""
@@ -76,6 +82,7 @@ class Dispatcher:
         due = runnable(database, self.pools, self.patience, after=self._served)
         if not self.only:
             self._served = due[0] if due else self._served
+            self._bring_workers_back(due)
             return bool(due) and attempt(self.process, due[0], Ender(self.process, due[0], self.pools, stop))
         if self.only not in due:
             return False
@@ -83,6 +90,19 @@ class Dispatcher:
         ender = Ender(self.process, self.only, self.pools, stop, alone=True)
         work_on(self.process, self.only, ender)
         return True
+
+    def _bring_workers_back(self, due: Sequence[str]) -> None:
+        """Send a message for each job that is due, in a thread, since a broker may be slow to take it.
+
+        A worker goes on from slice to slice by messages to itself. When the broker has lost one it would stay idle
+        until the next job is submitted.
+        """
+        settings, now = self.process.settings, time.monotonic()
+        if due and settings.broker_url and now - self._nudged_at > NUDGE_SECONDS:
+            self._nudged_at = now
+            with self.process.database.engine.connect() as connection:
+                rows = connection.execute(select(Job.id, Job.kind, Job.pool).where(Job.id.in_(due))).all()
+            threading.Thread(target=_nudge_all, args=(settings, rows), name="nudges", daemon=True).start()
 
     def _ended(self) -> bool:
         assert self.only is not None
@@ -94,3 +114,8 @@ class Dispatcher:
         until = time.monotonic() + seconds
         while not stop() and time.monotonic() < until:
             time.sleep(0.05)
+
+
+def _nudge_all(settings: Settings, rows: Sequence[Any]) -> None:
+    for row in rows:
+        nudge(settings, row.kind, row.id, 1, row.pool)

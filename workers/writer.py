@@ -95,9 +95,7 @@ class Writer:
                 return dict.fromkeys(items, reason(error))
         middle = len(items) // 2
         halves = items[:middle], items[middle:]
-        return {
-            item: why for half in halves for item, why in (await self._halve(batch.part(set(half)), half)).items()
-        }
+        return {item: why for half in halves for item, why in (await self._halve(batch.part(set(half)), half)).items()}
 
     def _to_blame(self, batch: Batch, items: list[int], refused: Mapping[int, str]) -> bool:
         """Whether refusals are these items' own fault, and not that of a database that takes nothing from anybody.

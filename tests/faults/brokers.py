@@ -65,6 +65,20 @@ def nudges_dropped(lab: Lab, episodes: int = 200) -> Result:
         return deployment.result()
 
 
+@case("every nudge lost, and workers brought back")
+def nudges_lost(lab: Lab, episodes: int = 400) -> Result:
+    """A worker that no message reaches is idle: the dispatcher sends it one, and it works beside it."""
+    deployment = lab.deployment("postgresql", "redis", episodes=episodes, slice_seconds=2.0)
+    deployment.also(100, "iterative", "dev")  # with another job waiting, the dispatcher's slices are short
+    with deployment:
+        deployment.start("celery", "dispatcher")
+        deployment.submit(nudged=False)
+        sessions = "SELECT count(DISTINCT session) FROM item WHERE state = 'claimed'"
+        deployment.wait(lambda: deployment.ask(sessions) > 1, "the Celery worker works, too", 60)
+        deployment.wait_for_jobs()
+        return deployment.result()
+
+
 @case("each nudge delivered 100 times, Redis")
 def nudges_repeated(lab: Lab, times: int = 100, episodes: int = 200, broker: str = "redis") -> Result:
     with lab.deployment("postgresql", broker, episodes=episodes) as deployment:
