@@ -38,7 +38,7 @@ def insert_rows(
         return 0
     dialect = connection.dialect.name
     if dialect == "sqlite":
-        encoded = _encoded(table, columns, rows)
+        encoded = _encode(table, columns, rows)
         new = connection.exec_driver_sql(_insert_each(table, columns, stamp), encoded).rowcount
     else:
         new = connection.execute(_insert(table, columns, stamp), {"rows": _as_json(rows)}).rowcount
@@ -64,7 +64,7 @@ def update_rows(
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        encoded = [(*others, key) for key, *others in _encoded(table, columns, rows)]
+        encoded = [(*others, key) for key, *others in _encode(table, columns, rows)]
         connection.exec_driver_sql(_update_each(table, columns, only, stamp), encoded)
     else:
         connection.execute(_update(table, columns, only, stamp), {"rows": _as_json(rows)})
@@ -74,7 +74,7 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _encoded(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+def _encode(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
     """The rows as SQLite's driver takes them: values of JSON columns as text."""
     places = _json_places(table, columns)
     if not places:

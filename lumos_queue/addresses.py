@@ -68,7 +68,7 @@ def meant(address: Address) -> Address:
     return mapped or address
 
 
-def carried(address: Address) -> list[Address]:
+def embedded_addresses(address: Address) -> list[Address]:
     """The IPv4 addresses inside an IPv6 address, to which a gateway may pass on what is sent: NAT64, 6to4, Teredo."""
     if not isinstance(address, ipaddress.IPv6Address):
         return []

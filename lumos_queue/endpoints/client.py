@@ -128,7 +128,7 @@ class Client:
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.take()
-        vouched = replica.evidence.vouched(item)
+        vouched = replica.evidence.is_vouched(item)
         try:
             value = await replica.http.post(path, data, read, most_bytes)
         except TryFailed as error:
@@ -146,13 +146,13 @@ class Client:
             raise
         except RequestRefused:
             now = time.perf_counter()
-            replica.evidence.refused(item, vouched, now)
+            replica.evidence.note_refusal(item, vouched, now)
             replica.refused(now)
             raise
         finally:
             replica.give()
         replica.served()
-        replica.evidence.answered(item, sent)
+        replica.evidence.note_answer(item, sent)
         self.traffic.succeeded(sent, time.perf_counter())
         return value
 

@@ -52,7 +52,7 @@ class Evidence:
         """With 2xx, whomever."""
         return bool(self._answered)
 
-    def answered(self, item: Hashable, sent: float) -> None:
+    def note_answer(self, item: Hashable, sent: float) -> None:
         """A request of `item`, sent at `sent`, got a 2xx."""
         self._doubts.pop(item, None)
         if item not in self._answered[:1]:
@@ -62,13 +62,13 @@ class Evidence:
                 doubt.open = doubt.again = False
                 doubt.count += doubt.before
 
-    def vouched(self, item: Hashable) -> bool:
+    def is_vouched(self, item: Hashable) -> bool:
         """Whether others got a 2xx since the item's last refusal, or at all. To be asked before a try is sent."""
         doubt = self._doubts.get(item)
         return not doubt.open if doubt else any(other != item for other in self._answered)
 
-    def refused(self, item: Hashable, before: bool, now: float) -> None:
-        """A try of `item` was refused; `before` is what `vouched` said before it was sent."""
+    def note_refusal(self, item: Hashable, before: bool, now: float) -> None:
+        """A try of `item` was refused; `before` is what `is_vouched` said before it was sent."""
         doubt = self._doubts.setdefault(item, _Doubt())
         doubt.again = doubt.open
         doubt.at, doubt.before, doubt.open = now, before, True

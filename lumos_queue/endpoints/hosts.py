@@ -11,7 +11,7 @@ import ipaddress
 import re
 from typing import NamedTuple
 
-from lumos_queue.addresses import METADATA, Address, ascii_name, carried, meant, special_kind
+from lumos_queue.addresses import METADATA, Address, ascii_name, embedded_addresses, meant, special_kind
 from lumos_queue.errors import SpecError
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
@@ -50,7 +50,7 @@ class Hosts:
         fitting = [rule for rule in self._rules if rule.fits(host, port, found)]
         if any(rule.one_address for rule in fitting):
             return ""
-        for each in (found, *carried(found)):
+        for each in (found, *embedded_addresses(found)):
             if kind := _refused_kind(each):
                 return f"{each} is {kind}; if it is meant, list it in LUMOS_ENDPOINT_HOSTS"
         if self._rules and not fitting:

@@ -41,10 +41,10 @@ def explain(url: str, status: int, location: str = "", said: str = "") -> str:
     else:
         cause, remedy = CAUSES.get(status, _OTHER)
     quoted = f' ("{said}")' if said else ""
-    return f"{_host(url)} answered {named(status)}{quoted}: {cause}; {remedy}"
+    return f"{_host(url)} answered {phrase_of(status)}{quoted}: {cause}; {remedy}"
 
 
-def named(status: int) -> str:
+def phrase_of(status: int) -> str:
     """The number with its reason phrase, where it has one."""
     return f"{status} {HTTPStatus(status).phrase}" if status in _KNOWN else str(status)
 

@@ -53,12 +53,12 @@ def test_a_redirect_names_where_without_secrets(location, shown):
 def test_a_try_counts_between_two_answers_to_others():
     known = Evidence()
     for at in (10.0, 20.0, 30.0):
-        known.answered("other", at - 2)
-        assert known.vouched("item") and not known.convicts("item", 400)
-        known.refused("item", True, at)
-        known.answered("other", at - 1)  # sent before the refusal had come
-        assert known.is_open("item") and not known.vouched("item")
-        known.answered("other", at + 1)
+        known.note_answer("other", at - 2)
+        assert known.is_vouched("item") and not known.convicts("item", 400)
+        known.note_refusal("item", True, at)
+        known.note_answer("other", at - 1)  # sent before the refusal had come
+        assert known.is_open("item") and not known.is_vouched("item")
+        known.note_answer("other", at + 1)
         assert not known.is_open("item")
     assert known.convicts("item", 400)
 
@@ -67,27 +67,27 @@ def test_a_try_counts_between_two_answers_to_others():
 def test_what_is_no_evidence_does_not_count(spoiled):
     known = Evidence()
     if spoiled == "own answer before":
-        known.answered("item", 0.0)
-        assert known.has_answered and not known.vouched("item")
+        known.note_answer("item", 0.0)
+        assert known.has_answered and not known.is_vouched("item")
     for at in (10.0, 20.0, 30.0):
-        known.refused("item", known.vouched("item"), at)
+        known.note_refusal("item", known.is_vouched("item"), at)
         if at == 20.0 and spoiled == "own answer between":
-            known.answered("item", at + 1)
-        known.answered("other", at + 2)
+            known.note_answer("item", at + 1)
+        known.note_answer("other", at + 2)
     assert not known.convicts("item", 400)
 
 
 def test_one_refusal_of_one_item_is_lone_and_a_second_is_not():
     known = Evidence()
-    known.answered("other", 0.0)
-    known.refused("item", True, 1.0)
+    known.note_answer("other", 0.0)
+    known.note_refusal("item", True, 1.0)
     assert known.is_lone("item")
-    known.refused("another", True, 2.0)
+    known.note_refusal("another", True, 2.0)
     assert not known.is_lone("item") and not known.is_lone("another")
-    known.answered("other", 3.0)
-    known.refused("item", True, 4.0)
+    known.note_answer("other", 3.0)
+    known.note_refusal("item", True, 4.0)
     assert known.is_lone("item")
-    known.refused("item", False, 5.0)
+    known.note_refusal("item", False, 5.0)
     assert not known.is_lone("item"), "nobody was answered in between"
 
 
@@ -206,10 +206,10 @@ def test_one_wrong_request_leaves_no_replica_out(soon):
 @pytest.mark.parametrize("status", [413, 422])
 def test_a_status_that_speaks_of_the_request_is_believed_the_second_time(status):
     known = Evidence()
-    known.answered("other", 0.0)
-    known.refused("item", known.vouched("item"), 1.0)
+    known.note_answer("other", 0.0)
+    known.note_refusal("item", known.is_vouched("item"), 1.0)
     assert not known.convicts("item", status)  # or a second of it would end all that is in flight
-    known.answered("other", 2.0)
+    known.note_answer("other", 2.0)
     assert not known.convicts("item", status)
-    known.refused("item", known.vouched("item"), 3.0)
+    known.note_refusal("item", known.is_vouched("item"), 3.0)
     assert known.convicts("item", status) and not known.convicts("item", 400)
