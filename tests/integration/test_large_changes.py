@@ -10,7 +10,7 @@ from sqlalchemy import event, select, update
 
 import db.chunks
 from db.connection import Database
-from db.jobs import cancel, find_job, remove, resume, runnable, settle, unsettled
+from db.jobs import cancel, get_job, remove, resume, runnable, settle, unsettled
 from db.models import Item
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
@@ -63,7 +63,7 @@ def items(database: Database, job: str) -> Counter:
 
 def state(database: Database, job: str) -> str:
     with database.engine.connect() as connection:
-        return find_job(connection, job).state
+        return get_job(connection, job).state
 
 
 def test_no_transaction_changes_more_than_a_chunk(database, job):
