@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from db.fence import reap
 from db.jobs import get_job, runnable, settle, unsettled
 from lumos_queue.errors import InfrastructureError
+from lumos_queue.open_files import allow_open_files
 from lumos_queue.settings import Settings
 from workers.ending import Ender
 from workers.process import Process
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 
 def serve(settings: Settings, pools: Sequence[str]) -> None:
     """Be a host's dispatcher until TERM or Ctrl-C. Raises SpecError when the database is at another revision."""
+    if too_few := allow_open_files(settings):
+        log.warning("%s", too_few)
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.set())
