@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Float, collate, exists, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
+from db.chunks import HALF
 from db.filters import CHOICES, Filter, Term
 from db.models import EpisodeRow, ExecutionRow, Job, JobEndpoint, Label, ScoreRow, SubgoalRow, VerdictRow
 from db.searching import Condition, accepted, among, contains, says
@@ -22,9 +23,14 @@ _OF_JOB = ("benchmark", "project")
 
 
 def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
-    """What must hold of EpisodeRow. Looks models, and texts that are stored compressed, up at once."""
+    """What must hold of EpisodeRow: of jobs that are not being stored or removed.
+
+    Looks those, models, and texts that are stored compressed, up at once.
+    """
     plain = [_condition(connection, one) for one in wanted.terms if one.field != "text"]
     found = [EpisodeRow.ending != "", *plain]
+    if half := list(connection.execute(select(Job.id).where(Job.state.in_(HALF))).scalars()):
+        found.append(EpisodeRow.job.not_in(half))
     searched = [str(one.value) for one in wanted.terms if one.field == "text"]
     return found + [says(connection, text, plain) for text in searched]
 

@@ -19,6 +19,7 @@ from db.deaths import say_what_is_left
 from db.endings import take_back
 from db.models import AuditSample, EpisodeRow, Item, Job, JobEndpoint, Label
 from db.removal import hide, remove_leftovers, remove_rest
+from db.sweep import change_items
 from lumos_queue.errors import SpecError
 from lumos_queue.storable import storable_json
 
@@ -26,6 +27,10 @@ from lumos_queue.storable import storable_json
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 OPEN = ("queued", "running")
 SAME_SECONDS = 0.2  #: between looks at whether another process has stored the same request
+_OWED = Item.state == "owed"
+#: What a resume changes, and into what: also what is owed already, but later.
+_UNFINISHED = Item.state.in_(("cancelled", "quarantined")) | (_OWED & ((Item.not_before_at > 0) | (Item.deaths > 0)))
+_OWED_AGAIN = {"state": "owed", "not_before_at": 0.0, "deaths": 0}
 
 
 def new_id() -> str:
@@ -160,13 +165,16 @@ def settle(database: Database, job: str) -> str:
 
     In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
     """
+    cancelled = _cancel_most(database, job)
     with database.writer.begin() as connection:
         row = _find(connection, job)
         if row is None:
             return "removed"
         state = row.state
+        if state == "cancelling" and not cancelled:
+            return state  # since a moment: whoever cancels it is at it, and settles it
         if state == "cancelling":  # what its workers gave back will not run either
-            _cancel_owed(connection, job)
+            connection.execute(update(Item).where(Item.job == job, _OWED).values(state="cancelled"))
         after = {"queued": "done", "running": "done", "paused": "done", "cancelling": "cancelled"}.get(state)
         if after:
             connection.execute(
@@ -193,33 +201,72 @@ def pause(database: Database, job: str) -> str:
 
 
 def cancel(database: Database, job: str) -> str:
-    """Stop a job: what is owed will not run, what is running is told by heartbeat. Returns the state after."""
+    """Stop a job: what is owed will not run, what is running is told by heartbeat. Returns the state after.
+
+    Very many items are cancelled in chunks; where that is cut off, whoever settles the job does the rest.
+    """
     with database.writer.begin() as connection:
         if _lock(connection, job).state in (*OPEN, "paused"):
             connection.execute(update(Job).where(Job.id == job).values(state="cancelling"))
-            _cancel_owed(connection, job)
     return settle(database, job)
+
+
+def _cancel_most(database: Database, job: str) -> bool:
+    """Cancel what is owed of a job that is being cancelled, if it is much: then in chunks. Whether it is such a job."""
+
+    def cancelling(connection: Connection) -> bool:
+        row = _find(connection, job)
+        return row is not None and row.state == "cancelling"
+
+    chunks = Chunks(database)
+    with database.engine.connect() as connection:
+        if connection.execute(select(Job.state).where(Job.id == job)).scalar() != "cancelling":
+            return False
+        owed = select(Item.id).where(Item.job == job, _OWED).limit(chunks.rows + 1).subquery()
+        much = connection.execute(select(func.count()).select_from(owed)).scalar_one() > chunks.rows
+    if much:
+        change_items(chunks, job, _OWED, {"state": "cancelled"}, cancelling)
+    return True
 
 
 def resume(database: Database, job: str) -> str:
     """Make a job's unfinished items owed again and due at once, and those that infrastructure ended or quarantined.
 
-    Returns the state after.
+    Returns the state after. Very many items are owed again in chunks, before the job is open again: where that is cut
+    off the job is as incomplete as before, and the next resume does the rest. Raises SpecError when somebody cancels or
+    removes it meanwhile.
     """
+    chunks = Chunks(database)
     with database.writer.begin() as connection:
-        _lock(connection, job)
+        before = _lock(connection, job)
         take_back(connection, job)
-        connection.execute(
-            update(Item)
-            .where(Item.job == job, Item.state.in_(("cancelled", "owed", "quarantined")))
-            .values(state="owed", not_before_at=0.0, deaths=0)
-        )
-        connection.execute(
-            update(Job)
-            .where(Job.id == job, not_(and_(*_over())))
-            .values(state="queued", not_before_at=0.0, waits=0, waiting="", finished_at=None)
-        )
-        return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
+        if before.items <= chunks.rows:
+            return _open_again(connection, job, before.items)
+        if before.state == "cancelling":  # or whoever settles it would cancel what is owed again
+            connection.execute(update(Job).where(Job.id == job).values(state="paused", waiting="resumed by a person"))
+
+    def still(connection: Connection) -> bool:
+        state = _lock(connection, job).state
+        if state in ("cancelling", "cancelled") and before.state != "cancelled":
+            raise SpecError(f"Job {job} was cancelled meanwhile. To go on with it all the same: lumos resume {job}")
+        return True
+
+    below = change_items(chunks, job, _UNFINISHED, _OWED_AGAIN, still)
+    with database.writer.begin() as connection:
+        still(connection)
+        return _open_again(connection, job, below)
+
+
+def _open_again(connection: Connection, job: str, below: int) -> str:
+    """Owe the unfinished ones of the items before that ordinal, and open the job if anything of it is left to do."""
+    mine = (Item.job == job, Item.ordinal < below)
+    connection.execute(update(Item).where(*mine, _UNFINISHED).values(**_OWED_AGAIN))
+    connection.execute(
+        update(Job)
+        .where(Job.id == job, not_(and_(*_over())))
+        .values(state="queued", not_before_at=0.0, waits=0, waiting="", finished_at=None)
+    )
+    return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
 
 def remove(database: Database, job: str, with_labels: bool = False) -> None:
@@ -267,12 +314,8 @@ def _lock(connection: Connection, job: str) -> Any:
 
 def _find(connection: Connection, job: str) -> Any:
     return connection.execute(
-        select(Job.state, Job.dataset).where(Job.id == job, Job.state != "removing").with_for_update()
+        select(Job.state, Job.items, Job.dataset).where(Job.id == job, Job.state != "removing").with_for_update()
     ).first()
-
-
-def _cancel_owed(connection: Connection, job: str) -> None:
-    connection.execute(update(Item).where(Item.job == job, Item.state == "owed").values(state="cancelled"))
 
 
 def runnable(

@@ -19,6 +19,7 @@ from celery.signals import (
 from kombu.entity import Exchange, Queue
 
 from lumos_queue.display import LogFormatter
+from lumos_queue.open_files import allow_open_files
 from lumos_queue.settings import read_settings
 from workers import transports
 from workers.ending import LONGEST
@@ -137,6 +138,8 @@ def _begin(**_) -> None:
             "No broker: set LUMOS_BROKER_URL, as in redis://HOST:6379/0 or amqp://USER:PASSWORD@HOST:5672//, "
             "or start one with: lumos up"
         )
+    if too_few := allow_open_files(read_settings()):  # before it forks: its children inherit what is allowed
+        print(f"lumos: {too_few}", file=sys.stderr, flush=True)
 
 
 @worker_shutting_down.connect

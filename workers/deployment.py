@@ -19,6 +19,7 @@ from typing import IO
 
 from lumos_queue.errors import SpecError
 from lumos_queue.launch import child_environment, empty_folder
+from lumos_queue.open_files import allow_open_files
 from lumos_queue.settings import Settings
 from workers.children import Child, end, read_procfile
 from workers.ending import LEAVING_SECONDS
@@ -35,6 +36,8 @@ def up(settings: Settings, say: Say = print) -> int:
     Raises SpecError for what has to be mended first, InfrastructureError when the database does not answer.
     """
     told = _Told()
+    if too_few := allow_open_files(settings):  # children inherit what is allowed from here on
+        say(too_few)
     home = settings.home.absolute()
     lock = _lock(home)
     folder = empty_folder(home)

@@ -21,6 +21,7 @@ from db.fence import reap
 from db.jobs import get_job, runnable, settle, unsettled
 from db.models import Job
 from lumos_queue.errors import InfrastructureError
+from lumos_queue.open_files import allow_open_files
 from lumos_queue.settings import Settings
 from workers.ending import Ender
 from workers.nudge import nudge
@@ -34,6 +35,8 @@ NUDGE_SECONDS = 10.0  #: at least, between two rounds of messages that bring idl
 
 def serve(settings: Settings, pools: Sequence[str]) -> None:
     """Be a host's dispatcher until TERM or Ctrl-C. Raises SpecError when the database is at another revision."""
+    if too_few := allow_open_files(settings):
+        log.warning("%s", too_few)
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.set())

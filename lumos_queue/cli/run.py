@@ -17,6 +17,7 @@ from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.live import Progress
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
+from lumos_queue.open_files import allow_open_files
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission import Rows, submit
@@ -104,6 +105,8 @@ def _run_here(settings: Settings, job: str) -> Exit:
     from workers.process import Process
     from workers.watchdog import Watchdog
 
+    if too_few := allow_open_files(settings):
+        output.say(too_few)
     stop = threading.Event()
     failure: list[BaseException] = []
     process = Process(settings)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import threading
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +23,9 @@ from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from tests.claims import claim, finish, holder, new_job
 from tests.faults.disks import small_disk
+
+ROOT = Path(__file__).resolve().parents[2]
+_libc = ctypes.CDLL(None)
 
 
 def made(folder: Path):
@@ -124,6 +129,44 @@ def test_a_database_on_a_read_only_disk_can_be_read_and_says_why_it_cannot_be_ch
             code, _, err = lumos(capsys, "pause", job)
             assert code == 2 and "is read-only here: it can be read, not changed" in err
             assert sorted(one.name for one in disk.iterdir()) == ["lumos.db"]
+
+
+def test_a_finished_job_can_be_reported_by_a_user_who_may_only_read(tmp_path, monkeypatch, capsys):
+    """As somebody else's database is: neither the file nor its folder can be written."""
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    replies = {"to be grounded:": "R1 = Calculator(2 + 3)", "": "Subgoal 1: Add."}
+    rules = tmp_path / "replies.json"
+    rules.write_text(json.dumps([{"contains": part, "reply": reply} for part, reply in replies.items()]))
+    model = f"scripted://{rules}"
+    wanted = ("evaluate", "wordmath", "--limit", "3", "--formulation", "one-pass")
+    code, out, err = lumos(capsys, *wanted, "--planner", model, "--grounder", model, "--json")
+    assert code == 0, err
+    before = json.loads(out.splitlines()[-1])
+    home = tmp_path / "home"
+    for file in (*home.glob("lumos.db*"), home):
+        file.chmod(0o444 if file != home else 0o555)
+        if os.geteuid() == 0:
+            os.chown(file, 65534, 65534)
+    try:
+        names = sorted(one.name for one in home.iterdir())
+        for command in (["report", before["job"]], ["jobs"], ["show", f"{before['job']}-0"]):
+            done = as_somebody_else(home, *command)
+            assert done.returncode == 0, (command, done.stderr)
+            assert command[0] != "report" or json.loads(done.stdout) == before
+        done = as_somebody_else(home, "cancel", before["job"])
+        assert done.returncode == 2 and "is read-only here" in done.stderr
+        assert sorted(one.name for one in home.iterdir()) == names
+    finally:
+        home.chmod(0o700)
+
+
+def as_somebody_else(home: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """By a process that the modes of files bind, as they bind everybody but root."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LUMOS_HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "lumos_queue.cli.main", *arguments, "--json"],
+        cwd="/", env=environment, capture_output=True, text=True, timeout=60, preexec_fn=lambda: _libc.prctl(24, 1),
+    )  # fmt: skip  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps its name and loses its way around modes
 
 
 def test_writes_beside_a_read_only_file_are_never_overlooked(monkeypatch, capsys):

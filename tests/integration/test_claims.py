@@ -256,7 +256,7 @@ def test_beating_tells_the_states_of_the_jobs_worked_on(database):
     claim(database, who)
     assert beat(database, who.session, [job], {}).states == {job: "queued"}
     cancel(database, job)
-    assert beat(database, who.session, [job, "missing"], {}).states == {job: "cancelling"}
+    assert beat(database, who.session, [job, "missing"], {}).states == {job: "cancelling", "missing": "removed"}
 
 
 def test_a_cancelled_job_ends_though_its_holder_died_before_it_heard_of_it(database):

@@ -7,9 +7,15 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import update
 
+from db.deaths import DEATHS, bury
+from db.models import Item
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
+from lumos_queue.cli.run import database
+from lumos_queue.settings import read_settings
+from tests.claims import claim, holder
 from tests.fake_endpoint import FakeEndpoint
 
 ITEMS = 6
@@ -103,6 +109,47 @@ def test_a_job_that_has_not_ended_is_not_incomplete_and_a_cancelled_one_is(lumos
             assert lumos(change, job, "--json").code == 0
         ran = lumos("report", job, "--json")
         assert (ran.code, result(ran)["complete"], "go_on" in result(ran)) == (code, False, code == 3)
+
+
+def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypatch):
+    """One that killed every process that had it alone; the others are worked on and scored."""
+    model = Model()
+    model.refused = []
+    with FakeEndpoint(model) as server:
+        wanted = ["evaluate", "wordmath", "--limit", str(ITEMS), "--formulation", "one-pass",
+                  "--planner", server.tgi, "--grounder", server.tgi]  # fmt: skip
+        monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
+        job = lumos(*wanted).out.strip()
+        monkeypatch.delenv("LUMOS_BROKER_URL")
+        with database(read_settings()) as opened:
+            for _ in range(DEATHS):
+                with opened.writer.begin() as connection:
+                    connection.execute(update(Item).values(not_before_at=9e9))
+                    connection.execute(update(Item).where(Item.ordinal == 2).values(not_before_at=0.0))
+                who = holder(opened, job)
+                assert [item.ordinal for item in claim(opened, who)] == [2]
+                with opened.writer.begin() as connection:
+                    bury(connection, [who.session], "a test", died=True)
+            with opened.writer.begin() as connection:
+                connection.execute(update(Item).values(not_before_at=0.0))
+
+        ran = lumos(*wanted, "--json")
+        report, go_on = result(ran), f"lumos resume {job}"
+        assert (ran.code, report["job"], report["state"], report["complete"]) == (3, job, "done", False)
+        assert (report["items"], report["endings"]) == ({"done": 5, "quarantined": 1}, {"answered": 5})
+        assert (report["lacking"], report["go_on"]) == ({"quarantined": 1}, go_on)
+        assert (report["value"], report["bounds"]) == (0.0, [0.0, pytest.approx(1 / 6, abs=1e-6)])
+        shown = lumos("report", job)
+        assert shown.code == 3 and "incomplete: 0.0 to 16.7 %" in shown.out
+        assert f"{job} is incomplete: of its items 1 quarantined. Go on with: {go_on}" in shown.out
+        assert "quarantined: 6 processes died while this was all they worked on" in lumos("job", job, "--json").out
+
+        resumed = lumos("resume", job, "--json")
+        assert (resumed.code, result(resumed)["complete"]) == (0, True)
+        assert result(resumed)["endings"] == {"answered": ITEMS}
+        asked = Counter(call["sha256"] for call in server.calls)
+    assert sorted(asked.values()) == [1] * (2 * ITEMS)
+    assert lumos("report", job).code == 0
 
 
 @pytest.mark.parametrize("status", ["404", "307"])

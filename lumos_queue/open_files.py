@@ -1,0 +1,41 @@
+"""The limit of open files: raised at the start to what the work needs, or said to be too low, before requests fail."""
+
+from __future__ import annotations
+
+import resource
+
+from lumos_queue.settings import Settings
+
+PER_EPISODE = 3  #: connections that are kept for one in flight: to planner, grounder and one more model or service
+FIXED = 100  #: database connections (three files each on SQLite), helper processes' pipes, broker, event loop, logs
+
+
+def files_needed(concurrency: int) -> int:
+    """The most files and connections that a process with so many episodes in flight is expected to have open."""
+    return PER_EPISODE * concurrency + FIXED
+
+
+def allow_open_files(settings: Settings) -> str:
+    """Raise this process's limit of open files to what it needs, for its children as well.
+
+    Returns one line for a person when the system allows less, empty when all is well.
+    """
+    needed = files_needed(settings.concurrency)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _covers(soft, needed):
+        return ""
+    allowed = needed if _covers(hard, needed) else hard
+    if soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed == needed:
+        return ""
+    fitting = (allowed - FIXED) // PER_EPISODE
+    lower = f"set LUMOS_CONCURRENCY to {fitting}" if fitting > 0 else "lower LUMOS_CONCURRENCY"
+    return (
+        f"open files are limited to {allowed}, and LUMOS_CONCURRENCY={settings.concurrency} may need {needed}: "
+        f"run ulimit -n {needed} first (an administrator has to allow it: the hard limit is {hard}), or {lower}"
+    )
+
+
+def _covers(limit: int, needed: int) -> bool:
+    return limit == resource.RLIM_INFINITY or limit >= needed
