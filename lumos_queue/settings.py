@@ -44,7 +44,7 @@ class Settings(BaseSettings):
     @field_validator("api_keys", mode="before")
     @classmethod
     def _absolute(cls, value: object) -> object:
-        return from_launch(Path(value).expanduser()) if isinstance(value, str) and value else value or None
+        return from_launch(Path(value).expanduser()).absolute() if isinstance(value, str) and value else value or None
 
     @property
     def database(self) -> str:

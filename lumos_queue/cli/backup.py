@@ -21,4 +21,4 @@ def db_backup(
 
     with database(read_settings()) as opened:
         size = backup(opened, file)
-    output.result({"file": str(file), "bytes": size}, lambda _: print(f"{file}: {size:,} bytes"))
+    output.result({"file": str(file), "bytes": size}, lambda _: output.show(f"{file}: {size:,} bytes"))

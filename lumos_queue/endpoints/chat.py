@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -47,7 +47,7 @@ class Chat(OpenAI):
         self, url: str, bases: Sequence[str], model: str, settings: EndpointSettings, first_backoff: float = 0.5
     ):
         super().__init__(url, bases, model, settings, first_backoff)
-        self._client = _ChatClient(url, bases, settings, first_backoff)
+        self._client = _ChatClient(url, bases, settings, first_backoff, self._control)
         self.traffic = self._client.traffic
 
     async def generate(
@@ -78,12 +78,19 @@ class Chat(OpenAI):
             note=note,
         )
 
+    def _control(self) -> dict[str, Any]:
+        messages = [{"role": "user", "content": "1 + 1 ="}]
+        return {"model": self._model, "messages": messages, "max_tokens": 1, "temperature": 0.0}
+
 
 class _ChatClient(Client):
     """The project's gate, replicas and tries, around the library's requests."""
 
-    def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float):
-        super().__init__(url, bases, settings, first_backoff)
+    def __init__(
+        self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float,
+        control: Callable[[], Mapping[str, Any]],
+    ):  # fmt: skip
+        super().__init__(url, bases, settings, first_backoff, control)
         self.replicas = Replicas(_Server(base, settings) for base in bases)
 
 

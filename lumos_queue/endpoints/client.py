@@ -12,13 +12,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
-from lumos_queue.endpoints.statuses import OF_THE_REQUEST
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
 
 BACKOFF_SECONDS = 30.0  #: longest wait between two tries; a server that asks for more gets its request later, not now
 LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
-GRACE_SECONDS = 1.5  #: when nobody else has asked for so long, no evidence is expected any more
+GRACE_SECONDS = 1.5  #: when nobody else has asked for so long, a control has to give the evidence
+CONTROL = "control"  #: stands for an item in the evidence of such a request
 
 T = TypeVar("T")
 
@@ -41,7 +41,17 @@ class Reply(NamedTuple, Generic[T]):
 class Client:
     """The replicas of one endpoint, behind one gate. Safe to use from many coroutines of one event loop."""
 
-    def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float = 0.5):
+    def __init__(
+        self,
+        url: str,
+        bases: Sequence[str],
+        settings: EndpointSettings,
+        first_backoff: float,
+        control: Callable[[], Mapping[str, Any]],
+    ):
+        """`control`: the body of a request that any server of this protocol takes, of one token."""
+        self._control, self._controlling = control, asyncio.Lock()
+        self._control_failed_at = float("-inf")
         self.traffic = Traffic(url, settings.concurrency)
         self.replicas = Replicas(Http(base, settings) for base in bases)
         self._retries = settings.request_retries
@@ -108,7 +118,7 @@ class Client:
             finally:
                 self.traffic.leave()
             if refused:
-                await self._judge(item, refused)
+                await self._judge(item, path, refused)
                 continue
             assert failure is not None, "there is a replica for a first try"
             wait = self._wait_after(failure, tries)
@@ -156,7 +166,7 @@ class Client:
         self.traffic.succeeded(sent, time.perf_counter())
         return value
 
-    async def _judge(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
+    async def _judge(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> None:
         """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
         self._convict(item, refused)
         began = asked = time.perf_counter()  # when somebody else last asked
@@ -168,12 +178,34 @@ class Client:
                 now = time.perf_counter()
                 asked = now if self._asking else asked
                 # What was under way may take one time-out, what is sent after it another.
-                if now - asked >= GRACE_SECONDS or now - began >= 2 * self._request_seconds + GRACE_SECONDS:
+                if now - began >= 2 * self._request_seconds + GRACE_SECONDS:
                     self._give_up(item, refused, now)
+                if now - asked >= GRACE_SECONDS and not await self._passes_control(item, path, refused):
+                    self._give_up(item, refused, time.perf_counter())
         finally:
             self._asking += 1
             self.traffic.suspended -= 1
         self._convict(item, refused)
+
+    async def _passes_control(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> bool:
+        """Whether those that refuse the item answer a request of our own, since nobody else is there to ask."""
+        async with self._controlling:  # one control serves all that wait for it, whether it is answered or not
+            if time.perf_counter() - self._control_failed_at < GRACE_SECONDS:
+                return False
+            for replica in refused:
+                if not replica.evidence.is_open(item):
+                    continue
+                await self.traffic.enter()
+                sent = time.perf_counter()
+                try:
+                    await replica.http.post(path, json.dumps(self._control()).encode(), lambda reply, _: reply)
+                except (TryFailed, RequestRefused):
+                    self._control_failed_at = time.perf_counter()
+                    return False
+                finally:
+                    self.traffic.leave()
+                replica.evidence.note_answer(CONTROL, sent)
+        return True
 
     def _convict(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
         """Raises EpisodeError when enough speaks against the item."""
@@ -183,12 +215,10 @@ class Client:
                 raise EpisodeError("infra_error", str(refusal))
 
     def _give_up(self, item: Hashable, refused: Mapping[Replica, RequestRefused], now: float) -> None:
-        """Raises Undecided, EndpointDown when the last replica refuses, or EpisodeError for a lone 413 or 422."""
+        """Raises Undecided, or EndpointDown when those that refuse were the last."""
         for replica in refused:
             if not replica.evidence.is_lone(item):
                 replica.avoid(now)
-            elif refused[replica].status in OF_THE_REQUEST and replica.evidence.has_answered:
-                raise EpisodeError("infra_error", str(refused[replica]))
         refusal = next(iter(refused.values()))
         if all(replica.out for replica in self.replicas.all):
             self.traffic.shut(refusal.outage, refusal.status)

@@ -7,16 +7,15 @@ is set up anew, 401 while a key is exchanged, 400 for a prompt that is too long.
   'After' is a request that was sent when the refusal had come: what was under way before says nothing.
 - three tries that count are the item's own fault: the episode ends as `infra_error`. Between two tries the request
   waits, outside of any place, for the evidence about the first.
-- 413 and 422 mostly speak of the request. Of a server that has answered anything with 2xx in this slice they are
-  believed when the same request is refused again after another item's 2xx, or when nobody else is there to ask; not at
-  once, or a second of them would end all that is in flight.
-- when nobody else has asked for a while no evidence can come, and the item is given back uncharged. If others are
+- 413 and 422 mostly speak of the request: two such tries will do. One does not, or a second of them would end all that
+  is in flight.
+- when nobody else has asked for a while, a control is sent: a request of our own, of one token, which counts like
+  another item's. If it is answered, evidence goes on as above. If not, the item is given back uncharged; if others are
   refused as well, or the same item was refused again with no 2xx to anybody in between, the server is left out, and
   probed later, like one that fails. When none is left, the job waits.
 
 Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve those alone. What is
-known lives as long as the client, a slice. A job whose only items left are refused waits, with the reason, until the
-server answers them or the person cancels it: nothing here can tell the two apart. docs/decisions/0016.
+known lives as long as the client, a slice. docs/decisions/0016.
 """
 
 from __future__ import annotations
@@ -46,11 +45,6 @@ class Evidence:
     def __init__(self) -> None:
         self._answered: tuple[Hashable, ...] = ()  # the latest two different items that got a 2xx
         self._doubts: dict[Hashable, _Doubt] = {}
-
-    @property
-    def has_answered(self) -> bool:
-        """With 2xx, whomever."""
-        return bool(self._answered)
 
     def note_answer(self, item: Hashable, sent: float) -> None:
         """A request of `item`, sent at `sent`, got a 2xx."""

@@ -30,7 +30,7 @@ class OpenAI:
     ):
         self.url = url
         self._model = model
-        self._client = Client(url, bases, settings, first_backoff)
+        self._client = Client(url, bases, settings, first_backoff, self._control)
         self.traffic = self._client.traffic
 
     async def generate(
@@ -64,6 +64,9 @@ class OpenAI:
             **reply.cost,
             note=note,
         )
+
+    def _control(self) -> dict[str, Any]:
+        return {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
 
     async def identity(self) -> dict[str, Any]:
         """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""

@@ -22,12 +22,15 @@ from lumos_queue.records import Completion
 IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "version", "sha", "max_total_tokens")
 
 
+_CONTROL = {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
+
+
 class Tgi:
     """One model on one text-generation-inference server, or on several replicas."""
 
     def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float = 0.5):
         self.url = url
-        self._client = Client(url, bases, settings, first_backoff)
+        self._client = Client(url, bases, settings, first_backoff, lambda: _CONTROL)
         self.traffic = self._client.traffic
 
     async def generate(

@@ -81,7 +81,8 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
         assert (resumed.code, result(resumed)["complete"]) == (0, True)
         assert result(resumed)["endings"] == {"answered": ITEMS}
         asked = Counter(call["sha256"] for call in server.calls)
-        assert sorted(asked.values()) == [1] * (2 * ITEMS - len(REFUSED)) + [2] * len(REFUSED)
+        again = [count for count in asked.values() if count > 1]
+        assert len(again) == len(REFUSED) and max(again) <= 4, "only what was refused is asked again"
 
     assert "go_on" not in result(lumos("report", job, "--json"))
     assert lumos("report", job).code == 0

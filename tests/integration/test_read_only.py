@@ -102,7 +102,7 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
             monkeypatch.setattr("workers.work.begin_work", lambda *_: (_ for _ in ()).throw(SpecError("cannot start")))
         monkeypatch.setattr("workers.presence.end_session", failing)
         with suppress(DBAPIError):
-            work_on(identifier, process.presence, settings, lambda: False)
+            work_on(process, identifier, lambda: False)
         beats = select(func.max(Heartbeat.at))
         with database.engine.connect() as connection:
             time.sleep(0.3)  # one that was under way

@@ -17,7 +17,7 @@ import pytest
 
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.errors import EpisodeError, SpecError
+from lumos_queue.errors import SpecError, Undecided
 from tests.tiny_model import make_tiny_model
 
 pytest.importorskip("torch")
@@ -130,7 +130,7 @@ def test_its_model_must_be_named(served):
 
 def test_another_model_is_refused_in_one_line(served):
     port, _ = served
-    with pytest.raises(EpisodeError, match="answered 400") as caught:
+    with pytest.raises(Undecided, match="answered 400") as caught:
         ask(f"openai://127.0.0.1:{port}?model=another", PROMPT)
     assert "\n" not in str(caught.value)
 

@@ -72,19 +72,20 @@ def test_what_another_try_may_mend_is_tried_again(failure):
     assert (done.text, done.retries) == ("fine", 1)
 
 
-def test_what_no_try_can_mend_ends_the_episode_once_the_server_has_answered():
-    with FakeEndpoint(lambda prompt: "fine" if "Hello" in prompt else 422) as server:
+def test_what_no_try_can_mend_ends_the_episode_once_a_control_is_answered(monkeypatch):
+    monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.1)
+    with FakeEndpoint(lambda prompt: 422 if "Bye" in prompt else "fine") as server:
         with pytest.raises(EpisodeError, match="422"):
             ask(server.chat, "Hello?", "Bye?")
-        assert server.count == 2
+        assert server.count == 4
 
 
 def test_what_nobody_vouches_for_is_undecided(monkeypatch):
     monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.1)
-    with FakeEndpoint(lambda prompt: "fine", failures=["400"]) as server:
+    with FakeEndpoint(lambda prompt: "fine", failures=["400", "400"]) as server:
         with pytest.raises(Undecided, match="answered 400 Bad Request"):
             ask(server.chat, "Hello?")
-        assert server.count == 1
+        assert server.count == 2
 
 
 def test_a_server_that_is_late_or_away_is_a_failure_of_infrastructure():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import time
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +15,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.registry import base_urls, model_name, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.errors import InfrastructureError, SpecError, Undecided
+from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError, Undecided
 from tests.fake_endpoint import FakeEndpoint
 
 GREEDY = Sampling()
@@ -167,12 +168,31 @@ def test_a_lasting_failure_is_infrastructure(scheme, failure):
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422, 600])
 def test_a_refusal_alone_is_charged_to_nobody(scheme, status, monkeypatch):
     monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.1)
-    with FakeEndpoint(lambda prompt: "fine", failures=[str(status)]) as server:
+    with FakeEndpoint(lambda prompt: "fine", mode=str(status)) as server:
         with pytest.raises(Undecided) as caught:
             ask(url_of(server, scheme))
-        assert server.count == 1
+        assert server.count == 2, "the request and a control"
     assert caught.value.status == status
     assert str(caught.value).startswith(f"127.0.0.1:{server.port} answered {status}")
+
+
+@pytest.mark.parametrize("status", [404, 422])
+def test_a_refusal_that_is_over_when_a_control_is_answered_costs_one_try(scheme, status, monkeypatch):
+    monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.1)
+    with FakeEndpoint(lambda prompt: "fine", failures=[str(status)]) as server:
+        done = ask(url_of(server, scheme))
+        assert (done.text, done.retries, server.count) == ("fine", 1, 3)
+
+
+@pytest.mark.parametrize(("status", "tries"), [(400, 4), (422, 3)])
+def test_a_wrong_request_that_is_alone_is_found_out_by_controls(scheme, status, tries, monkeypatch):
+    """The first of its tries counts for nothing: nobody had been answered before it."""
+    monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.1)
+    with FakeEndpoint(lambda prompt: " 2" if "1 + 1" in prompt else status) as server:
+        with pytest.raises(EpisodeError, match=f"answered {status}"):
+            ask(url_of(server, scheme))
+        prompts = Counter(call["sha256"] for call in server.calls)
+    assert max(prompts.values()) == tries and len(prompts) == 2
 
 
 def test_a_hanging_server_costs_the_time_out_and_no_more(scheme):
@@ -260,7 +280,7 @@ def test_a_cancelled_call_leaves_the_endpoint_usable():
 
 def test_the_key_travels_as_a_bearer_token_and_stays_out_of_messages(scheme, monkeypatch, tmp_path):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    with FakeEndpoint(lambda prompt: "fine", failures=["ok", "401"], keep_bodies=True) as server:
+    with FakeEndpoint(lambda prompt: "fine", failures=["ok", "401", "401"], keep_bodies=True) as server:
         keys = tmp_path / "keys"
         keys.touch(0o600)
         keys.write_text(f"http://127.0.0.1:{server.port} s3cret")

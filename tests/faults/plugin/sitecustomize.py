@@ -53,7 +53,7 @@ def _shift_clock(seconds: float) -> None:
 
 
 def _block_loop(order: Path) -> None:
-    run = asyncio.BaseEventLoop.run_forever
+    run = asyncio.Runner.run
 
     def wait_and_block(loop: asyncio.AbstractEventLoop) -> None:
         while not loop.is_closed():
@@ -65,11 +65,11 @@ def _block_loop(order: Path) -> None:
                 continue
             loop.call_soon_threadsafe(time.sleep, seconds)
 
-    def run_forever(self: asyncio.BaseEventLoop) -> None:
-        threading.Thread(target=wait_and_block, args=(self,), daemon=True).start()
-        run(self)
+    def run_beside(self: asyncio.Runner, *arguments, **options):
+        threading.Thread(target=wait_and_block, args=(self.get_loop(),), daemon=True).start()
+        return run(self, *arguments, **options)
 
-    asyncio.BaseEventLoop.run_forever = run_forever
+    asyncio.Runner.run = run_beside
 
 
 _tell_postgres()
