@@ -127,17 +127,28 @@ def test_a_request_that_is_wrong_ends_its_own_item_alone(tmp_path, rows, status,
             assert run.ask("SELECT max(waits) FROM job") == [(0,)]
 
 
-def test_the_last_item_waits_with_its_reason_while_it_is_refused(tmp_path, rows, soon):
-    first = rows.tasks[0]
-    replies: dict = known(rows, 1) | dict.fromkeys(gold_replies(rows.benchmark, [first], "iterative"), 400)
-    with FakeEndpoint(lambda prompt: replies.get(digest(prompt)), latency=0.02) as server:
+def test_the_last_item_waits_with_its_reason_while_the_server_refuses_everything(tmp_path, rows, soon):
+    with FakeEndpoint(from_mapping(known(rows, 1)), latency=0.02, mode="400") as server:
         run = Run(tmp_path, rows, server.tgi, 1)
         with run.going_on():
             wait_until(lambda: run.ask("SELECT waits FROM job")[0][0] >= 2, "the job has been put off twice")
             assert run.process.outage and run.process.outage.status == 400
             assert f"127.0.0.1:{server.port} answered 400 Bad Request" in str(run.process.outage)
             assert run.ask("SELECT state, failures FROM item") in ([("owed", 0)], [("claimed", 0)])
-            assert server.count <= 4, "it is not asked again and again"
-            replies.update(gold_replies(rows.benchmark, [first], "iterative"))
+            assert server.count <= 8, "it is not asked again and again"
+            server.mode = "ok"
             run.wait_for_end()
             assert run.ask("SELECT ending FROM episode") == [("answered",)]
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_the_last_items_end_when_only_their_requests_are_refused(tmp_path, rows, soon, status):
+    """Nobody else is left who could be answered: a control of our own is."""
+    last = rows.tasks[8:12]
+    replies: dict = known(rows, 12) | dict.fromkeys(gold_replies(rows.benchmark, last, "iterative"), status)
+    with FakeEndpoint(lambda prompt: replies.get(digest(prompt)), latency=0.02) as server:
+        run = Run(tmp_path, rows, server.tgi, 12)
+        with run.going_on():
+            run.wait_for_end()
+            found = run.ask("SELECT ending, count(*) FROM episode GROUP BY ending ORDER BY ending")
+            assert found == [("answered", 8), ("infra_error", 4)]
