@@ -60,7 +60,7 @@ def test_a_reader_that_goes_away_is_no_fault(environment):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_evaluation_is_resumed_without_repeating_an_episode(environment, slow_agent, number):
-    arguments = ["evaluate", "wordmath", "--limit", "60", "--json", *slow_agent]
+    arguments = ["evaluate", "wordmath", "--limit", "120", "--json", *slow_agent]
     process = subprocess.Popen([*COMMAND, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def finished() -> int:
@@ -73,16 +73,16 @@ def test_an_interrupted_evaluation_is_resumed_without_repeating_an_episode(envir
     report = json.loads(out)
     assert process.returncode == 130
     assert f"lumos resume {report['job']}" in err.decode()
-    assert 4 < report["finished"] < 60
+    assert 4 < report["finished"] < 120
     assert (report["complete"], report["items"].get("claimed")) == (False, None)
     low, high = report["bounds"]
-    assert high - low == pytest.approx((60 - report["finished"]) / 60, abs=1e-5)
+    assert high - low == pytest.approx((120 - report["finished"]) / 120, abs=1e-5)
 
     resumed = lumos(environment, "resume", report["job"], "--json")
     done = json.loads(resumed.stdout)
     assert resumed.returncode == 0
-    assert (done["state"], done["complete"], done["endings"]) == ("done", True, {"answered": 60})
-    assert done["calls"] == 180
+    assert (done["state"], done["complete"], done["endings"]) == ("done", True, {"answered": 120})
+    assert done["calls"] == 360
 
 
 def test_a_worker_does_what_is_owed_and_ends_by_term(environment, slow_agent):

@@ -57,7 +57,7 @@ def were_run(folder: Path) -> list[str]:
 
 def lumos(folder: Path, *arguments: str, **variables: str) -> dict:
     done = subprocess.run([*COMMAND, *arguments, "--json"], cwd=folder, env=environment(**variables),
-                          capture_output=True, text=True, timeout=120)  # fmt: skip
+                          capture_output=True, text=True, timeout=600)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
