@@ -17,7 +17,7 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark, Tried
 from lumos_queue.benchmarks.baselines import numeric_baselines
 from lumos_queue.benchmarks.mawps import masked_rows, masked_task
-from lumos_queue.benchmarks.numeric import numeric_scores, read_number
+from lumos_queue.benchmarks.numeric import answer_scores, numeric_scores, read_number
 from lumos_queue.benchmarks.reading import first_character, plain_number, tasks, text_field
 from lumos_queue.benchmarks.xml import elements
 from lumos_queue.conversion import asdiv as formulas
@@ -56,9 +56,9 @@ class ASDiv(Benchmark):
     def score(self, task: Task, tried: Tried) -> Sequence[Score]:
         gold = task.gold["answer"]
         if read_number(gold) is not None:
-            return numeric_scores(tried.answer, gold)
+            return numeric_scores(tried.answer, gold, tried.ending)
         same = tried.answer is not None and _plain_text(tried.answer) == _plain_text(gold)
-        return Score("accuracy", float(same)), Score("strict", float(tried.answer == gold))
+        return answer_scores(same, tried.answer == gold, tried.ending)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return numeric_baselines(tasks, lambda task: task.gold["answer"])

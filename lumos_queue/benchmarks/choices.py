@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lumos_queue.benchmarks.letters import LETTERS, chosen
+from lumos_queue.conversion.sources.fields import Node
+from lumos_queue.errors import BadRow
 from lumos_queue.records import Score, Task
 
 METRICS = ("accuracy", "unparsed")
@@ -22,6 +24,17 @@ _SMALL_WORDS = frozenset((
     "a", "an", "and", "are", "as", "at", "by", "for", "from", "in", "is", "it", "its", "of", "on", "or", "that", "the",
     "their", "this", "to", "was", "were", "with",
 ))  # fmt: skip
+
+
+def read_choices(node: Node, most: int) -> list[str]:
+    """The texts of a row's choices, two to `most`. Raises BadRow; a row with an empty choice is left out."""
+    items = node.items()
+    if not 2 <= len(items) <= most:
+        raise node.bad(f"{len(items)} choices, expected 2 to {most}")
+    for item in items:
+        if isinstance(item.value, str) and not item.value.strip():
+            raise BadRow(node.row, item.name, "an empty choice", leave_out=True)
+    return node.texts()
 
 
 def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:

@@ -46,7 +46,7 @@ class GSM8K(Benchmark):
         return conversion.annotate(task.question, task.gold["solution"], task.gold["answer"])
 
     def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return numeric_scores(tried.answer, task.gold["answer"])
+        return numeric_scores(tried.answer, task.gold["answer"], tried.ending)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return numeric_baselines(tasks, lambda task: task.gold["answer"])

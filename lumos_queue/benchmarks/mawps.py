@@ -66,7 +66,7 @@ class MAWPS(Benchmark):
         return equations.annotate(task.question, task.gold["equation"], task.gold["answer"])
 
     def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return numeric_scores(tried.answer, task.gold["answer"])
+        return numeric_scores(tried.answer, task.gold["answer"], tried.ending)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return numeric_baselines(tasks, lambda task: task.gold["answer"])

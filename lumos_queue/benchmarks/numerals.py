@@ -3,20 +3,70 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 
-_DIGITS = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{1,30})(?:\.[0-9]{1,30})?(?![0-9])")
+_DIGITS = (
+    r"(?:(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{1,30})(?:\.[0-9]{1,30})?|(?<![\w.])\.[0-9]{1,30})(?![0-9])"
+)
 _BELOW_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _WORDS = {word: Fraction(number) for number, word in enumerate(_BELOW_TWENTY.split())}
 _WORDS |= {word: Fraction(10 * tens) for tens, word in enumerate(_TENS.split(), start=2)}
-_FIGURE_OR_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b|{_DIGITS.pattern}", re.IGNORECASE)
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_ARTICLES = {"a": Fraction(1), "an": Fraction(1), "half a": Fraction(1, 2), "half an": Fraction(1, 2)}
+
+
+def _any(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+
+
+_SMALL = rf"(?:{_any(_TENS.split())}[- ]{_any(_BELOW_TWENTY.split()[1:10])}|{_any(_WORDS)})"
+_HEAD = rf"(?:{_SMALL}|{_DIGITS}|{_any(_ARTICLES)})"
+_LARGE = rf"{_HEAD}(?:[- ]{_any(_SCALES)})+"
+_SUM = rf"{_LARGE}(?:[- ](?:and[ ])?{_LARGE}){{0,3}}(?:[- ](?:and[ ])?{_SMALL})?"
+#: `one hundred and one`, `2 thousand five hundred`, `half a dozen`, `forty-five`, `two and a half`, `half a`.
+_PHRASE = re.compile(
+    rf"(?<![\w.])(?=[\w.])(?:(?:{_SUM}|{_HEAD})[- ]dozen|{_SUM}"
+    rf"|(?:{_SMALL}|{_DIGITS})(?:[ ]and[ ](?:a|one)[- ]half)?|half[ ]an?|dozen)(?!\w)|{_DIGITS}",
+    re.IGNORECASE,
+)
+_FIGURES = re.compile(_DIGITS)
+_PART = re.compile(rf"and (?:a|one)[- ]half|half an?|[a-z]+|{_DIGITS}")
 
 
 def numbers_in(text: str, words: bool = False) -> list[Fraction]:
-    """The numbers in order: those in figures, and with `words` also `zero` to `ninety`. Linear in the length."""
-    pattern = _FIGURE_OR_WORD if words else _DIGITS
-    found = [match.lower() for match in pattern.findall(text)]
-    values = {word: _WORDS[word] if word in _WORDS else Fraction(word.replace(",", "")) for word in set(found)}
-    return [values[word] for word in found]
+    """The numbers in order: those in figures, and with `words` also `six`, `forty-five`, `a dozen`, `half a` (1/2).
+
+    Linear in the length.
+    """
+    if not words:
+        return [Fraction(found.replace(",", "")) for found in _FIGURES.findall(text)]
+    found = [match.lower() for match in _PHRASE.findall(text)]
+    values = {phrase: _value(phrase) for phrase in set(found)}
+    return [values[phrase] for phrase in found]
+
+
+def mask_numbers(text: str, known: Collection[Fraction], mask: str) -> str:
+    """The text with `mask` for each number, in figures or words, that is not known."""
+    return _PHRASE.sub(lambda found: found[0] if _value(found[0].lower()) in known else mask, text)
+
+
+def _value(phrase: str) -> Fraction:
+    """What a phrase that was found says: its parts are added up, scales multiply what stands before them."""
+    total, part = Fraction(0), Fraction(0)
+    for word in _PART.findall(phrase):
+        if word == "hundred":
+            part = (part or 1) * 100
+        elif word in _SCALES:
+            total, part = total + (part or 1) * _SCALES[word], Fraction(0)
+        elif word == "dozen":
+            total, part = (total + part or 1) * Fraction(12), Fraction(0)
+        elif word.startswith("and "):
+            part += Fraction(1, 2)
+        elif word != "and":
+            part += (
+                _WORDS.get(word) or _ARTICLES.get(word) or Fraction(word.replace(",", "") if word[-1].isdigit() else 0)
+            )
+    return total + part

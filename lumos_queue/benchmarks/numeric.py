@@ -89,9 +89,15 @@ def same_number(answer: str | None, gold: str) -> bool:
     return value is not None and target is not None and close(value, target)
 
 
-def numeric_scores(answer: str | None, gold: str) -> Sequence[Score]:
+def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
+    """`accuracy`: the answer is right; `strict`: it is the gold one to the letter, and the agent stopped by itself.
+
+    Version 2 of `accuracy` judges the value that stands at the limit of subgoals, too, where it is the agent's answer
+    (limit.py); version 1 counted every `limit` as wrong, as `strict` does.
+    """
+    return Score("accuracy", float(right), "2"), Score("strict", float(identical and ending == "answered"))
+
+
+def numeric_scores(answer: str | None, gold: str, ending: str = "answered") -> Sequence[Score]:
     """`accuracy`: the same number; `strict`: the same string, as the original evaluation compared them."""
-    return (
-        Score("accuracy", float(same_number(answer, gold))),
-        Score("strict", float(answer == gold)),
-    )
+    return answer_scores(same_number(answer, gold), answer == gold, ending)

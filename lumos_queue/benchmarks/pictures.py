@@ -52,7 +52,7 @@ class Pictures:
             where = f"below '{self._folder}'" if self._folder else "without --option images=DIR"
             found.append(
                 f"{self._without_image} of {self._rows} rows have no image {where}: looking at it will fail there; "
-                "--tool vision=caption asks about captions instead."
+                "--tool vision=caption (of a teacher: --vision caption) takes captions instead."
             )
         if self._file and self._without_caption:
             found.append(f"{self._without_caption} of {self._rows} rows have no caption in '{self._file}'.")

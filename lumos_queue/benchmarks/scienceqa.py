@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, task_text
+from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
 from lumos_queue.benchmarks.pictures import OPTIONS, Pictures
 from lumos_queue.benchmarks.reading import Row, json_document, tasks
 from lumos_queue.conversion.sources.fields import Node
@@ -58,9 +58,7 @@ class ScienceQA(Benchmark):
 
     def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
         identifier, node = record["pid"], Node(row, "", record["problem"])
-        choices, right = node["choices"].texts(), node["answer"]
-        if not 2 <= len(choices) <= MOST_CHOICES:
-            raise node["choices"].bad(f"{len(choices)} choices, expected 2 to {MOST_CHOICES}")
+        choices, right = read_choices(node["choices"], MOST_CHOICES), node["answer"]
         if not 0 <= right.whole() < len(choices):
             raise right.bad(f"{right.value}, but there are {len(choices)} choices")
         seen: dict[str, Any] = {"image": None, "image_name": "", "caption": ""}

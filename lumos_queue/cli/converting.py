@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Source = Annotated[str, typer.Argument(
     help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-         "webshop, or a module of your own: mylab.travelplanner.")]  # fmt: skip
+         "webshop, rewoo, or a module of your own: mylab.travelplanner.")]  # fmt: skip
 Split = Annotated[str, typer.Option(
     show_default="train", help="What the rows are: train, dev or test; gsm8k has no dev, wordmath has familiar too. "
     "Must be given where the file's name says another split than train.")]  # fmt: skip
@@ -49,6 +49,7 @@ class Options:
     tokenizer: Path | None
     skip_bad_rows: bool
     options: list[str]  #: NAME=VALUE, for the reader of the rows
+    vision: str
 
 
 def convert(
@@ -58,6 +59,8 @@ def convert(
         help="Who is asked: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other endpoint.")] = "",
     subgoals: Annotated[str, typer.Option(help="What the teacher is shown: high or low, one action each.")] = "high",
     reasks: Annotated[int, typer.Option(min=0, max=10, help="Further calls for a row that is rejected.")] = 1,
+    vision: Annotated[str, typer.Option(
+        show_default="image", help="What the teacher is shown of a row's image: image, caption or none.")] = "",
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
     max_tokens: Annotated[int, typer.Option(min=1, max=opt.MOST, help="Tokens of one reply.")] = 800,
     price_prompt: Annotated[float, typer.Option(min=0.0, help="USD for a million tokens of prompts.")] = 0.0,
@@ -82,6 +85,7 @@ def convert(
     options = Options(
         source, data, split, limit, deterministic, teacher, subgoals, reasks, seed, temperature, max_tokens,
         price_prompt, price_completion, budget, perturbations, longest, tokenizer, skip_bad_rows, option,
+        vision,
     )  # fmt: skip
     job, rows = conversion(options, settings)
     follow = follow or not settings.broker_url
@@ -93,6 +97,7 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     """The job and its rows. Raises SpecError for what cannot be done; embedded, the teacher is asked who it is."""
     from lumos_queue.benchmarks.base import Benchmark
     from lumos_queue.cli.agents import address, identify, pairs
+    from lumos_queue.cli.teacher_vision import check_sight, vision_of
     from lumos_queue.conversion.demos import for_prompt
     from lumos_queue.conversion.duplicates import repeated
     from lumos_queue.conversion.sources.registry import open_source
@@ -118,16 +123,19 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
         for_prompt(source.prompt, options.subgoals)
         teacher = address(options.teacher, bool(settings.broker_url))
     chosen = pairs("--option", options.options)
+    vision = vision_of(source, teacher, options.vision)
     rows = read_rows(cast(Benchmark, source), options.data, split, options.skip_bad_rows, chosen)
     for note in rows.benchmark.notes:
         output.say(note)
     if teacher and not settings.broker_url:
         asyncio.run(identify({teacher}, settings))
+    check_sight(vision, teacher, rows, settings)
     job = Convert(
         options.source, rows.digest, split, options.limit, teacher, options.subgoals, options.reasks,
         Sampling(options.temperature, 1.0, options.max_tokens, TEACHING.stop), options.price_prompt,
         options.price_completion, options.budget, options.seed, options.perturbations, options.longest,
         str(options.tokenizer.resolve()) if options.tokenizer else "", repeated(rows.tasks[: options.limit or None]),
+        vision=vision,
     )  # fmt: skip
     return job, rows
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.benchmarks.numeric import read_number
-from lumos_queue.conversion.equations import asked
-from lumos_queue.conversion.expressions import Operation, parse_infix, replace_numbers
+from lumos_queue.conversion.equations import asked, told
+from lumos_queue.conversion.expressions import Operation, parse_infix
 from lumos_queue.conversion.linking import Linker
 from lumos_queue.conversion.program import Program
+from lumos_queue.conversion.question_numbers import question_numbers
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.records import Annotation
 
@@ -27,7 +27,7 @@ def annotate(question: str, formula: str, answer: str) -> Annotation:
     if gold is None:
         raise NotConvertible("answer_is_text")
     equations = [part for part in formula.split(";") if part.strip()]
-    linker, program = Linker.of(numbers_in(question, words=True)), Program()
+    linker, program = Linker.of(question_numbers(question).numbers), Program(told(question))
     for place, equation in enumerate(equations, start=1):
         _add(equation, asked(question) if place == len(equations) else None, linker, program)
     if not program.values:
@@ -40,7 +40,7 @@ def _add(equation: str, quantity: str | None, linker: Linker, program: Program) 
     expression, stated = parse_infix(left), read_number(right)
     if expression is None or stated is None:
         raise NotConvertible("remainder" if _REMAINDER.search(equation) else "unreadable_expression")
-    linked = replace_numbers(expression, linker.operand)
+    linked = linker.link(expression)
     if isinstance(linked, Operation):
         program.add_tree(linked, quantity)
     else:

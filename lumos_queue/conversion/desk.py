@@ -32,6 +32,7 @@ class Desk:
     most_tokens: int  #: of a module's conversation
     count: Count
     prompt: str = ""  #: what the teacher is asked
+    images: tuple[str, ...] = ()  #: shown with it: sha256 of artifacts
     reasks: int = 0
     verdicts: list[Verdict] = field(default_factory=list)  #: on the latest attempt
     steps: tuple[AnnotatedSubgoal, ...] = ()  #: of the latest attempt

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.benchmarks.numeric import read_number
-from lumos_queue.conversion.expressions import Operation, parse_infix, parse_prefix
+from lumos_queue.conversion.expressions import Expression, Number, Operation, leaves, parse_infix, parse_prefix
 from lumos_queue.conversion.program import Program
 from lumos_queue.conversion.reasons import NotConvertible
+from lumos_queue.conversion.wording import enumeration
+from lumos_queue.notation import variables_in
 from lumos_queue.records import Annotation
 
 MAX_QUESTION_CHARACTERS = 200  #: of a question sentence that a subgoal repeats
+MAX_TOLD_CHARACTERS = 20_000  #: of a question that are looked at for its clauses
+MAX_CLAUSE_WORDS = 20
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_JOINED = re.compile(r"^(?:and|but|then|so|or|while)\s+", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"(?<=[,;])\s+|\s+(?:and|but|then|while)\s+")
 
 
 def annotate(question: str, equation: str, answer: str) -> Annotation:
@@ -22,7 +30,7 @@ def annotate(question: str, equation: str, answer: str) -> Annotation:
     expression = parse_prefix(equation) or parse_infix(equation)
     if expression is None:
         raise NotConvertible("unreadable_expression")
-    program = Program()
+    program = Program(told(question))
     if isinstance(expression, Operation):
         program.add_tree(expression, asked(question))
     else:
@@ -37,3 +45,29 @@ def asked(question: str) -> str | None:
     if not last.endswith("?") or (len(last) == MAX_QUESTION_CHARACTERS and last != question):
         return None
     return f"the answer to '{last}'"
+
+
+def told(question: str) -> Callable[[Expression], str | None]:
+    """What an operation on numbers of the question calculates: what follows from the clauses that state them."""
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_TOLD_CHARACTERS])]
+    clauses = [_JOINED.sub("", clause.strip(" .,;")) for sentence in sentences for clause in _clauses(sentence)]
+    stated = [(clause, numbers_in(clause, words=True)) for clause in clauses if not variables_in(clause)]
+
+    def describe(expression: Expression) -> str | None:
+        numbers = [abs(leaf.value) for leaf in leaves(expression) if isinstance(leaf, Number)]
+        wanted = (next((clause for clause, held in stated if number in held), "") for number in numbers)
+        quoted = [f"'{clause}'" for clause in dict.fromkeys(wanted) if clause]
+        return f"what follows from {enumeration(quoted)}" if quoted else None
+
+    return describe
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The sentence, or where it states several numbers its parts."""
+    if len(numbers_in(sentence, words=True)) < 2 and len(sentence.split()) <= MAX_CLAUSE_WORDS:
+        return [sentence]
+    parts = _CLAUSE_END.split(sentence)
+    return [
+        part if len(words := part.split()) <= MAX_CLAUSE_WORDS else " ".join(words[-MAX_CLAUSE_WORDS:])
+        for part in parts
+    ]

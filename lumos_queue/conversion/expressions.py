@@ -47,15 +47,15 @@ def parse_infix(text: str) -> Expression | None:
 
 
 def parse_prefix(text: str) -> Expression | None:
-    """`- + 1 2 3` is (1 + 2) - 3; None for anything else."""
+    """`- + 1 2 3` is (1 + 2) - 3, and `- -5 3` is (-5) - 3: spaces part the tokens. None for anything else."""
     stack: list[Expression] = []
-    for token in reversed(_tokens(text)):
+    for token in reversed(text.replace("−", "-").split() if len(text) <= MAX_CHARACTERS else []):
         if token in _STRENGTH:
             if len(stack) < 2:
                 return None
             left, right = stack.pop(), stack.pop()
             stack.append(Operation(token, left, right))
-        elif (number := _number(token)) is not None:
+        elif (number := parse_infix(token)) is not None and isinstance(number, Number):
             stack.append(number)
         else:
             return None

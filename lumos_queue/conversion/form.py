@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from lumos_queue.conversion.copied import copied_numbers
 from lumos_queue.conversion.lengths import Count, tokens
 from lumos_queue.conversion.source import Source
 from lumos_queue.conversion.stated import results_stated
@@ -48,6 +49,9 @@ def form_verdicts(
 ) -> Iterator[Verdict]:  # fmt: skip
     """What is wrong with an annotation that could be read; `unread`: variables of lines that could not."""
     yield from _action_verdicts(source.domain, steps, unread)
+    if source.domain == "maths":
+        for action in copied_numbers(steps, task.question):
+            yield from verdict("copied", _name(action))
     facts = _folded(source.facts(task))
     for step in steps:
         for action, result in zip(step.actions, step.results, strict=True):

@@ -1,25 +1,29 @@
-"""GSM8K: calculator marks `<<36/3=12>>` become actions; a line with marks becomes a subgoal.
+"""GSM8K: the calculations of a solution (conversion/calculations.py) become actions; a line of them becomes a subgoal.
 
-A line without a mark has nothing to execute and is left out. In the socratic files a line's sub-question is what its
-subgoal calculates.
+A line that calculates nothing is left out. In the socratic files a line's sub-question is what its subgoal calculates.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 from fractions import Fraction
 
 from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.benchmarks.numeric import read_number
-from lumos_queue.conversion.expressions import Expression, evaluate, parse_infix, replace_numbers
+from lumos_queue.conversion.blanks import blank, contents
+from lumos_queue.conversion.calculations import Calculation, Line, calculations
+from lumos_queue.conversion.copied import copied_numbers
+from lumos_queue.conversion.equations import asked
+from lumos_queue.conversion.expressions import Operation
 from lumos_queue.conversion.linking import Linker
-from lumos_queue.conversion.program import MAX_ACTIONS, Program, Step
+from lumos_queue.conversion.program import Program, Step
 from lumos_queue.conversion.prose import quantity
+from lumos_queue.conversion.question_numbers import question_numbers
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.records import Annotation
 
-_MARK = re.compile(r"<<([^<>]*)>>")
-_SOCRATIC = re.compile(r"^([^*]*\?) \*\* ")
+MAX_UNIT_WORDS = 4  #: of a phrase that may name a unit alone, `how many square feet`
+_FRAME = frozenset(("the", "blank", "how", "many"))  #: words of the phrase itself
 
 
 def annotate(question: str, solution: str, answer: str) -> Annotation:
@@ -32,56 +36,44 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")
-    linker = Linker.of(numbers_in(question, words=True))
+    linker = Linker.of(question_numbers(question).numbers)
     program = Program()
-    if solution.count("<<") > MAX_ACTIONS:
-        raise NotConvertible("too_large")
-    for line in solution.split("\n"):
-        if steps := _steps(line, linker):
-            program.add(steps)
+    lines = calculations(solution, gold)
+    for line in lines:
+        program.add(_steps(line, question, lines[-1].calculations[-1], linker))
     if not program.values:
         raise NotConvertible("no_mark")
     if program.values[-1] != gold and gold in program.values:
         raise NotConvertible("mark_not_last")
-    return program.finish(answer, gold), linker
+    annotation = program.finish(answer, gold)
+    found = [one for line in lines for one in line.calculations]
+    if not isinstance(found[-1].expression, Operation) or any(one.copied for one in found):
+        raise NotConvertible("copied")
+    if copied_numbers(annotation.steps, question):
+        raise NotConvertible("copied")
+    return annotation, linker
 
 
-def _steps(line: str, linker: Linker) -> list[Step]:
-    """The action of each mark of a line."""
+def _steps(line: Line, question: str, last: Calculation, linker: Linker) -> list[Step]:
+    """The action of each calculation of a line; the `last` one of all gives the answer to the question."""
     steps: list[Step] = []
-    asked = _SOCRATIC.match(line)
-    marks = list(_MARK.finditer(line))
-    start = asked.end() if asked else 0
-    for place, mark in enumerate(marks):
-        end = marks[place + 1].start() if place + 1 < len(marks) else len(line)
-        expression, value = _read(mark[1])
-        linked = replace_numbers(expression, linker.operand)
-        linker.results.append(value)
-        if asked and place == len(marks) - 1 and _gives_nothing_away(asked[1], linker):
-            steps.append((linked, f"the answer to '{asked[1].strip()}'"))
+    text, stated = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
+    for place, one in enumerate(line.calculations):
+        known = stated.union(linker.results)
+        linked = linker.link(one.expression, text)
+        linker.results.append(one.value)
+        if line.asked and place == len(line.calculations) - 1 and known.issuperset(numbers_in(line.asked, words=True)):
+            steps.append((linked, f"the answer to '{line.asked}'"))
         else:
-            steps.append((linked, quantity(line[start : mark.start()], line[mark.end() : end], linker.stated)))
-        start = mark.end()
+            words = _sought(one, stated, continues=place > 0)
+            steps.append((linked, words or (asked(question) if one is last else None)))
     return steps
 
 
-def _read(mark: str) -> tuple[Expression, Fraction]:
-    """The expression of a mark, and its value, which must be what the mark states. Raises NotConvertible."""
-    formula, _, stated = mark.rpartition("=")
-    expression, result = parse_infix(formula.replace("//", "/")), parse_infix(stated)  # two marks divide by `//`
-    if expression is None or result is None:
-        raise NotConvertible("unreadable_expression")
-    try:
-        value = evaluate(expression)
-        right = value == evaluate(result)
-    except ZeroDivisionError as error:
-        raise NotConvertible("division_by_zero") from error
-    if not right:
-        raise NotConvertible("mark_wrong")
-    return expression, value
-
-
-def _gives_nothing_away(text: str, linker: Linker) -> bool:
-    """Whether each number of a sub-question is known by then: stated in the question, or an earlier result."""
-    known = linker.stated.union(linker.results[:-1])
-    return all(number in known for number in numbers_in(text, words=True))
+def _sought(one: Calculation, stated: Collection[Fraction], continues: bool) -> str | None:
+    """What a calculation gives, in words of its line: a phrase that says more than `how many minutes`, or a blank."""
+    phrase = quantity(one.before, one.after, stated)
+    if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
+        return phrase
+    longer = blank(one.before, one.after, one.value, stated, continues)
+    return longer if longer and (not phrase or contents(longer) - _FRAME > contents(phrase) - _FRAME) else phrase

@@ -1,57 +1,57 @@
-"""Every plausible reading of calculator marks as a program: which operands are earlier results.
+"""Every plausible reading of a solution's calculations as a program: which operands are earlier results.
 
 `conversion.linking` decides for one reading. Where the numbers change, the readings differ: an operand equal to an
-earlier result may be that result, another result of the same value, the number of that value in the question, or the
-2 of a half. One does not calculate what one does not need: a reading is implausible when another leaves fewer results
-without use.
+earlier result may be that result, another result of the same value, the number of that value in the question, a
+constant that words name, or the 3 of `1/3`. One does not calculate what one does not need: a reading is implausible
+when another leaves fewer results without use.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 
-from lumos_queue.benchmarks.numerals import numbers_in
-from lumos_queue.conversion.expressions import Expression, Number, Result, evaluate, leaves, parse_infix, show
+from lumos_queue.conversion.calculations import calculations
+from lumos_queue.conversion.constants import named_constants
+from lumos_queue.conversion.expressions import Expression, Number, Result, leaves, show
 from lumos_queue.conversion.expressions import replace_numbers as with_operands
+from lumos_queue.conversion.linking import possible_literals
+from lumos_queue.conversion.question_numbers import question_numbers
+from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.notation import variables_in
 from lumos_queue.records import Action
 
 MOST = 64  #: readings of one solution; where there are more, nothing is determined
 
-#: Half and twice are written as a 2 that the question does not state.
-CONSTANTS = frozenset((Fraction(2),))
-_MARK = re.compile(r"<<([^<>]*)>>")
 
-
-def readings(question: str, solution: str) -> tuple[tuple[Action, ...], ...]:
+def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
     """The programs; empty when a mark cannot be read, or there are too many programs."""
-    stated, values = frozenset(numbers_in(question, words=True)), []
-    lines: list[list[str]] = []
+    stated, values = question_numbers(question).numbers, []
+    formulas: list[list[str]] = []
     count = 1
-    for mark in _MARK.findall(solution):
-        expression = parse_infix(mark.rpartition("=")[0].replace("//", "/"))
-        if expression is None:
-            return ()
-        forms = _forms(expression, stated, values)
-        count *= len(forms)
-        if count > MOST:
-            return ()
-        lines.append([show(form) for form in forms])
-        try:
-            values.append(evaluate(expression))
-        except ZeroDivisionError:
-            return ()
-    programs = [tuple(_program(formulas)) for formulas in product(*lines)] if lines else []
+    try:
+        lines = calculations(solution, answer)
+    except NotConvertible:
+        return ()
+    for line in lines:
+        constants = named_constants(f"{question} {line.text}")
+        for one in line.calculations:
+            forms = _forms(one.expression, possible_literals(one.expression, stated, constants), values)
+            count *= len(forms)
+            if count > MOST:
+                return ()
+            formulas.append([show(form) for form in forms])
+            values.append(one.value)
+    programs = [tuple(_program(chosen)) for chosen in product(*formulas)] if formulas else []
     fewest = min(map(_unused, programs), default=0)
     return tuple(program for program in programs if _unused(program) == fewest)
 
 
-def _forms(expression: Expression, stated: frozenset[Fraction], values: list[Fraction]) -> list[Expression]:
-    """The expression with each operand read in each of its ways."""
-    ways = [list(_ways(leaf.value, stated, values)) for leaf in leaves(expression) if isinstance(leaf, Number)]
+def _forms(expression: Expression, literal: Iterable[bool], values: list[Fraction]) -> list[Expression]:
+    """The expression with each operand read in each of its ways; `literal`: which may be none of the results."""
+    numbers = [leaf.value for leaf in leaves(expression) if isinstance(leaf, Number)]
+    ways = [list(_ways(value, may_be, values)) for value, may_be in zip(numbers, literal, strict=True)]
     forms: list[Expression] = []
     for chosen in product(*ways):
         following = iter(chosen)
@@ -61,10 +61,10 @@ def _forms(expression: Expression, stated: frozenset[Fraction], values: list[Fra
     return forms
 
 
-def _ways(value: Fraction, stated: frozenset[Fraction], values: list[Fraction]) -> Iterator[Expression]:
+def _ways(value: Fraction, literal: bool, values: list[Fraction]) -> Iterator[Expression]:
     matches = [number for number, result in enumerate(values, start=1) if result == value]
     yield from map(Result, matches)
-    if not matches or value in stated or value in CONSTANTS:
+    if not matches or literal:
         yield Number(value)
 
 

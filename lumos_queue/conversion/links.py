@@ -8,21 +8,32 @@ from fractions import Fraction
 
 from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.benchmarks.numeric import read_number
+from lumos_queue.conversion.constants import named_constants
+from lumos_queue.conversion.question_numbers import question_numbers
 from lumos_queue.notation import replace_variables, variables_in
 from lumos_queue.records import AnnotatedSubgoal
 
 _ARITHMETIC = re.compile(r"[\s\d.,+\-*/()%$=]*")
 
 
-def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str) -> list[str]:
-    """References whose value another result or the question also has, and literals that equal an earlier result."""
-    stated, values = set(numbers_in(question, words=True)), {}
+#: `1 * 1 / R3`: a fraction's denominator is rather a number of its own.
+_DENOMINATOR = re.compile(r"(?<![\w.])1\s*/\s*(R[0-9]+)")
+
+
+def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationale: str = "") -> list[str]:
+    """References whose value another result, the question or a named constant also has, or that divide 1.
+
+    Further, literals that equal an earlier result. `rationale`: a text that may name constants, as the question may.
+    """
+    stated, values = question_numbers(question).numbers, {}
     found = []
     for step in steps:
+        literal = stated | named_constants(f"{question} {rationale or step.subgoal.text}")
         for action, result in zip(step.actions, step.results, strict=True):
+            under = _DENOMINATOR.findall(action.arguments)
             for variable in variables_in(action.arguments):
                 value = values.get(variable)
-                if value is not None and (value in stated or _held(value, values) > 1):
+                if value is not None and (value in literal or variable in under or _held(value, values) > 1):
                     found.append(variable)
             rest = replace_variables(action.arguments, lambda _: " ")
             if _ARITHMETIC.fullmatch(rest):

@@ -1,33 +1,39 @@
 """The check level `perturbed`: an annotation is right also when the numbers of the question are others.
 
 Each number of the question gets another value of about its size, and so does, by value, each literal in the actions
-that equals it. The source's own program under the same changes says what must come out. Only changes that leave every
-step of it positive, and whole where it was whole, are meant: a program that divides apples into halves says nothing.
+that equals it or a number that follows from it (0.25 from 25%). The source's own program under the same changes says
+what must come out. Only changes that leave every step of it positive, and whole where it was whole, are meant: a
+program that divides apples into halves says nothing.
+
+A literal that neither the question gives nor a word names (conversion/constants.py) was calculated somewhere else, and
+nobody knows what it would be with other numbers: an annotation with one does not reach the level, and a program with
+one says nothing.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.actions.maths.numbers import decimal_places, show_number
-from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.benchmarks.numeric import close, read_number
 from lumos_queue.commands import digest
+from lumos_queue.conversion.constants import named_constants
+from lumos_queue.conversion.question_numbers import Changes, question_numbers
+from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.source import Source
 from lumos_queue.records import Action, Annotation, Task
 
 SUCCESSES = 3  #: changes under which an annotation must agree
 TRIES = 120  #: changes that are tried to find so many that the source's own program allows
 
-Changes = Mapping[Fraction, Fraction]
-
 _LITERAL = re.compile(r"(?<![\w.^])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.^])\.[0-9]+")
-_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:%|percent\b)")
+#: `2 / 3` in a formula: two thirds, whatever is multiplied by it.
+_FRACTION = re.compile(r"(?<![\w.^])([0-9]{1,30}) ?/ ?([1-9][0-9]{0,30})(?![\w.])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,9 @@ async def perturbation(
     reference = source.reference(task)
     if reference is None or not reference.programs:
         return Finding(False)
+    known = known_numbers(source, task)
+    if any(unknown(program, known) for program in reference.programs):
+        return Finding(False)
     actions = _actions(annotation)
     first = [await _values(program, {}, interface) for program in reference.programs]
     if any(values is None for values in first):
@@ -76,8 +85,32 @@ async def perturbation(
             return Finding(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
         agreed += 1
         if agreed == successes:
-            return Finding(True)
+            return Finding(not unknown(actions, known))
     return Finding(False)
+
+
+def known_numbers(source: Source, task: Task) -> frozenset[Fraction]:
+    """What the question gives, and the constants that words of it or of the rationale name."""
+    try:
+        text = f"{task.question}\n{source.plan(task)}"
+    except NotConvertible:
+        text = task.question
+    return question_numbers(task.question).numbers | named_constants(text)
+
+
+def unknown(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
+    """The literals in the actions that are not known."""
+    found = []
+    for action in actions:
+        rest = _FRACTION.sub(lambda one: " " if _parts(one) in known else one[0], action.arguments)
+        found += [literal for literal in map(_value, _LITERAL.findall(rest)) if literal not in known]
+    return found
+
+
+def _parts(fraction: re.Match) -> Fraction | None:
+    """The value of `2 / 3`; None for `500 / 5`, which divides and is no fraction of a whole."""
+    over, under = int(fraction[1]), int(fraction[2])
+    return Fraction(over, under) if over < under else None
 
 
 async def _wanted(
@@ -130,29 +163,28 @@ def changed(text: str, changes: Changes) -> str:
     """The text with each literal whose value is to change replaced; exponents and the numbers of variables stay."""
 
     def new(found: re.Match) -> str:
-        value = Fraction(found[0].replace(",", ""))
+        value = _value(found[0])
         return show_number(changes[value], True) if value in changes else found[0]
 
     return _LITERAL.sub(new, text) if changes else text
 
 
+def _value(literal: str) -> Fraction:
+    return Fraction(literal.replace(",", ""))
+
+
 def candidates(task: Task) -> Iterator[Changes]:
     """Changes of the question's numbers, the same for the same task."""
-    stated = list(dict.fromkeys(numbers_in(task.question, words=True)))
-    percent = {Fraction(found) for found in _PERCENT.findall(task.question)}
-    if not stated:
+    stated = question_numbers(task.question)
+    if not stated.free:
         return
     chance = random.Random(int(digest("perturb", task.benchmark, task.row, task.question)[:16], 16))
     for _ in range(TRIES):
         changes: dict[Fraction, Fraction] = {}
-        for value in stated:
-            changes[value] = _other(value, value in percent, chance)
-        if len(set(changes.values())) < len(changes):
-            continue
-        for value in percent:
-            if value / 100 not in changes:
-                changes[value / 100] = changes[value] / 100
-        yield changes
+        for value in stated.free:
+            changes[value] = _other(value, value in stated.percent, chance)
+        if len(set(changes.values())) == len(changes):
+            yield stated.extend(changes)
 
 
 def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:

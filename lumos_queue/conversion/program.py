@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ from lumos_queue.conversion.expressions import Expression, Operation, Result, ev
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 
+NOISE = Fraction(1, 10**9)  #: relative difference of a fraction and what a file makes of it as a float
 ROUNDED = Fraction(1, 1000)  #: relative difference below which a gold answer counts as rounded
 
 MAX_ACTIONS = 200
@@ -24,8 +25,12 @@ Step = tuple[Expression, str | None]
 
 @dataclass(slots=True)
 class Program:
-    """The subgoals so far. Actions are numbered through: the k-th sets Rk."""
+    """The subgoals so far. Actions are numbered through: the k-th sets Rk.
 
+    `describe` says what an inner operation of a tree calculates, or None.
+    """
+
+    describe: Callable[[Expression], str | None] = field(default=lambda _: None)
     values: list[Fraction] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
@@ -82,7 +87,8 @@ class Program:
         """
         if not isinstance(expression, Operation):
             return expression
-        self.add([(self._without_inner(expression), quantity)])
+        flat = self._without_inner(expression)
+        self.add([(flat, quantity or self.describe(flat))])
         return Result(len(self.values))
 
     def _without_inner(self, expression: Operation) -> Operation:
@@ -94,11 +100,12 @@ class Program:
         return Operation(expression.sign, left, self.add_tree(expression.right))
 
     def check(self, expected: Fraction) -> None:
-        """Raises NotConvertible when the last value is not exactly what is expected."""
-        if (last := self.values[-1]) != expected:
-            raise NotConvertible("rounded" if abs(last - expected) <= ROUNDED * abs(expected) else "value_differs")
+        """Raises NotConvertible when the last value is not what is expected, up to the noise of floats."""
+        difference = abs(self.values[-1] - expected)
+        if difference > NOISE * abs(expected):
+            raise NotConvertible("rounded" if difference <= ROUNDED * abs(expected) else "value_differs")
 
     def finish(self, answer: str, gold: Fraction) -> Annotation:
-        """The annotation. Raises NotConvertible when the last value is not exactly the gold answer."""
+        """The annotation. Raises NotConvertible when the last value is not the gold answer."""
         self.check(gold)
         return Annotation(tuple(self.subgoals), answer)

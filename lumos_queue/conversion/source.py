@@ -29,7 +29,7 @@ class Source:
 
     name: str  #: also the `benchmark` of its tasks
     domain: str  #: whose actions its annotations use: maths, complex_qa, web_agent, multimodal, intercode_sql
-    prompt: str  #: which of the teacher's prompts fits: maths, qa, web, multimodal or sql
+    prompt: str  #: which of the teacher's prompts fits: maths, maths_code, qa, web, multimodal or sql
     licence: str  #: of the data, as an SPDX id where there is one
     splits: tuple[str, ...] = ("train", "dev", "test")
     needs_data: bool = True  #: whether `read` needs a path

@@ -1,7 +1,9 @@
 """What the teacher is asked, and what its reply is: an annotation, or a named reason why not (spec/lumos.md 7).
 
 A prompt is framed text with the roles system, user and assistant. `chat://` endpoints make messages of it; others get
-it as it is. Texts of a row, and replies shown again, cannot open a turn: role markers in them are taken apart.
+it as it is. A plan is shown as the row has it, white space included, but for three things: role markers are taken
+apart, here and in replies shown again, so that no text can open a turn; what cannot be stored (NUL, lone surrogates) is
+replaced; and white space at its very end, where the turn ends, is dropped.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ _RESULTS = (
     " When generating the actions, please also attach the action's results contained in the natural language plans."
     " No subgoal may state the result of its own actions."
 )
+_IMAGE = " The image of the last task is shown: the results of 'VQA' are what is to be seen on it."
 _LOW = " Every subgoal must have exactly one action."
 _TAIL = (
     "Now please help us generate a plan consisting of subgoals according to the following instruction and its natural "
@@ -44,6 +47,7 @@ _AGAIN = (
 #: Type of prompt to the actions it offers.
 OFFERED = {
     "maths": "'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', and 'Define'",
+    "maths_code": "'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', 'Code', and 'Define'",
     "qa": "'KnowledgeQuery', 'ParagraphRetrieve', 'QA', 'Calculator' and 'Code'",
     "web": "'TYPE', 'CLICK', and 'SELECT'",
     "multimodal": "'QA', 'VQA'",
@@ -63,12 +67,17 @@ _REFUSAL = re.compile(
 _REFUSAL_CHARACTERS = 300
 
 
-def head(prompt: str, subgoals: str) -> str:
-    """What every prompt of a job begins with, up to the task. Raises SpecError for an unknown type or kind."""
+def head(prompt: str, subgoals: str, sees: bool = False) -> str:
+    """What every prompt of a job begins with, up to the task; `sees`: whether the row's image is shown with it.
+
+    Raises SpecError for an unknown type or kind.
+    """
     examples = demos.for_prompt(prompt, subgoals)
     asked = _HEAD.format(actions=OFFERED[prompt])
     if prompt not in WITHOUT_RESULTS:
         asked += _RESULTS
+    if sees:
+        asked += _IMAGE
     if subgoals == "low":
         asked += _LOW
     shown = "".join(
@@ -81,7 +90,7 @@ def head(prompt: str, subgoals: str) -> str:
 
 def first_prompt(head: str, task: Task, plan: str) -> str:
     """The prompt for a row."""
-    return f"{head}{defused(task.question).strip()}\n\nNatural language plan: {defused(plan).strip()}\n<|assistant|>\n"
+    return f"{head}{defused(task.question).strip()}\n\nNatural language plan: {defused(plan).rstrip()}\n<|assistant|>\n"
 
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:

@@ -18,15 +18,18 @@ def data_url(image: ImagePart) -> str:
 
 
 def with_images(messages: Sequence[dict[str, str]], images: Sequence[ImagePart]) -> list[dict[str, Any]]:
-    """Chat messages (`role`, `content`) with the images before the text of the last turn of the user."""
+    """Chat messages (`role`, `content`) with the images before the text of the user's first turn, as in Markdown.
+
+    There is the task: a conversation that goes on, as with a teacher that is asked again, repeats what came before.
+    """
     shown: list[dict[str, Any]] = list(messages)
     if not images:
         return shown
-    last = max((at for at, message in enumerate(shown) if message["role"] == "user"), default=-1)
-    if last < 0:
+    first = next((at for at, message in enumerate(shown) if message["role"] == "user"), None)
+    if first is None:
         raise EpisodeError("infra_error", "images belong to a turn of the user, and the prompt has none")
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
-    shown[last] = {"role": "user", "content": [*parts, {"type": "text", "text": shown[last]["content"]}]}
+    shown[first] = {"role": "user", "content": [*parts, {"type": "text", "text": shown[first]["content"]}]}
     return shown
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
@@ -26,10 +26,15 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.annotation import annotation, taught
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.budget import Meter
+from lumos_queue.jobs.images import Images
 from lumos_queue.perform import Performer
-from lumos_queue.records import LEVELS, Outcome, Score, Verdict
+from lumos_queue.records import LEVELS, Outcome, Score, Task, Verdict
 
 TEACHING = Sampling(max_tokens=800, stop=())
+#: What a teacher can be shown of a row's image, and what that means. A caption stands in the task's text.
+TAUGHT_BY = {"image": "the image", "caption": "the row's caption in its place", "none": "nothing of it"}
+#: The prompts that jobs which do not say theirs began with: what was asked is asked again in the same words.
+_EARLIER_PROMPTS = {"prm800k": "maths"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class Convert:
     most_tokens: int = 1024  #: of a module's conversation
     tokenizer: str = ""  #: folder of the tokenizer that counts them; empty: an estimate
     duplicates: tuple[int, ...] = ()  #: places of rows whose task stands earlier in the dataset
+    prompt: str = ""  #: type of the teacher's prompt (conversion/demos); empty: the source's
+    vision: str = ""  #: what the teacher is shown of a row's image (TAUGHT_BY); empty: rows have none
 
     kind = "convert"
     ordered = False
@@ -77,18 +84,21 @@ class Convert:
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
-            **values, "sampling": asdict(self.sampling), "duplicates": list(self.duplicates),
+            **values, "sampling": self.sampling.as_json(), "duplicates": list(self.duplicates),
             "benchmark": open_source(self.source).name,
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:
         fields = {name: one for name, one in value.items() if name != "benchmark"}
+        fields.setdefault("prompt", _EARLIER_PROMPTS.get(fields["source"], ""))
         sampling = {**fields["sampling"], "stop": tuple(fields["sampling"]["stop"])}
         return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
 
     def heads(self) -> dict[str, str]:
-        return {"teacher": head(open_source(self.source).prompt, self.subgoals)} if self.teacher else {}
+        if not self.teacher:
+            return {}
+        return {"teacher": head(self.prompt or open_source(self.source).prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
     async def open(self, settings: Any) -> AsyncIterator[Context]:
@@ -108,7 +118,8 @@ class Convert:
                 meter = stack.enter_context(
                     Meter.opened(settings, self.prompt_price, self.completion_price, self.budget)
                 )
-            performer = Performer(endpoints, actions, self.sampling, self.seed)
+            images = stack.enter_context(Images.opened(settings))
+            performer = Performer(endpoints, actions, self.sampling, self.seed, image=images.load)
             yield Context(source, actions, performer, self.heads().get("teacher", ""), meter, identities, traffic)
 
     async def run(self, work: Work, journal: Journal, context: Context) -> Result:
@@ -119,7 +130,7 @@ class Convert:
         desk = Desk(source, task, self.most_tokens, counting(self.tokenizer), reasks=self.reasks)
         try:
             if self.teacher:
-                desk.prompt = first_prompt(context.head, task, source.plan(task))
+                desk.prompt, desk.images = first_prompt(context.head, task, source.plan(task)), self._images(task)
             else:
                 gold = source.gold(task)
                 desk.take(Reading(gold.steps))
@@ -144,6 +155,12 @@ class Convert:
             level = "perturbed" if finding.passed else level
             desk.verdicts += verdict("differs when perturbed", finding.differs) if finding.differs else []
         return _result(source, outcome, desk.verdicts, level)
+
+    def _images(self, task: Task) -> tuple[str, ...]:
+        """What the teacher is shown with the prompt. Raises NotConvertible: no teacher works blindly unnoticed."""
+        if self.vision in ("image", "caption") and not task.inputs.get(self.vision):
+            raise NotConvertible(f"no_{self.vision}")
+        return (task.inputs["image"],) if self.vision == "image" else ()
 
 
 def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:

@@ -9,12 +9,13 @@ level at which they were checked.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 
 from db.budget import tokens
-from db.models import CompletionRow, EpisodeRow, SubgoalRow, VerdictRow
+from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
 from db.reading import clock
 from lumos_queue.conversion.reasons import REASONS
 from lumos_queue.conversion.verdicts import VERDICTS
@@ -44,6 +45,8 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
         prices = job.spec["prompt_price"], job.spec["completion_price"]
         cost = (asked * prices[0] + written * prices[1]) / 1e6
         report["cost"] = {"usd": round(cost, 6), "budget": job.spec["budget"], "prices": list(prices)}
+        if job.spec.get("vision"):
+            report["vision"] = job.spec["vision"]
         report["reasks"] = _count(connection, *_judged(job.id), EpisodeRow.calls > 1)
     return report
 
@@ -123,8 +126,48 @@ def _filter(name: str, rejects: bool) -> dict[str, Any]:
     return {"name": name, "meaning": meaning, "rejects": rejects, **dict.fromkeys(MODULES, 0)}
 
 
+@dataclass(frozen=True, slots=True)
+class ConvertedRow:
+    """What a conversion gave for one row. `rejected`: the modules whose training row some verdict rejects."""
+
+    row: str
+    question: str
+    judged: bool  #: whether its episode ended in a judgement
+    rejected: frozenset[str]
+    turns: int
+
+
+def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
+    """Every row of a conversion, judged or not, in order."""
+    rejected: dict[int, set[str]] = {}
+    found = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
+    for episode, module in connection.execute(found.where(*_judged(job), VerdictRow.rejects)):
+        rejected.setdefault(episode, set()).add(module)
+    counted = connection.execute(select(EpisodeRow.id, _subgoals()).where(*_judged(job)))
+    subgoals = {episode: count for episode, count in counted}
+    rows = connection.execute(
+        select(Item.id, TaskRow.row, TaskRow.question)
+        .join(TaskRow, TaskRow.id == Item.task)
+        .where(Item.job == job)
+        .order_by(Item.ordinal)
+    )
+    return [
+        ConvertedRow(row, question, item in subgoals, frozenset(rejected.get(item, ())), subgoals.get(item, 0) + 1)
+        for item, row, question in rows
+    ]
+
+
 def _average_turns(connection: Connection, job: str) -> float | None:
     """Of rows that the planner's training accepts; None when there is none."""
+    spoilt = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
+    mean = connection.execute(
+        select(func.avg(_subgoals())).select_from(EpisodeRow).where(*_judged(job), EpisodeRow.id.not_in(spoilt))
+    ).scalar()
+    return None if mean is None else round(float(mean) + 1, 3)
+
+
+def _subgoals() -> Any:
+    """How many subgoals an episode's annotation has: those after the teacher's last reply."""
     mine = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     last = (
         select(func.max(CompletionRow.position))
@@ -132,7 +175,7 @@ def _average_turns(connection: Connection, job: str) -> float | None:
         .correlate(EpisodeRow)
         .scalar_subquery()
     )
-    subgoals = (
+    return (
         select(func.count())
         .where(
             SubgoalRow.episode == EpisodeRow.id,
@@ -142,8 +185,3 @@ def _average_turns(connection: Connection, job: str) -> float | None:
         .correlate(EpisodeRow)
         .scalar_subquery()
     )
-    spoilt = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
-    mean = connection.execute(
-        select(func.avg(subgoals)).select_from(EpisodeRow).where(*_judged(job), EpisodeRow.id.not_in(spoilt))
-    ).scalar()
-    return None if mean is None else round(float(mean) + 1, 3)

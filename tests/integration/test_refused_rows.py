@@ -22,6 +22,7 @@ from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from workers.dispatcher import Dispatcher
 from workers.process import Process
+from workers.writer import ALONE
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 2.0, "lease_seconds": 3.0, "poll_seconds": 0.2}
 ITEMS = 24
@@ -121,6 +122,8 @@ def test_an_item_alone_that_is_always_refused_ends_at_last(database, run):
     refuse(database, of_item(0, "NEW.position = 0"))
     job, items = run(items=1)
     assert job.state == "done" and items[0].ending == "infra_error"
+    with database.engine.connect() as connection:
+        assert connection.execute(select(Item.claim)).scalar_one() == ALONE, "until then the database may be to blame"
 
 
 def test_an_error_of_no_row_makes_the_job_wait_with_its_reason(database, run):

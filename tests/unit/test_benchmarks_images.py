@@ -13,6 +13,7 @@ from lumos_queue.conversion.sources.registry import open_source
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.images import read_image
 from lumos_queue.records import Task
+from lumos_queue.submission import read_rows
 from tests.image_files import gif_bomb, honest
 
 AOK = {
@@ -152,7 +153,9 @@ def test_captions_stand_at_the_end_of_the_text_alike_for_conversion_and_benchmar
 @pytest.mark.parametrize(
     ("text", "why"),
     [("[]", "no object 'captions'"), ("{}", "no object 'captions'"), ('{"captions": [1]}', "no object 'captions'"),
-     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is no text"), ("no JSON", "is not a JSON object")],
+     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is no text"),
+     ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is no text"),
+     ("no JSON", "is not a JSON object")],
 )  # fmt: skip
 def test_a_file_that_holds_no_captions_is_refused(tmp_path, text, why):
     path = tmp_path / "captions.json"
@@ -166,6 +169,31 @@ def test_missing_folders_and_files_are_refused(aokvqa, tmp_path):
         aokvqa({}, images=str(tmp_path / "none"))
     with pytest.raises(SpecError, match="Cannot read"):
         aokvqa({}, captions=str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_a_row_with_an_empty_choice_is_left_out_and_the_others_are_read(aokvqa, tmp_path, empty):
+    """A-OKVQA's published val file has such a row: nobody can mend it, and it must not cost the other 1,144."""
+    choices = ["dog", empty, "cat", "cup"]
+    good, bad, other = aokvqa({}, {"choices": choices}, {})
+    assert isinstance(bad, BadRow) and (bad.row, bad.field) == (2, "choices[1]") and "empty" in str(bad)
+    assert good.row == "q1" and other.row == "q3"
+    for read, split in ((open_benchmark("aokvqa"), "val"), (open_source("aokvqa"), "train")):
+        rows = read_rows(read, tmp_path / "aokvqa.json", split, skip_bad_rows=False)  # type: ignore[arg-type]
+        assert [task.row for task in rows.tasks] == ["q1", "q3"]
+        assert [(one.row, one.field) for one in rows.bad] == [(2, "choices[1]")]
+
+
+def test_a_row_that_is_bad_otherwise_still_stops_the_file(aokvqa, tmp_path):
+    aokvqa({}, {"choices": ["dog", "", "cat", "cup"]}, {"choices": ["dog"]})
+    with pytest.raises(SpecError, match=r"1 row \(row 3, field 'choices'.* cannot be read, 1 can\. Mend"):
+        read_rows(open_benchmark("aokvqa"), tmp_path / "aokvqa.json", "val", skip_bad_rows=False)
+
+
+def test_a_file_in_which_every_row_has_an_empty_choice_is_refused(aokvqa, tmp_path):
+    aokvqa({"choices": ["dog", "", "cat", "cup"]})
+    with pytest.raises(SpecError, match=r"no row can be read: 1 row \(row 1, field 'choices\[1\]'"):
+        read_rows(open_benchmark("aokvqa"), tmp_path / "aokvqa.json", "val", skip_bad_rows=False)
 
 
 def test_the_real_captions_of_scienceqa_are_such_a_file(shared_data):
@@ -212,7 +240,7 @@ def test_small_splits_find_the_images_of_the_large_ones(scienceqa, tmp_path):
     ("pid", "change", "field"),
     [
         ("7", {"choices": ["one"]}, "choices"), ("7", {"choices": ["a"] * 6}, "choices"),
-        ("7", {"choices": "ab"}, "choices"),
+        ("7", {"choices": "ab"}, "choices"), ("7", {"choices": ["a", " "]}, "choices[1]"),
         ("7", {"answer": 2}, "answer"), ("7", {"answer": -1}, "answer"), ("7", {"answer": True}, "answer"),
         ("7", {"question": ""}, "question"), ("7", {"hint": 3}, "hint"), ("7", {"image": 3}, "image"),
         ("7", {"image": "../../../secret.png"}, "image"), ("7", {"image": "/etc/passwd"}, "image"),

@@ -227,7 +227,11 @@ def test_the_last_subgoal_repeats_the_sentence_that_asks(question, expected):
 
 def test_each_operation_of_an_equation_is_a_subgoal():
     assert lines(equations.annotate("A 1, B 2, C 3. How many?", "/ + + 1 2 3 - 8 5.0", "2")) == [
-        ("Subgoal 1: Add 1, 2 and 3.", ["R1 = Calculator(1 + 2 + 3)"], ("6",)),
+        (
+            "Subgoal 1: Calculate what follows from 'A 1', 'B 2' and 'C 3' by adding 1, 2 and 3.",
+            ["R1 = Calculator(1 + 2 + 3)"],
+            ("6",),
+        ),
         ("Subgoal 2: Subtract 5 from 8.", ["R2 = Calculator(8 - 5)"], ("3",)),
         (
             "Subgoal 3: Calculate the answer to 'How many?' "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.benchmarks.numerals import numbers_in
-from lumos_queue.benchmarks.numeric import numeric_scores, same_number
+from lumos_queue.benchmarks.numeric import numeric_scores, read_number, same_number
 
 
 @pytest.mark.parametrize(
@@ -118,9 +119,42 @@ def test_whatever_is_a_number_equals_itself(text):
 def test_numbers_in_figures_and_in_words():
     assert numbers_in("Seven cups, 1,200.5 g and R3 of -2") == [1200.5, 2]
     assert numbers_in("Seven cups, 1,200.5 g and R3 of -2", words=True) == [7, 1200.5, 2]
-    assert numbers_in("twenty-five", words=True) == [20, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("forty-five and twenty five", [45, 25]),
+        (".25 of 3.5", [0.25, 3.5]),
+        ("a dozen, two dozen and half a dozen", [12, 24, 6]),
+        ("one hundred one", [101]),
+        ("one hundred and one", [101]),
+        ("two thousand five hundred and six", [2506]),
+        ("half a pound and half an hour", [0.5, 0.5]),
+        ("two and a half cups", [2.5]),
+        ("3 million", [3_000_000]),
+        ("two five dollar bills", [2, 5]),
+        ("a pen, an apple and someone", []),
+        ("end.25 and R3", []),
+    ],
+)
+def test_numbers_of_several_words_are_one(text, numbers):
+    assert numbers_in(text, words=True) == numbers
 
 
 @given(st.text(alphabet="0123456789,. one"))
 def test_numbers_are_found_in_any_text(text):
     assert all(number >= 0 for number in numbers_in(text, words=True))
+
+
+@pytest.mark.parametrize("text", ["1 3/0", "3/0", "12 .apples", "12 X", "1e301", "1e-301", "1" * 201])
+def test_what_looks_like_a_number_but_is_none(text):
+    assert read_number(text) is None
+
+
+def test_numbers_are_read_up_to_their_limits():
+    assert read_number("1e300") == 10**300 and read_number("1e-300") == Fraction(1, 10**300)
+    assert read_number("12 .") == 12 and read_number("-1 3/4 cups.") == Fraction(-7, 4)
+    assert read_number(f"1{' ' * 210}") == 1
+    assert read_number("5 pens or 6") is None and read_number("5 red pens or pencils") == 5
+    assert read_number(f"5 {'x' * 198}") == 5 and read_number(f"5 {'x' * 199}") is None

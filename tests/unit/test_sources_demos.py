@@ -10,11 +10,15 @@ from lumos_queue.actions.registry import open_interface
 from lumos_queue.conversion.demos import PROMPTS, SUBGOALS, for_prompt
 from lumos_queue.conversion.form import ACTIONS
 from lumos_queue.conversion.stated import results_stated, strictly_stated
+from lumos_queue.conversion.teacher import OFFERED
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation, variables_in, write_annotation
 
-DOMAINS = {"maths": "maths", "qa": "complex_qa", "web": "web_agent", "multimodal": "multimodal", "sql": "intercode_sql"}
-WITH_RESULTS = ("maths", "qa", "multimodal")
+DOMAINS = {
+    "maths": "maths", "maths_code": "maths", "qa": "complex_qa", "web": "web_agent", "multimodal": "multimodal",
+    "sql": "intercode_sql",
+}  # fmt: skip
+WITH_RESULTS = ("maths", "maths_code", "qa", "multimodal")
 ALL = [
     pytest.param(prompt, kind, place, demo, id=f"{prompt}-{kind}-{place}")
     for prompt in PROMPTS
@@ -56,11 +60,12 @@ def test_demos_are_annotations_without_any_issue(prompt, kind, place, demo):
     assert known == [f"R{number}" for number in range(1, len(known) + 1)]
 
 
+@pytest.mark.parametrize("prompt", ["maths", "maths_code"])
 @pytest.mark.parametrize("kind", SUBGOALS)
-def test_maths_demos_give_what_they_state(kind):
+def test_maths_demos_give_what_they_state(prompt, kind):
     async def act_out(demo, actions):
         variables = {}
-        for step in steps_of(demo, "maths"):
+        for step in steps_of(demo, prompt):
             for action, result in zip(step.actions, step.results, strict=True):
                 done = await actions.execute(action, variables)
                 assert (done.status, done.result) == ("ok", result), action.raw
@@ -69,12 +74,24 @@ def test_maths_demos_give_what_they_state(kind):
     async def all_of_them():
         actions = open_interface("maths")
         try:
-            for demo in for_prompt("maths", kind):
+            for demo in for_prompt(prompt, kind):
                 await act_out(demo, actions)
         finally:
             await actions.close()
 
     asyncio.run(all_of_them())
+
+
+def test_the_demos_show_the_action_that_their_prompt_alone_offers():
+    for kind in SUBGOALS:
+        used = {
+            prompt: {action.name for demo in for_prompt(prompt, kind) for step in steps_of(demo, prompt)
+                     for action in step.actions}
+            for prompt in ("maths", "maths_code")
+        }  # fmt: skip
+        assert "Code" in used["maths_code"] - used["maths"]
+        for prompt, names in used.items():
+            assert all(f"'{name}'" in OFFERED[prompt] for name in names)
 
 
 def test_unknown_prompts_are_named():

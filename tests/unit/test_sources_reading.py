@@ -11,95 +11,26 @@ from lumos_queue.cli.main import main
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.source import Source
 from lumos_queue.conversion.sources.registry import NAMES, open_source
-from lumos_queue.conversion.sources.relations import in_words
 from lumos_queue.conversion.splits import named_split, split_of
+from lumos_queue.conversion.teacher import first_prompt
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.records import Task
+from tests.source_rows import (
+    IDS,
+    MUSIQUE,
+    PRM,
+    ROWS,
+    SPIDER,
+    TABLES,
+    WEB,
+    folder,
+    one,
+    read,
+    refused,
+)
 
-STRATEGY = {
-    "qid": "a1", "question": "Could Ann have met Bob?", "answer": False,
-    "facts": ["Bob was born in 1900.", "Ann died in 1880."],
-    "decomposition": ["When did Ann die?", "When was Bob born?", "Is #2 before #1?"],
-    "evidence": [
-        [["no_evidence"], [["Bob-1"]], ["operation"]],
-        [[["Ann (poet)-3", "Ann (poet)-4"]], [["Bob-1"]], ["operation"]],
-    ],
-}  # fmt: skip
-MUSIQUE = {
-    "id": "2hop__1_2", "question": "Where was the founder of Acme born?", "answer": "Oslo", "answerable": True,
-    "answer_aliases": ["Kristiania"],
-    "paragraphs": [
-        {"idx": 0, "title": "Acme", "paragraph_text": "Acme was founded by Ann Berg.", "is_supporting": True},
-        {"idx": 1, "title": "Ann Berg", "paragraph_text": "Ann Berg was born in Oslo.", "is_supporting": True},
-    ],
-    "question_decomposition": [
-        {"question": "Acme >> founded by", "answer": "Ann Berg", "paragraph_support_idx": 0},
-        {"question": "The town in which #1 was born?", "answer": "Oslo", "paragraph_support_idx": 1},
-    ],
-}  # fmt: skip
-HOTPOT = {
-    "_id": "h1", "question": "Was Ann Berg's firm in Oslo?", "answer": "yes",
-    "supporting_facts": [["Acme (firm)", 0], ["Ann Berg", 1], ["Acme (firm)", 2]],
-    "context": [["Other", ["No."]], ["Acme (firm)", ["Acme is in Oslo.", "It is old.", " It sells ink."]],
-                ["Ann Berg", ["Ann is a poet.", "She led Acme."]]],
-}  # fmt: skip
-WEB = {
-    "annotation_id": "w1", "website": "acme", "confirmed_task": "Find a hat",
-    "action_reprs": ["[searchbox]  Search (all) -> TYPE: hat -> CLICK", "[a]   -> HOVER", "[link]  Hats (... -> CLICK",
-                     "[combobox]  Size -> SELECT: M", "[textbox]  Name -> ENTER"],
-}  # fmt: skip
-TABLES = [{
-    "db_id": "shop", "table_names_original": ["hat", "sale"], "column_types": ["text", "number", "text", "number"],
-    "column_names": [], "column_names_original": [[-1, "*"], [0, "id"], [0, "name"], [1, "hat_id"]],
-}]  # fmt: skip
-SPIDER = {
-    "db_id": "shop", "question": "Which hats sold?",
-    "query": "SELECT  T1.name ,  count(*) FROM hat AS T1 JOIN sale AS T2 ON T1.id = T2.hat_id "
-             "WHERE T1.name != 'a  (where' GROUP BY T1.name;",
-}  # fmt: skip
-AOK = {
-    "split": "val", "image_id": 1, "question_id": "q1", "question": "What is on the mat?", "correct_choice_idx": 2,
-    "choices": ["dog", "shoe", "cat", "cat"], "rationales": ["A cat.", "The cat lies there."],
-}  # fmt: skip
-PRM = {"question": {"problem": "What is $2+3$?", "ground_truth_answer": "5", "ground_truth_solution": "Add:\n$5$"},
-       "label": {}}  # fmt: skip
-ROWS = {
-    "strategyqa": STRATEGY, "musique": MUSIQUE, "hotpotqa": HOTPOT, "mind2web": WEB, "spider": SPIDER, "aokvqa": AOK,
-    "prm800k": PRM,
-}  # fmt: skip
-
-
-IDS = {
-    "strategyqa": "qid", "musique": "id", "hotpotqa": "_id", "mind2web": "annotation_id", "aokvqa": "question_id",
-}  # fmt: skip
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "tables.json").write_text(json.dumps(TABLES))
-    return tmp_path
-
-
-def read(folder, name, *rows):
-    path = folder / "rows.json"
-    path.write_text(json.dumps(rows))
-    return list(open_source(name).read(path, "train"))
-
-
-def one(folder, name, **changes):
-    (task,) = read(folder, name, {**ROWS[name], **changes})
-    assert isinstance(task, Task), task
-    return open_source(name), task
-
-
-def refused(method, task):
-    with pytest.raises(NotConvertible) as error:
-        method(task)
-    return error.value.reason
-
-
-# --- names ------------------------------------------------------------------------------------------------------------
+__all__ = ["folder"]  # pytest finds the fixture here
 
 
 def test_every_name_opens_a_whole_source():
@@ -134,124 +65,6 @@ def test_a_module_that_fails_when_imported_is_named(tmp_path, monkeypatch):
 
 
 # --- rationales and annotations ---------------------------------------------------------------------------------------
-
-
-def test_strategyqa_takes_the_first_annotator_with_evidence_and_puts_facts_in_order(folder):
-    source, task = one(folder, "strategyqa")
-    assert source.plan(task) == (
-        "We find relevant facts: Bob was born in 1900. Ann died in 1880. We need to answer these questions: 1. When "
-        "did Ann die? (Can be answered based on paragraph 'Ann (poet)-3', 'Ann (poet)-4') 2. When was Bob born? (Can "
-        "be answered based on paragraph 'Bob-1') 3. Is #2 before #1? Based on these evidences and decomposed "
-        "questions, the answer is False."
-    )
-    assert write_annotation(source.gold(task).steps).split("\n") == [
-        "Subgoal 1: Answer the question: When did Ann die?",
-        "Action 1-1: R1 = KnowledgeQuery(Ann (poet)) = WikipediaPage(Ann (poet))",
-        "Action 1-2: R2 = ParagraphRetrieve(R1, Query: When did Ann die?)"
-        " = Paragraph(Ann (poet)-3), Paragraph(Ann (poet)-4)",
-        "Action 1-3: R3 = QA([R2], Question: When did Ann die?) = Ann died in 1880.",
-        "",
-        "Subgoal 2: Answer the question: When was Bob born?",
-        "Action 2-1: R4 = KnowledgeQuery(Bob) = WikipediaPage(Bob)",
-        "Action 2-2: R5 = ParagraphRetrieve(R4, Query: When was Bob born?) = Paragraph(Bob-1)",
-        "Action 2-3: R6 = QA([R5], Question: When was Bob born?) = Bob was born in 1900.",
-        "",
-        "Subgoal 3: Answer the question: Is the result of Subgoal 2 before the result of Subgoal 1?",
-        "Action 3-1: R7 = QA([R6, R3], Question: Is R6 before R3?) = No",
-    ]
-    assert [source.right(task, answer) for answer in ("no.", "False", "Yes", "True", "", None)] == [
-        True, True, False, False, False, False,
-    ]  # fmt: skip
-
-
-def test_strategyqa_says_why_not(folder):
-    source, task = one(folder, "strategyqa", evidence=[STRATEGY["evidence"][0]])
-    assert refused(source.plan, task) == refused(source.gold, task) == "no_evidence"
-    source, task = one(folder, "strategyqa", facts=["Ann died in 1880."])
-    assert source.plan(task) and refused(source.gold, task) == "no_step_answer"
-    source, task = one(folder, "strategyqa", decomposition=["When did R2 die?", "When was #3?", "Is #2 so?"])
-    assert refused(source.gold, task) == "unwritable"
-    source, task = one(folder, "strategyqa", decomposition=["When did Ann die?", "When was #3?", "Is #2 so?"])
-    assert refused(source.gold, task) == "undefined_step"
-
-
-def test_musique_names_pages_by_earlier_answers_and_keeps_paragraph_0(folder):
-    source, task = one(folder, "musique")
-    assert source.plan(task) == (
-        "We find relevant facts:  Acme was founded by Ann Berg. Ann Berg was born in Oslo. We need to answer these "
-        "questions: 1. Acme >> founded by (Can be answered based on paragraph 'Acme') 2. The town in which #1 was "
-        "born? (Can be answered based on paragraph 'Ann Berg') Based on these evidences and decomposed questions, the "
-        "answer is Oslo."
-    )
-    assert write_annotation(source.gold(task).steps).split("\n") == [
-        "Subgoal 1: Answer the question: What is Acme founded by?",
-        "Action 1-1: R1 = KnowledgeQuery(Acme) = WikipediaPage(Acme)",
-        "Action 1-2: R2 = ParagraphRetrieve(R1, Query: What is Acme founded by?) = Paragraph(Acme-0)",
-        "Action 1-3: R3 = QA([R2], Question: What is Acme founded by?) = Ann Berg",
-        "",
-        "Subgoal 2: Answer the question: The town in which the result of Subgoal 1 was born?",
-        "Action 2-1: R4 = KnowledgeQuery(R3) = WikipediaPage(Ann Berg)",
-        "Action 2-2: R5 = ParagraphRetrieve(R4, Query: The town in which R3 was born?) = Paragraph(Ann Berg-1)",
-        "Action 2-3: R6 = QA([R5, R3], Question: The town in which R3 was born?) = Oslo",
-    ]
-    assert source.right(task, "kristiania.") and source.right(task, "Oslo") and not source.right(task, "Bergen")
-    assert "born in Oslo" in source.facts(task)
-
-
-def test_musique_without_support_or_answer(folder):
-    without = [{**hop, "paragraph_support_idx": None} for hop in MUSIQUE["question_decomposition"]]
-    source, task = one(folder, "musique", question_decomposition=without, answerable=False)
-    assert refused(source.plan, task) == refused(source.gold, task) == "unanswerable"
-    source, task = one(folder, "musique", question_decomposition=without)
-    assert refused(source.plan, task) == "no_support" and source.facts(task) == ""
-    source, task = one(folder, "musique", answer="Bergen")
-    assert refused(source.gold, task) == "value_differs"
-
-
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ("Acme >> located in the administrative entity", "In which administrative entity is Acme located?"),
-        ("#1 >> spouse", "Who is the spouse of #1?"),
-        ("Acme >> shares border with", "What does Acme share its border with?"),
-        ("Acme >> award received", "What is the award received by Acme?"),
-        ("Acme >> part of", "What is Acme part of?"),
-        ("Ann >> member of political party", "Which political party is Ann a member of?"),
-        ("Acme >> country of citizenship", "What is the country of citizenship of Acme?"),
-        ("Where is #1?", "Where is #1?"),
-        (" >> ", " >> "),
-    ],
-)  # fmt: skip
-def test_relations_become_questions(question, words):
-    assert in_words(question) == words
-
-
-def test_hotpotqa_begins_with_the_page_the_question_names(folder):
-    source, task = one(folder, "hotpotqa")
-    columns = {
-        "supporting_facts": {"title": ["Acme (firm)", "Ann Berg", "Acme (firm)"], "sent_id": [0, 1, 2]},
-        "context": {"title": [page for page, _ in HOTPOT["context"]], "sentences": [s for _, s in HOTPOT["context"]]},
-    }
-    _, same = one(folder, "hotpotqa", **columns)
-    assert same == task
-    assert write_annotation(source.gold(task).steps).split("\n") == [
-        "Subgoal 1: Answer the question: What is known about Ann Berg?",
-        "Action 1-1: R1 = KnowledgeQuery(Ann Berg) = WikipediaPage(Ann Berg)",
-        "Action 1-2: R2 = ParagraphRetrieve(R1, Query: Was Ann Berg's firm in Oslo?) = Paragraph(Ann Berg-2)",
-        "Action 1-3: R3 = QA([R2], Question: What is known about Ann Berg?) = She led Acme.",
-        "",
-        "Subgoal 2: Answer the question: What does the page say that the result of Subgoal 1 leads to?",
-        "Action 2-1: R4 = KnowledgeQuery(Acme (firm)) = WikipediaPage(Acme (firm))",
-        "Action 2-2: R5 = ParagraphRetrieve(R4, Query: Was Ann Berg's firm in Oslo?) = Paragraph(Acme (firm)-1)",
-        "Action 2-3: R6 = QA([R5, R3], Question: What does the page say that R3 leads to?)"
-        " = Acme is in Oslo. It sells ink.",
-        "",
-        "Subgoal 3: Answer the task from the result of Subgoal 1 and the result of Subgoal 2.",
-        "Action 3-1: R7 = QA([R3, R6], Question: Was Ann Berg's firm in Oslo?) = yes",
-    ]
-    simplified = {"question": "Q?", "answer": "yes", "type": "comparison"}
-    (task,) = read(folder, "hotpotqa", simplified)
-    assert task.row == "1" and refused(source.plan, task) == refused(source.gold, task) == "no_support"
 
 
 def test_mind2web_actions_one_by_one(folder):
@@ -356,6 +169,37 @@ def test_aokvqa_and_prm800k_have_rationales_only(folder):
     assert refused(source.plan, task) == "no_rationale"
 
 
+ODD = "  Bob  was\n\tborn in 1900. "
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected"),
+    [
+        ("aokvqa", {"rationales": ["A cat. ", ODD, "It\xa0sleeps."]}, f"A cat.  {ODD} It\xa0sleeps. Overall, "),
+        ("prm800k", {"question": {**PRM["question"], "ground_truth_solution": ODD}}, ODD),
+        ("strategyqa", {"facts": [ODD, "Ann died."]}, f"facts: {ODD} Ann died. We need"),
+        ("strategyqa", {"decomposition": ["When?", "Bob's\n year?", "Is #2  before #1?"]}, "2. Bob's\n year? ("),
+        ("musique", {"paragraphs": [{**one, "paragraph_text": ODD} for one in MUSIQUE["paragraphs"]]},
+         f"facts:  {ODD} {ODD} We need"),
+        ("mind2web", {"action_reprs": [" [a]   x -> CLICK", "[b]  y -> CLICK "]},
+         " [a]   x -> CLICK; [b]  y -> CLICK "),
+    ],
+)  # fmt: skip
+def test_a_plan_keeps_the_white_space_of_its_row(folder, name, changes, expected):
+    source, task = one(folder, name, **changes)
+    plan = source.plan(task)
+    assert expected in plan
+    prompt = first_prompt("", task, plan)
+    assert f"Natural language plan: {plan.rstrip()}\n<|assistant|>\n" in prompt, "all but the end of the turn"
+
+
+def test_rules_read_the_same_words_whatever_the_white_space(folder):
+    source, task = one(folder, "strategyqa")
+    spaced = one(folder, "strategyqa", facts=["Bob was  born\nin 1900. ", "Ann died in 1880."])[1]
+    assert source.gold(spaced) == source.gold(task) and source.facts(spaced) == source.facts(task)
+    assert spaced.inputs == task.inputs
+
+
 def test_gsm8k_rationales(folder):
     plain = {"question": "How many?", "answer": "One is <<1+1=2>>2.\nTwo is <<2+1=3>>3.\n#### 3"}
     socratic = {"question": "How many?", "answer": "One? ** It is <<1+1=2>>2.\nTwo? ** It is <<2+1=3>>3.\n#### 3"}
@@ -426,7 +270,7 @@ def test_hostile_texts_are_texts(folder, name, text):
     try:
         assert write_annotation(source.gold(task).steps)
     except NotConvertible as error:
-        assert error.reason in ("unwritable", "no_rule")
+        assert error.reason in ("unwritable", "no_rule", "unnamed_step")
 
 
 @pytest.mark.parametrize(

@@ -43,14 +43,14 @@ def test_a_real_image_arrives_at_a_chat_server_byte_for_byte(shared_data, file):
     assert message["content"][1]["text"] == "What is there?"
 
 
-def test_images_stand_in_the_last_turn_of_the_user():
+def test_images_stand_in_the_first_turn_of_the_user():
     one, two = ImagePart(b"1", "image/png"), ImagePart(b"2", "image/webp")
     with FakeEndpoint(lambda prompt: "fine", keep_bodies=True) as server:
         ask(server.chat, FRAMED, one, two)
         ask(server.chat, FRAMED)
     first, _, last = server.bodies[0]["messages"]
-    assert first == {"role": "user", "content": "One?"}
-    assert [part["type"] for part in last["content"]] == ["image_url", "image_url", "text"]
+    assert last == {"role": "user", "content": "Two?"}
+    assert [part["type"] for part in first["content"]] == ["image_url", "image_url", "text"]
     assert images(server.bodies[0]) == [b"1", b"2"]
     assert server.bodies[1]["messages"][-1] == {"role": "user", "content": "Two?"}, "text alone stays a text"
 

@@ -112,6 +112,20 @@ def test_rows_without_answers_can_be_inferred_on_and_not_evaluated(lumos, shared
     assert report["endings"] == {"answered": 1}
 
 
+def test_an_evaluation_does_all_rows_but_the_one_with_an_empty_choice_and_says_so(lumos, cats, tmp_path):
+    _, letter, data = cats
+    path = tmp_path / "cats.json"
+    (record,) = json.loads(path.read_text())
+    spoilt = {**record, "question_id": "spoilt", "choices": [*record["choices"][:3], ""]}
+    path.write_text(json.dumps([record, spoilt, {**record, "question_id": "third"}]))
+    with FakeEndpoint(lambda prompt: letter) as text:
+        report, said = lumos(
+            "evaluate", "aokvqa", "--split", "val", *data, "--formulation", "direct", "--solver", text.tgi
+        )
+    assert "skipped 1 bad row of 3; the first: row 2, field 'choices[3]': an empty choice" in said
+    assert (report["n"], report["value"]) == (2, 1.0)
+
+
 def test_rows_without_an_image_are_told_before_the_job_runs(lumos, shared_data, tmp_path):
     with FakeEndpoint(played) as text:
         report, said = lumos(

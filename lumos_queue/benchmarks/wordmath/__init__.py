@@ -44,7 +44,7 @@ class WordMath(Benchmark):
 
     def score(self, task: Task, tried: Tried) -> Sequence[Score]:
         """`accuracy`: the gold number, however written; `strict`: the same string."""
-        return numeric_scores(tried.answer, task.gold["answer"])
+        return numeric_scores(tried.answer, task.gold["answer"], tried.ending)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         """Rules that only look at the numbers."""

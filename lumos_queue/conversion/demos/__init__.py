@@ -1,7 +1,7 @@
 """Worked examples that the teacher is shown, written for this project: one module for each type of prompt.
 
-A module called as the type (`maths`, `qa`, `web`, `multimodal`, `sql`) holds `DEMOS`: 'high' and 'low' to the examples,
-where a 'low' subgoal has exactly one action.
+A module called as the type (`maths`, `maths_code`, `qa`, `web`, `multimodal`, `sql`) holds `DEMOS`: 'high' and 'low' to
+the examples, where a 'low' subgoal has exactly one action.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib import import_module
 
 from lumos_queue.errors import unknown
 
-PROMPTS = ("maths", "qa", "web", "multimodal", "sql")  #: what `Source.prompt` may be
+PROMPTS = ("maths", "maths_code", "qa", "web", "multimodal", "sql")  #: what `Source.prompt` may be
 SUBGOALS = ("high", "low")  #: how much a subgoal takes on
 
 

@@ -4,8 +4,9 @@
      "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["There is a cat.", "The cat lies on a mat.", "A cat."]}
 
 The rationale is what three people wrote, and the answer. It says nothing about steps: there is no conversion by rule.
-The test file has neither answers nor rationales. Two choices may be equal: both are then right. An image is COCO's, by
-its number in twelve figures: `000000000001.jpg`. A caption is of a row, and stands at the end of the task's text.
+The test file has neither answers nor rationales. One row of the val file has an empty choice: it is left out. Two
+choices may be equal: both are then right. An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A
+caption is of a row, and stands at the end of the task's text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.choices import task_text
+from lumos_queue.benchmarks.choices import read_choices, task_text
 from lumos_queue.benchmarks.letters import LETTERS
 from lumos_queue.benchmarks.pictures import OPTIONS, Pictures
 from lumos_queue.benchmarks.reading import tasks
@@ -48,9 +49,7 @@ class AOKVQA(Source):
 
     def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
         node = Node(row, "", record)
-        choices = node["choices"].texts()
-        if not 2 <= len(choices) <= len(LETTERS):
-            raise node["choices"].bad(f"{len(choices)} choices, expected 2 to {len(LETTERS)}")
+        choices = read_choices(node["choices"], len(LETTERS))
         answer, rationales = "", []
         if "correct_choice_idx" in node:
             right = node["correct_choice_idx"]
@@ -58,7 +57,7 @@ class AOKVQA(Source):
                 raise right.bad(f"{right.value}, but there are {len(choices)} choices")
             answer = choices[right.value]
         if "rationales" in node:
-            rationales = node["rationales"].texts()
+            rationales = node["rationales"].texts(written=True)
         identifier, image = node["question_id"].text(), node["image_id"].whole()
         names = (f"{image:012}.{ending}" for ending in ENDINGS)
         seen = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])

@@ -9,7 +9,7 @@ from lumos_queue.records import Task
 
 class ASDiv(MathsSource):
     def plan(self, task: Task) -> str:
-        return task.gold["formula"].strip() if "formula" in task.gold else equation_in_words(task)
+        return task.gold["formula"] if "formula" in task.gold else equation_in_words(task)
 
     def ambiguous(self, task: Task) -> int:
         """Only a run of equations leaves open which of its numbers are earlier results."""

@@ -37,17 +37,22 @@ class Node:
             raise self.bad("expected a list")
         return [Node(self.row, f"{self.name}[{place}]", value) for place, value in enumerate(self.value)]
 
-    def text(self, as_it_stands: bool = False) -> str:
-        """Text that is not blank, made storable; on one line with single spaces, or as it stands."""
+    def written(self) -> str:
+        """Text that is not blank, byte for byte but for what cannot be stored: what a plan is made of."""
         if not isinstance(self.value, str):
             raise self.bad("expected text")
-        found = storable(self.value)[0].strip()
-        if not found:
+        found = storable(self.value)[0]
+        if not found.strip():
             raise self.bad("empty")
-        return found if as_it_stands else " ".join(found.split())
+        return found
 
-    def texts(self, as_they_stand: bool = False) -> list[str]:
-        return [item.text(as_they_stand) for item in self.items()]
+    def text(self, as_it_stands: bool = False) -> str:
+        """Text that is not blank, made storable; on one line with single spaces, or as it stands but for its ends."""
+        found = self.written()
+        return found.strip() if as_it_stands else " ".join(found.split())
+
+    def texts(self, written: bool = False) -> list[str]:
+        return [item.written() if written else item.text() for item in self.items()]
 
     def whole(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from lumos_queue.benchmarks.numeric import read_number
 from lumos_queue.conversion.linkings import readings
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.source import Reference
@@ -24,14 +25,14 @@ class GSM8K(MathsSource):
         solution = task.gold["solution"]
         if _BEFORE_STEP in solution:
             return " ".join(solution.split(_BEFORE_STEP)[1:])
-        text = _MARK.sub("", solution).strip()
-        if not text:
+        text = _MARK.sub("", solution)
+        if not text.strip():
             raise NotConvertible("no_rationale")
         return text
 
     def reference(self, task: Task) -> Reference | None:
         """Every plausible reading of the marks, as a mark does not say which operands are earlier results."""
-        programs = readings(task.question, task.gold["solution"])
+        programs = readings(task.question, task.gold["solution"], read_number(task.gold["answer"]))
         return Reference(programs) if programs else None
 
     def ambiguous(self, task: Task) -> int:

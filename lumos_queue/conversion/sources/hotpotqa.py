@@ -6,13 +6,14 @@
 In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
 [[…]]}`, and rows have no id: their number is it. A row without supporting facts (the simplified file) has no rationale.
 A row without context that has the fields of MuSiQue's is refused: its paragraphs would be lost.
-By rule, each supporting page becomes a subgoal that asks for its facts, the pages that the question names first, and a
-last one answers the question from them. What an agent may search are all pages of the context (`inputs["paragraphs"]`).
+By rule, the question is parted into two, in its own words: what it asks of each of two things that it compares
+(conversion/sources/comparisons.py), or what it describes on one page and asks of that on the other
+(conversion/sources/bridges.py). The rows say nothing of such steps: where no rule names them, a row waits
+for a teacher. What an agent may search are all pages of the context (`inputs["paragraphs"]`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,18 @@ from typing import Any
 from lumos_queue.benchmarks.reading import tasks
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.sources.bridges import Page, bridge
+from lumos_queue.conversion.sources.comparisons import sides
 from lumos_queue.conversion.sources.fields import Node, json_rows
-from lumos_queue.conversion.sources.hops import Hop, annotation, rationale
+from lumos_queue.conversion.sources.hops import REFERENCE, Hop, annotation, rationale, without_brackets
+from lumos_queue.conversion.sources.matching import stands
 from lumos_queue.errors import BadRow
 from lumos_queue.records import Annotation, Task
 from lumos_queue.storable import storable
 
 FORMAT = "HotpotQA's distractor file, a JSON list of objects with 'question', 'answer', 'supporting_facts', 'context'"
+_FROM_BOTH = "Answer the question from #1 and #2:"
 _OF_MUSIQUE = ("paragraphs", "question_decomposition")
-_IN_BRACKETS = re.compile(r" \([^()]*\)$")
 
 
 class HotpotQA(Source):
@@ -62,28 +66,38 @@ class HotpotQA(Source):
         )  # fmt: skip
 
     def gold(self, task: Task) -> Annotation:
-        named = [page for page in _supporting(task) if _stands(page["title"], task.question)]
-        pages = named + [page for page in _supporting(task) if page not in named]
-        hops = [_hop(page, page in named, place, task.question) for place, page in enumerate(pages)]
-        references = " and ".join(f"#{number}" for number in range(1, len(hops) + 1))
-        answer = task.gold["answer"]
-        return annotation([*hops, Hop(task.question, answer, subgoal=f"Answer the task from {references}.")], answer)
+        question, answer = task.question, task.gold["answer"]
+        pages = sorted(_supporting(task), key=lambda page: _place(page, question))
+        if len(pages) != 2:
+            raise NotConvertible("unnamed_step")
+        texts = [" ".join(page["sentences"]) for page in pages]
+        names = [without_brackets(page["title"]) for page in pages]
+        if REFERENCE.search(question):
+            raise NotConvertible("unwritable")
+        if all(stands(name, question) for name in names):
+            found = sides(question, names, texts, answer)
+            if found:
+                hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
+                return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
+        parted = bridge(question, list(map(Page, names, texts)), answer)
+        if parted is None:
+            raise NotConvertible("unnamed_step")
+        first, second = (pages[place] for place in parted.pages)
+        return annotation([_hop(first, parted.first, parted.found), _hop(second, parted.second, answer)], answer)
 
     def facts(self, task: Task) -> str:
         """The supporting sentences, page by page, with the pages' titles."""
         return " ".join(f"{page['title']} {' '.join(page['sentences'])}" for page in task.gold["pages"])
 
 
-def _hop(page: Mapping[str, Any], named: bool, place: int, question: str) -> Hop:
-    """What to ask of a page; the question of the task may name it or not."""
-    asked = f"What is known about {page['title']}?"
-    if not named:
-        asked = f"What does the page say that #{place} leads to?" if place else "What does the page say that fits best?"
-    return Hop(asked, " ".join(page["sentences"]), [page["title"]], [f"{page['title']}-{page['idx']}"], query=question)
+def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
+    return Hop(question, answer, [page["title"]], [f"{page['title']}-{page['idx']}"])
 
 
-def _stands(title: str, question: str) -> bool:
-    return _IN_BRACKETS.sub("", title).casefold() in question.casefold()
+def _place(page: Mapping[str, Any], question: str) -> int:
+    """Where the question names a page; after its end where it does not."""
+    place = question.casefold().find(without_brackets(page["title"]).casefold())
+    return place if place >= 0 else len(question)
 
 
 def _supporting(task: Task) -> list[dict[str, Any]]:

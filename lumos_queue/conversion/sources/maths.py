@@ -43,4 +43,4 @@ def doubtful_operands(source: Source, task: Task) -> int:
         gold = source.gold(task)
     except NotConvertible:
         return 0
-    return len(ambiguous_operands(gold.steps, task.question))
+    return len(ambiguous_operands(gold.steps, task.question, source.plan(task)))

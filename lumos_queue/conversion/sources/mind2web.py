@@ -49,7 +49,7 @@ class Mind2Web(Source):
     def row_task(self, row: int, record: Mapping[str, Any]) -> Task:
         """A row without its pages: those are read where they are used (benchmarks/mind2web). Raises BadRow."""
         node = Node(row, "", record)
-        actions = node["action_reprs"].texts(as_they_stand=True)
+        actions = node["action_reprs"].texts(written=True)
         taken = node["actions"].items() if "actions" in node else []
         ends = [item["_step_index"].whole() + 1 if "_step_index" in item else 0 for item in taken]
         complete = max([len(taken), *ends]) <= len(actions)

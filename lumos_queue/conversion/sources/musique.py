@@ -11,6 +11,7 @@ What an agent may search are all paragraphs of the row (`inputs["paragraphs"]`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from lumos_queue.records import Annotation, Task
 
 FIELDS = ("question_decomposition", "paragraphs")
 FORMAT = "MuSiQue's JSON lines with 'question', 'answer', 'paragraphs' and 'question_decomposition'"
+#: A few hops are words to search for, and no questions: `#1 who danced the hat dance cast`.
+_ASKS = re.compile(r"(?<!#[0-9] )\b(?:who|whom|whose|what|which|when|where|why|how|name)\b", re.IGNORECASE)
 
 
 class MuSiQue(Source):
@@ -54,7 +57,7 @@ class MuSiQue(Source):
 
     def plan(self, task: Task) -> str:
         _check(task)
-        hops = task.gold["hops"]
+        hops = [hop | hop.get("written", {}) for hop in task.gold["hops"]]
         facts = ["", *(hop["text"] for hop in hops)]  # the published annotations have two spaces after `facts:`
         return rationale(facts, [(hop["question"], [hop["title"]]) for hop in hops], task.gold["answer"])
 
@@ -66,6 +69,8 @@ class MuSiQue(Source):
             Hop(in_words(hop["question"]), hop["answer"], [hop["title"]], [f"{hop['title']}-{hop['idx']}"])
             for hop in task.gold["hops"]
         ]
+        if not all(_ASKS.search(hop.question) for hop in hops):
+            raise NotConvertible("unnamed_step")
         return annotation(hops, task.gold["answer"])
 
     def right(self, task: Task, answer: str | None) -> bool:
@@ -87,7 +92,10 @@ def _hop(item: Node, paragraphs: Mapping[int, Node]) -> dict[str, Any]:
     if support.whole() not in paragraphs:
         raise support.bad(f"no paragraph has the idx {support.value}")
     paragraph = paragraphs[support.whole()]
-    return {**hop, "idx": support.value, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
+    hop |= {"idx": support.value, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
+    written = {"question": item["question"].written(), "text": paragraph["paragraph_text"].written()}
+    # As the plan shows them; rules read them with single spaces.
+    return hop | ({"written": written} if any(hop[name] != text for name, text in written.items()) else {})
 
 
 def _shown(paragraph: Node) -> dict[str, str]:

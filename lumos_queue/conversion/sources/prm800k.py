@@ -27,7 +27,7 @@ FORMAT = "PRM800K's JSON lines with 'question' and 'label'"
 class PRM800K(Source):
     name = "prm800k"
     domain = "maths"
-    prompt = "maths"
+    prompt = "maths_code"
     licence = "MIT"
     level = "executed"
 
@@ -39,7 +39,7 @@ class PRM800K(Source):
         has_solution = "ground_truth_solution" in question and question["ground_truth_solution"].value is not None
         gold = {
             "answer": question["ground_truth_answer"].text(),
-            "solution": question["ground_truth_solution"].text(as_it_stands=True) if has_solution else "",
+            "solution": question["ground_truth_solution"].written() if has_solution else "",
         }
         return Task(self.name, "", str(row), question["problem"].text(as_it_stands=True), gold=gold)
 

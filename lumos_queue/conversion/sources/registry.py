@@ -8,8 +8,8 @@ from lumos_queue.conversion.source import Source
 from lumos_queue.errors import SpecError, unknown
 
 NAMES = (
-    "aokvqa", "asdiv", "gsm8k", "hotpotqa", "mawps", "mind2web", "musique", "prm800k", "spider", "strategyqa", "svamp",
-    "webshop", "wordmath",
+    "aokvqa", "asdiv", "gsm8k", "hotpotqa", "mawps", "mind2web", "musique", "prm800k", "rewoo", "spider", "strategyqa",
+    "svamp", "webshop", "wordmath",
 )  # fmt: skip
 
 

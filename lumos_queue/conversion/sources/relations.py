@@ -8,6 +8,11 @@ _PERSONS = frozenset((
     "author", "child", "composer", "creator", "director", "employer", "father", "founder", "head", "mother", "owner",
     "performer", "producer", "sibling", "spouse",
 ))  # fmt: skip
+_PERSONAL = re.compile(r"\w{3,}(?:er|or|ist|ian|ess)|president|king|queen|man|woman")
+_THINGS = frozenset((
+    "river", "tower", "number", "order", "letter", "center", "chapter", "newspaper", "border", "cover", "computer",
+    "career", "color", "harbor", "sector", "factor", "water", "winner", "member", "list", "parameter", "quarter",
+))  # fmt: skip
 _PHRASES = {
     "capital of": "What is {} the capital of?",
     "cast member": "Who is a cast member of {}?",
@@ -20,6 +25,12 @@ _LOCATED = re.compile(r"located (in|on|at|near) (?:the )?(.+)")
 _MEMBER = re.compile(r"member of (.+)")
 _HANGING = re.compile(r".+ (?:of|by|after|in|on|at|to|with|for|from)")  #: ends in a preposition
 _PARTICIPLE = re.compile(r".+ (?:received|held|won|used|spoken|written)")
+
+
+def is_person(noun: str) -> bool:
+    """Whether a role like `author` or `singer` is somebody's."""
+    word = noun.casefold()
+    return word in _PERSONS or (word not in _THINGS and _PERSONAL.fullmatch(word) is not None)
 
 
 def in_words(question: str) -> str:
@@ -37,4 +48,4 @@ def in_words(question: str) -> str:
         return f"What is the {relation} by {subject}?"
     if _HANGING.fullmatch(relation):
         return f"What is {subject} {relation}?"
-    return f"{'Who' if relation.split()[0] in _PERSONS else 'What'} is the {relation} of {subject}?"
+    return f"{'Who' if is_person(relation.split()[0]) else 'What'} is the {relation} of {subject}?"

@@ -7,8 +7,9 @@
 
 `evidence` has for each annotator and step lists of paragraph ids (`Title-number`), or marks. The first annotator who
 found something for every step is used, as for the LUMOS annotations. The rows state no answers of sub-questions: by
-rule, a row is converted when it has one fact for each step but the last, which all have paragraphs. Each fact then is
-the result of the step with which it shares most words, and the answer that of the last.
+rule, a row is converted when of each step but the last one fact gives the answer, clearly more than any other
+(conversion/sources/facts.py), and the row's own answer follows from these in the last one, as far as that can be told
+(conversion/sources/closing.py). The words of the fact that answer are the result. All other rows wait for a teacher.
 
 The paragraphs that the ids name are a file of their own. What an agent may search, a task's `inputs["paragraphs"]`, are
 the facts, each under the title of the row's `term`.
@@ -18,22 +19,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.reading import tasks
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.source import Source
+from lumos_queue.conversion.sources.closing import answer_follows
+from lumos_queue.conversion.sources.facts import find_answer
 from lumos_queue.conversion.sources.fields import Node, json_rows
-from lumos_queue.conversion.sources.hops import Hop, annotation, rationale
+from lumos_queue.conversion.sources.hops import REFERENCE, Hop, annotation, rationale
 from lumos_queue.errors import BadRow
 from lumos_queue.records import Annotation, Task
 
 FIELDS = ("qid", "decomposition", "facts", "evidence")
 FORMAT = "StrategyQA's train.json, a JSON list of objects with 'question', 'answer', 'facts' and 'decomposition'"
-MOST_FACTS = 6  #: of a row converted by rule: all their orders are tried
-_WORD = re.compile(r"\w{3,}")
+_YES_NO = re.compile(
+    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|would|will|should|must|if|based)\b", re.IGNORECASE
+)
+#: A question that has one where the last step has none is answered the other way round.
+_NEGATIVE = re.compile(
+    r"\b(?:not|no|never|without|un(?:able|likely|safe|known|usual|necessary|familiar|aware)|in(?:capable|appropriate)"
+    r"|impossible|avoid|refuse|fail|lack|struggle|difficult|hard|prevent|devoid|free|absent|opposed?|reject|\w+n['’]t)\b",
+    re.IGNORECASE,
+)
 
 
 class StrategyQA(Source):
@@ -54,27 +63,30 @@ class StrategyQA(Source):
             "questions": node["decomposition"].texts(),
             "evidence": [_annotator(item, node["decomposition"]) for item in node["evidence"].items()],
         }
+        written = {"facts": node["facts"].texts(written=True), "questions": node["decomposition"].texts(written=True)}
+        if any(written[name] != gold[name] for name in written):
+            gold["written"] = written  # as the plan shows them; rules read them with single spaces
         title = node["term"].text() if "term" in node else ""
         inputs = {"paragraphs": [{"title": title, "text": fact} for fact in gold["facts"]]}
         return Task(self.name, "", node["qid"].text(), node["question"].text(), inputs, gold)
 
     def plan(self, task: Task) -> str:
-        steps = [(question, step["paragraphs"]) for question, step in _steps(task)]
-        return rationale(task.gold["facts"], steps, str(task.gold["answer"] == "Yes"))
+        written = task.gold.get("written", task.gold)
+        evidence = [step["paragraphs"] for _, step in _steps(task)]
+        steps = list(zip(written["questions"], evidence, strict=True))
+        return rationale(written["facts"], steps, str(task.gold["answer"] == "Yes"))
 
     def gold(self, task: Task) -> Annotation:
-        steps, facts = _steps(task), task.gold["facts"]
-        if len(facts) != len(steps) - 1 or not facts or not all(step["paragraphs"] for _, step in steps[:-1]):
+        steps, answer = _steps(task), task.gold["answer"]
+        if not all(step["paragraphs"] for _, step in steps[:-1]):
             raise NotConvertible("no_step_answer")
-        if len(facts) > MOST_FACTS:
-            raise NotConvertible("too_large")
-        results = [*_in_order(facts, [question for question, _ in steps[:-1]]), task.gold["answer"]]
+        results = _results([question for question, _ in steps], task)
         hops = []
-        for (question, step), result in zip(steps, results, strict=True):
+        for (question, step), result in zip(steps, [*results, answer], strict=True):
             paragraphs = () if step["operation"] else step["paragraphs"]
             titles = list(dict.fromkeys(paragraph.rpartition("-")[0] for paragraph in paragraphs))
             hops.append(Hop(question, result, titles, paragraphs))
-        return annotation(hops, task.gold["answer"])
+        return annotation(hops, answer)
 
     def right(self, task: Task, answer: str | None) -> bool:
         """`Yes` and `True` are the same answer, and so are `No` and `False`."""
@@ -114,15 +126,28 @@ def is_kept(task: Task) -> bool:
     return any(not any(step["none"] for step in annotator) for annotator in task.gold["evidence"])
 
 
-def _in_order(facts: Sequence[str], questions: Sequence[str]) -> Sequence[str]:
-    """The facts in the order in which they share most words with the questions; as they stand where that is best."""
-    asked = [_words(question) for question in questions]
-    shared = {fact: [len(_words(fact) & words) for words in asked] for fact in facts}
-    return max(permutations(facts), key=lambda order: sum(shared[fact][place] for place, fact in enumerate(order)))
-
-
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
+def _results(questions: Sequence[str], task: Task) -> list[str]:
+    """What the facts answer to each step but the last. Raises NotConvertible."""
+    *before, last = questions
+    used = {int(number) for question in questions for number in REFERENCE.findall(question)}
+    if not before or not _YES_NO.match(last) or used != set(range(1, len(questions))):
+        raise NotConvertible("no_step_answer")
+    results, roughly = [], False
+    for question in before:
+        if any(int(number) > len(results) for number in REFERENCE.findall(question)):
+            raise NotConvertible("undefined_step")
+        full = REFERENCE.sub(lambda number: results[int(number[1]) - 1], question)
+        result = find_answer(full, task.gold["facts"])
+        if result is None:
+            result, roughly = find_answer(full, task.gold["facts"], roughly=True), True
+        if result is None:
+            raise NotConvertible("unclear_fact")
+        results.append(result)
+    follows = answer_follows(last, results, task.gold["answer"])
+    turned = bool(_NEGATIVE.search(last)) != bool(_NEGATIVE.search(task.question))
+    if follows is False or (follows is None and (roughly or turned)):
+        raise NotConvertible("unclear_fact")
+    return results
 
 
 source = StrategyQA()

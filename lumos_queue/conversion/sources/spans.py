@@ -1,0 +1,132 @@
+"""Dates, numbers with their units and names in a sentence: what can answer `when`, `how many` and `who`.
+
+What a number or a date says is read and compared as a Calculator does it (actions/quantities/reading.py); here it is
+found in a longer text, and `7 to 11 feet` and `the 1920s` have two ends.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lumos_queue.actions.qa.comparing import compared
+from lumos_queue.actions.qa.reckoning import Unclear
+from lumos_queue.actions.quantities.dates import read_date
+from lumos_queue.actions.quantities.kinds import Quantity, When
+from lumos_queue.actions.quantities.reading import read_quantity
+from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES
+from lumos_queue.actions.quantities.units import readings
+
+MOST_CHARACTERS = 2000  #: of a text that is searched
+#: What is measured, by a unit of it.
+MEASURES = {"length": "metre", "mass": "kilogram", "time": "year", "speed": "mph", "money": "$"}
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_ERA = r"(?:\s?(?:BCE?|CE|AD)\b)"
+_YEAR = (
+    rf"(?:(?:1[0-9]{{3}}|20[0-9]{{2}})(?:['’]?s\b)?(?![\d,]*\d){_ERA}?|[1-9][0-9]{{0,3}}{_ERA}|AD\s?[1-9][0-9]{{0,3}})"
+)
+_ONE_DATE = (
+    rf"(?:{_MONTH}\s[0-3]?[0-9](?:st|nd|rd|th)?,?\s{_YEAR}|[0-3]?[0-9]\s{_MONTH},?\s{_YEAR}|{_MONTH}\s{_YEAR}|{_YEAR})"
+)
+_TO = r"\s?(?:[-–—]|\bto\b|\buntil\b|\band\b|\bthrough\b)\s?"
+_DATE = re.compile(rf"\b{_ONE_DATE}(?:{_TO}{_ONE_DATE})?")
+_DECADE = re.compile(r"([0-9]{2})([0-9])([0-9])['’]?s")
+_FIGURE = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})(?:\.[0-9]{1,9})?"
+_SCALE = rf"(?:[\s-](?:{'|'.join(SCALES)})\b)?"
+_NUMBER = rf"(?:[$£€]\s?)?(?:{_FIGURE}|\b(?:{'|'.join(sorted(NUMBER_WORDS))})\b){_SCALE}"
+_QUANTITY = re.compile(rf"(?<![\w.,-]){_NUMBER}(?:{_TO}{_NUMBER})?(?!\w|[.,]\d)", re.IGNORECASE)
+_UNIT = re.compile(r"[\s-]?(km/h|[A-Za-z]+)")
+_NAME_WORD = r"(?:(?:[A-Z]\.)+|[A-Z][\w'’.&-]*[\w!]|[A-Z])"
+_NAME = re.compile(rf"{_NAME_WORD}(?:\s(?:(?:of|the|de|la|von|van|del|di|da|and|&)\s)*{_NAME_WORD})*")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text that can answer a question; dates and numbers with what they say, from `low` to `high`."""
+
+    text: str
+    start: int
+    kind: str  #: date, name, number, or one of MEASURES
+    low: Quantity | When | None = None
+    high: Quantity | When | None = None
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def dates(text: str) -> list[Span]:
+    """Years, dates and stretches of them."""
+    found = []
+    for match in _DATE.finditer(text[:MOST_CHARACTERS]):
+        ends = [end for part in re.split(_TO, match[0]) if part for end in _moments(part)]
+        if ends:
+            found.append(Span(match[0], match.start(), "date", ends[0], ends[-1]))
+    return found
+
+
+def _moments(text: str) -> list[When]:
+    """One date, or the first and the last year of a decade or a century."""
+    if years := _DECADE.fullmatch(text):
+        first = int(years[1] + years[2] + years[3])
+        return [When(first), When(first + (99 if first % 100 == 0 else 9))]
+    found = When(int(text)) if text.isdigit() else read_date(text)
+    return [found] if found else []
+
+
+def quantities(text: str) -> list[Span]:
+    """Numbers that are no dates, each with its unit where it has one: `7 to 11 feet`, `$5 million`, `three`."""
+    taken = [(date.start, date.end) for date in dates(text)]
+    found = []
+    for match in _QUANTITY.finditer(text[:MOST_CHARACTERS]):
+        if any(start < match.end() and match.start() < end for start, end in taken):
+            continue
+        unit = _UNIT.match(text, match.end())
+        behind = unit[1] if unit and _kind_of(unit[1]) else ""
+        shown = text[match.start() : unit.end()] if unit and behind else match[0]
+        ends = [read_quantity(f"{part} {behind}".strip()) for part in _with_scale(re.split(_TO, match[0]))]
+        if ends[0] and ends[-1]:
+            kind = _kind_of(ends[-1].unit) or "number"
+            found.append(Span(shown, match.start(), kind, ends[0], ends[-1]))
+    return found
+
+
+def _with_scale(parts: list[str]) -> list[str]:
+    """`2 to 3 million` are both millions."""
+    last = parts[-1].split()
+    scale = last[-1] if len(last) > 1 and last[-1].lower() in SCALES else ""
+    return [f"{part} {scale}" if scale and part[-1].isdigit() else part for part in parts]
+
+
+def _kind_of(unit: str) -> str:
+    """What a unit measures; '' where it is not known."""
+    if unit.startswith("$"):
+        return "money"
+    if not unit or unit.lower() == "in":  # mostly the preposition
+        return ""
+    one = Fraction(1)
+    return next((kind for kind, base in MEASURES.items() if readings(Quantity(one, unit), Quantity(one, base))), "")
+
+
+def order(one: Span, other: Span) -> str:
+    """`<`, `>` or `=`; '' where it cannot be known: the two overlap, or measure different things."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return ""
+    try:
+        if compared(one.high, "<", other.low):
+            return "<"
+        if compared(one.low, ">", other.high):
+            return ">"
+        return "=" if compared(one.low, "=", other.low) and compared(one.high, "=", other.high) else ""
+    except Unclear:
+        return ""
+
+
+def names(text: str) -> list[Span]:
+    """Words with a capital in a row, that of the sentence's beginning among them."""
+    return [Span(match[0], match.start(), "name") for match in _NAME.finditer(text[:MOST_CHARACTERS])]
