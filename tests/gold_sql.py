@@ -19,6 +19,8 @@ from lumos_queue.actions.sql.interface import SqlActions, as_intercode
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
+from lumos_queue.benchmarks.intercode_sql.querying import asked
+from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import MemoryJournal, Place, run_episode
 from lumos_queue.formulations.registry import formulation
@@ -77,6 +79,18 @@ def judged(task: Task, outcome: Outcome, seen: Sequence[tuple[Action, Execution]
 
 
 @dataclass(frozen=True)
+class Turn:
+    """One recorded action on our copies."""
+
+    action: str
+    observation: str  #: as InterCode recorded it
+    ours: str
+    reward: float  #: as InterCode recorded it
+    original: float  #: by InterCode's formula
+    iou: float  #: by the same without Kendall's tau
+
+
+@dataclass(frozen=True)
 class Replayed:
     """One recorded episode on our copies."""
 
@@ -84,7 +98,8 @@ class Replayed:
     recorded: float  #: the best reward that InterCode recorded
     original: float  #: ours, by InterCode's formula; 0 where it is negative, as the recorded best is
     order_aware: float
-    turns: tuple[tuple[str, str, str], ...]  #: action, recorded observation, ours
+    iou: float  #: the best without Kendall's tau
+    turns: tuple[Turn, ...]
 
 
 async def replayed(data: Path) -> list[Replayed]:
@@ -97,11 +112,15 @@ async def replayed(data: Path) -> list[Replayed]:
     for episode in recorded.values():
         task, done, turns = by_question[" ".join(episode["query"].split())], [], []
         session, history = actions.begin(task.without_gold()), episode["turn_history"]
-        for text, observation in zip(history["actions"], history["observations"], strict=True):
+        gold = await asyncio.to_thread(_gold_rows, tools, task)
+        parts = (history[name] for name in ("actions", "observations", "rewards"))
+        for text, observation, reward in zip(*parts, strict=True):
             action = Action((f"R{len(done) + 1}",), "", text)
             execution = await session.execute(action, Place(len(done), 0, {}, done))
             done.append((action, execution))
-            turns.append((text, observation, as_intercode(execution)))
+            rows = execution.values[0].get("rows") if execution.ok else None
+            worth = (0.0, 0.0) if rows is None else (original_reward(rows, gold), iou_reward(rows, gold))
+            turns.append(Turn(text, observation, as_intercode(execution), reward, *worth))
         scores = await asyncio.to_thread(judged, task, Outcome("", "answered"), done, tools)
         best = float(episode["summary"]["max_reward"])
         found.append(
@@ -110,11 +129,16 @@ async def replayed(data: Path) -> list[Replayed]:
                 best,
                 scores["intercode_reward"].value,
                 scores["success_order_aware"].value,
+                scores["iou_reward"].value,
                 tuple(turns),
             )
         )
     await actions.close()
     return found
+
+
+def _gold_rows(tools: Mapping[str, str], task: Task) -> Sequence[Sequence[Any]]:
+    return asked(tools).rows(task.inputs["database"], task.gold["answer"])
 
 
 def sql_tasks_of(data: Path) -> list[Any]:
@@ -136,9 +160,15 @@ def main() -> None:
     same = sum(one.original == one.recorded for one in episodes)
     aware = sum((one.recorded == 1) == (one.order_aware == 1) for one in episodes)
     turns = [turn for one in episodes for turn in one.turns]
-    shown = sum(recorded == ours for _, recorded, ours in turns)
-    print(f"{len(episodes)} recorded episodes: same original reward {same}, same outcome by order-aware reward {aware}")
+    shown = sum(turn.observation == turn.ours for turn in turns)
+    plain = sum(one.iou == one.recorded for one in episodes)
+    print(
+        f"{len(episodes)} recorded episodes: same original reward {same}, same reward without tau {plain}, "
+        f"same outcome by order-aware reward {aware}"
+    )
     print(f"{len(turns)} turns, {shown} observations letter by letter the same")
+    explained = [sum(abs(turn.reward - getattr(turn, name)) < 0.001 for turn in turns) for name in ("original", "iou")]
+    print(f"rewards explained by the original formula {explained[0]}, by the same without tau {explained[1]}")
     print("\n".join(differences(episodes)))
 
 

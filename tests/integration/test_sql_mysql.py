@@ -18,6 +18,7 @@ from lumos_queue.episode import Place
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Action, Task
 from tests.services import missing
+from tests.sql_statements import CATALOGUE, COMPARED, DATES, MADE
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +52,15 @@ def server(tmp_path_factory):
                 "CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
                 "CREATE TABLE shop.hat (hat_id INT PRIMARY KEY, name TEXT, price DECIMAL(8,2))",
                 "INSERT INTO shop.hat VALUES (1, 'Fez', 12.5), (2, 'Boater', 30)",
+                "SET GLOBAL sql_mode = CONCAT(@@sql_mode, ',NO_ZERO_IN_DATE,NO_ZERO_DATE')",  # as MySQL 8 has it
+                "SET GLOBAL time_zone = '+00:00'",
                 "CREATE DATABASE secret",
+                "CREATE DATABASE parts CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+                "USE parts",
+                *MADE,
                 "CREATE USER 'agent'@'localhost' IDENTIFIED BY 'pass-word'",
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO 'agent'@'localhost'",
+                "GRANT SELECT ON parts.* TO 'agent'@'localhost'",
             ):
                 cursor.execute(text)
         yield f"mysql://127.0.0.1:{port}"
@@ -62,12 +69,12 @@ def server(tmp_path_factory):
         process.wait(30)
 
 
-def run(url: str, *texts: str, password="pass-word", **tools: str):
+def run(url: str, *texts: str, password="pass-word", database="shop", **tools: str):
     settings = SimpleNamespace(mysql_user="agent", mysql_password=password)
 
     async def episode():
         actions = SqlActions(SqlActions.prepare({"mysql": url, **tools}), settings)
-        session, done = actions.begin(Task("intercode_sql", "", "1", "?", {"database": "shop"})), []
+        session, done = actions.begin(Task("intercode_sql", "", "1", "?", {"database": database})), []
         try:
             for text in texts:
                 action = Action((f"R{len(done) + 1}",), "", text)
@@ -84,6 +91,29 @@ def test_a_server_answers_as_files_do(server):
     assert tables.result == "Results: Table hat has hat_id (type: NUMBER), name (type: TEXT), price (type: NUMBER)."
     assert [row[0] for row in columns.values[0]["rows"]] == ["hat_id", "name", "price"]
     assert (query.values[0]["rows"], query.ends) == ([["Fez", 12.5]], True)
+
+
+def test_a_server_compares_texts_with_numbers_as_copies_are_made_to(server):
+    found = run(server, *(text for text, _ in COMPARED), database="parts", turns="50")
+    assert [one.message for one in found] == [""] * len(COMPARED)
+    assert [one.values[0]["rows"] for one in found] == [rows for _, rows in COMPARED]
+
+
+def test_a_server_reads_and_writes_dates_as_copies_do(server):
+    (found,) = run(server, "SELECT " + ", ".join(f"CAST({text} AS CHAR)" for text, _ in DATES), database="parts")
+    assert found.values[0]["rows"] == [[value for _, value in DATES]]
+
+
+def test_a_servers_catalogue_shows_the_tasks_database_alone(server):
+    texts = [text for text, _ in CATALOGUE]
+    found = run(server, *texts, "SELECT * FROM information_schema.processlist", database="parts", turns="50")
+    expected = [[[str(value).replace("shop", "parts") if isinstance(value, str) else value for value in row]
+                 for row in rows] for _, rows in CATALOGUE]  # fmt: skip
+    assert [one.message for one in found[:-1]] == [""] * len(texts)
+    counted = texts.index("SELECT count(*) FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA <> 'shop'")
+    expected[counted] = [[2]]  # here the name of this database is another one
+    assert [one.values[0]["rows"] for one in found[:-1]] == expected
+    assert found[-1].status == "refused"
 
 
 def test_nothing_is_written_unless_it_is_allowed(server):

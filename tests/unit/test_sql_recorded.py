@@ -40,7 +40,7 @@ def test_gold_is_right_on_every_task_and_the_files_stay_as_they_are(shared_data,
     before = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     scores = run_all(shared_data, tasks, benchmark.gold)
     assert len(scores) == 701
-    for metric in ("success", "success_order_aware", "intercode_reward"):
+    for metric in ("success", "success_order_aware", "intercode_reward", "iou_reward", "iou_success"):
         assert sum(one[metric].value for one in scores) == 701
     # 72, not the 75 of the plain files: three conditions hold when letter case is ignored, as MySQL does.
     assert sum(one["success_nonempty"].of for one in scores) == 701 - 72
@@ -58,12 +58,26 @@ def test_another_databases_query_is_wrong_on_every_task(shared_data, tasks):
     assert sum(one["success"].value + one["success_order_aware"].value for one in scores) == 0
 
 
-def test_the_recorded_episodes_end_as_they_did(shared_data):
-    episodes = asyncio.run(replayed(shared_data))
+@pytest.fixture(scope="module")
+def episodes(shared_data):
+    """GPT-4's recorded episodes on our copies."""
+    return asyncio.run(replayed(shared_data))
+
+
+def test_the_recorded_episodes_end_as_they_did(episodes):
     assert len(episodes) == 60
     assert sum(one.original == one.recorded for one in episodes) >= 55
+    assert sum(one.iou == one.recorded for one in episodes) >= 59
     assert sum((one.recorded == 1) == (one.order_aware == 1) for one in episodes) >= 59
     assert not [line for line in differences(episodes) if "unexplained" in line]
+
+
+def test_the_recorded_rewards_are_those_without_tau(episodes):
+    turns = [turn for one in episodes for turn in one.turns]
+    assert len(turns) == 291
+    plain = [turn for turn in turns if abs(turn.reward - turn.iou) < 0.001]
+    with_tau = [turn for turn in turns if abs(turn.reward - turn.original) < 0.001]
+    assert (len(plain), len(with_tau)) == (290, 281)
 
 
 def test_spiders_gold_queries_run(shared_data):

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.intercode_sql.benchmark import submissions
-from lumos_queue.benchmarks.intercode_sql.reward import kendall_tau, order_aware_reward, original_reward
+from lumos_queue.benchmarks.intercode_sql.reward import (
+    iou_reward,
+    kendall_tau,
+    order_aware_reward,
+    original_reward,
+)
 from lumos_queue.records import Action, Execution
 
 A, B, C, D = ["a", 1], ["b", 2], ["c", 3], ["d", 4]
@@ -36,6 +41,21 @@ A, B, C, D = ["a", 1], ["b", 2], ["c", 3], ["d", 4]
 )
 def test_the_original_reward(rows, gold, reward):
     assert original_reward(rows, gold) == pytest.approx(reward)
+
+
+@pytest.mark.parametrize(
+    ("rows", "gold", "reward"),
+    [
+        ([], [], 1.0),
+        ([A], [], 0.0),
+        ([C, B, A], [A, B, C], 1.0),  # the order is nothing to it
+        ([A, B], [A, B, C], 2 / 3),  # and nothing is rounded
+        ([A, A], [A, B, B], 1 / 4),
+        ([[1]], [[1.0]], 0.0),
+    ],
+)
+def test_the_reward_without_tau_is_intersection_over_union(rows, gold, reward):
+    assert iou_reward(rows, gold) == pytest.approx(reward)
 
 
 def test_rounding_forgives_large_results_what_the_order_aware_reward_does_not():

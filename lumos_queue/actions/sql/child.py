@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql import mysql
-from lumos_queue.actions.sql.database import SECONDS, Rows, again, open_copy, run, table_names
+from lumos_queue.actions.sql.database import SECONDS, Rows, again, open_copy, read_tables, run, table_names
 from lumos_queue.actions.sql.dialect import Statement, read_statement
 from lumos_queue.actions.sql.schema import DESCRIBED, described, shown_tables
 from lumos_queue.errors import ActionError, InfrastructureError
@@ -43,8 +43,6 @@ def _handled(request: Mapping[str, Any]) -> dict[str, Any]:
         statement = read_statement(request["text"], request["name"], request["writes"] is not None)
         if "server" in request:
             return mysql.answer(statement, request)
-        if statement.unsupported:
-            raise ActionError("unsupported_sql", f"a copy of this database cannot do that: {statement.unsupported}")
         return _answer(statement, request)
     except ActionError as error:
         return {"error": error.kind, "message": str(error)}
@@ -66,7 +64,8 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
         reply = {"changed": _changed(copy if request["writes"] else again(copy), statement)}
     else:
         plan = "EXPLAIN QUERY PLAN " if statement.kind == "plan" else ""
-        reply = _rows(_limited(copy, f"{plan}{statement.sqlite}"), sql=statement.sqlite)
+        sql = statement.sqlite(read_tables(copy))
+        reply = _rows(_limited(copy, f"{plan}{sql}"), sql=sql)
     return {"kind": statement.kind, "earlier": earlier, **reply}
 
 
@@ -77,7 +76,7 @@ def _rows(found: Rows, **more: Any) -> dict[str, Any]:
 def _changed(copy: sqlite3.Connection, statement: Statement) -> int:
     """How many rows a statement changed."""
     before = copy.total_changes
-    _limited(copy, statement.sqlite, writes=True)
+    _limited(copy, statement.sqlite(read_tables(copy)), writes=True)
     return copy.total_changes - before
 
 

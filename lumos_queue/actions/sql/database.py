@@ -17,7 +17,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,14 @@ class Column:
     required: bool
     default: str | None
     key: int
+
+
+#: Of each table, in the order in which they were made, the columns in order.
+Tables = Mapping[str, Sequence[Column]]
+
+
+def read_tables(copy: sqlite3.Connection) -> Tables:
+    return {name: table_columns(copy, name) for name in table_names(copy)}
 
 
 def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[Column]:

@@ -15,7 +15,8 @@ from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 
-from lumos_queue.actions.sql import for_sqlite
+from lumos_queue.actions.sql import catalogue, for_sqlite
+from lumos_queue.actions.sql.database import Tables
 from lumos_queue.actions.sql.functions import OFFERED
 from lumos_queue.errors import ActionError
 
@@ -29,7 +30,6 @@ _FORBIDDEN = {
     exp.Placeholder: "parameters", exp.Command: "this statement", exp.Pragma: "PRAGMA", exp.Attach: "ATTACH",
     exp.PropertyEQ: "assignments", exp.Rand: "random numbers", exp.Randn: "random numbers", exp.Uuid: "random values",
     exp.CurrentUser: "CURRENT_USER", exp.SessionUser: "SESSION_USER", exp.CurrentCatalog: "the catalogue",
-    exp.CurrentSchema: "SCHEMA()",
 }  # fmt: skip
 #: Times of day: an answer may depend on the day, but a database that is rebuilt must be the same again. Those that
 #: SQLite tells by an argument, date('now'), are for its authorizer to find.
@@ -53,11 +53,19 @@ class Statement:
     """One statement that may be run. `kind`: query, plan, write, tables (SHOW TABLES) or columns (DESCRIBE)."""
 
     kind: str
-    sqlite: str = ""
+    database: str = ""
+    tree: exp.Expr | None = None  #: of what is run
     mysql: str = ""
     table: str = ""  #: of columns
     defines: bool = False  #: whether it changes tables themselves: MySQL cannot take that back
-    unsupported: str = ""  #: what SQLite has no words for: `sqlite` is empty then
+
+    def sqlite(self, tables: Tables) -> str:
+        """The statement for a copy with these tables. Raises ActionError for what SQLite has no words for."""
+        assert self.tree is not None
+        try:
+            return for_sqlite.written(self.tree, self.database, tables)
+        except SqlglotError as error:
+            raise ActionError("unsupported_sql", f"a copy of this database cannot do that: {_short(error)}") from None
 
 
 def read_statement(text: str, database: str, writes: bool = False) -> Statement:
@@ -127,14 +135,10 @@ def _written(kind: str, tree: exp.Expr, database: str) -> Statement:
     """The tree written for both databases, once nothing in it is forbidden."""
     try:
         _check(tree, database)
-        mysql = tree.sql(_MySQL, comments=False, identify=True)
+        mysql = catalogue.keep_to_database(tree, database).sql(_MySQL, comments=False, identify=True)
     except SqlglotError as error:
         raise ActionError("unsupported_sql", f"not supported: {_short(error)}") from None
-    defines = isinstance(tree, _DEFINES)
-    try:
-        return Statement(kind, for_sqlite.written(tree), mysql, defines=defines)
-    except SqlglotError as error:
-        return Statement(kind, mysql=mysql, defines=defines, unsupported=_short(error))
+    return Statement(kind, database, tree, mysql, defines=isinstance(tree, _DEFINES))
 
 
 def _check(tree: exp.Expr, database: str) -> None:
@@ -149,16 +153,24 @@ def _check(tree: exp.Expr, database: str) -> None:
             raise ActionError("refused", f"there is no function {node.name.upper()[:40]}")
         if isinstance(node, exp.Hint):
             node.pop()
+        elif isinstance(node, exp.CurrentSchema):
+            node.replace(exp.Literal.string(database))
         elif isinstance(node, exp.Table):
             _check_table(node, database)
         elif isinstance(node, exp.Column) and node.args.get("db"):
-            _check_database(node.text("db"), database)
+            if node.text("db").casefold() != catalogue.NAME:
+                _check_database(node.text("db"), database)
             node.set("db", None)
 
 
 def _check_table(table: exp.Table, database: str) -> None:
     if not isinstance(table.this, exp.Identifier):
         raise ActionError("refused", "a function cannot stand in place of a table")
+    if catalogue.is_catalogue(table):
+        if table.name.casefold() not in catalogue.OFFERED:
+            offered = " and ".join(name.upper() for name in catalogue.OFFERED)
+            raise ActionError("refused", f"of INFORMATION_SCHEMA only {offered} can be read")
+        return
     _check_database(table.text("catalog") or table.db, database)
     table.set("db", None)
     name = table.name.lower()

@@ -1,4 +1,4 @@
-"""A statement that was read in MySQL's words, written for SQLite; and what SQLite has no words for.
+"""A statement that was read in MySQL's words, written for a SQLite copy; and what SQLite has no words for.
 
 Where MySQL compares texts it ignores their case: SQLite does so for columns of a copy (`database`), and for anything
 else (`lower(name) = 'CAP'`) only where the statement asks for it, which is what `_without_case` does.
@@ -9,8 +9,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, UnsupportedError
+
+from lumos_queue.actions.sql.catalogue import written_out
+from lumos_queue.actions.sql.comparing import NUMBER_OF, with_numbers
+from lumos_queue.actions.sql.database import Tables
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)
 _ALTERS = (exp.ColumnDef, exp.RenameColumn, exp.AlterRename, exp.Drop)
@@ -30,17 +35,28 @@ class _Dialect(SQLite):
             **SQLite.Generator.TRANSFORMS,
             exp.Left: lambda self, one: self.func("LEFT_OF", one.this, one.expression),
             exp.Right: lambda self, one: self.func("RIGHT_OF", one.this, one.expression),
+            exp.StrToDate: lambda self, one: self.func("STR_TO_DATE", one.this, self.mysql_format(one)),
+            exp.StrToTime: lambda self, one: self.func("STR_TO_DATE", one.this, self.mysql_format(one)),
+            exp.TimeToStr: lambda self, one: self.func("DATE_FORMAT", one.this, self.mysql_format(one)),
+            exp.UnixToTime: lambda self, one: self.func(
+                "FROM_UNIXTIME", one.this, self.mysql_format(one) if one.args.get("format") else None
+            ),
         }
+
+        def mysql_format(self, expression: exp.Expr) -> str | None:
+            """A format in MySQL's letters, of which the parser made others."""
+            return self.format_time(expression, MySQL.INVERSE_TIME_MAPPING, MySQL.INVERSE_TIME_TRIE)
 
         def columndef_sql(self, expression: exp.ColumnDef, sep: str = " ") -> str:
             return f"{super().columndef_sql(expression, sep)} COLLATE NOCASE"
 
 
-def written(tree: exp.Expr) -> str:
-    """The statement for SQLite. Raises UnsupportedError where SQLite has nothing like it."""
+def written(tree: exp.Expr, database: str, tables: Tables) -> str:
+    """The statement for a copy of `database` with these tables. Raises UnsupportedError for what SQLite has not."""
     if missing := _missing(tree):
         raise UnsupportedError(missing)
-    mine = _without_case(_without_parentheses(tree))
+    mine = with_numbers(written_out(_without_parentheses(tree), database, tables), tables)
+    mine = _without_case(mine)
     if isinstance(mine, exp.Update):  # `SET hat.price = 1` names a column only
         for one in mine.expressions:
             one.this.set("table", None)
@@ -116,7 +132,8 @@ def _may_be_text(node: exp.Expr) -> bool:
     if isinstance(node, exp.Subquery):
         return isinstance(node.this, exp.Query) and len(node.this.selects) == 1 and not node.this.is_star
     exact = isinstance(node, exp.Cast) and node.is_type("binary")
-    return not (exact or node.is_number or isinstance(node, (exp.Tuple, exp.Collate, exp.Any, exp.All, exp.Star)))
+    number = node.is_number or (isinstance(node, exp.Anonymous) and node.name == NUMBER_OF)
+    return not (exact or number or isinstance(node, (exp.Tuple, exp.Collate, exp.Any, exp.All, exp.Star)))
 
 
 def _ignore_case(node: exp.Expr) -> None:

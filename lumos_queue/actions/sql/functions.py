@@ -10,6 +10,9 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+from lumos_queue.actions.sql.dates import date_format, from_unixtime, str_to_date
+from lumos_queue.actions.sql.numbers import number_of
+
 #: Of SQLite itself; the dates are here although they can say what day it is.
 BUILT_IN = frozenset((
     "abs", "acos", "asin", "atan", "atan2", "avg", "ceil", "ceiling", "char", "coalesce", "cos", "count", "cume_dist",
@@ -78,6 +81,10 @@ ADDED: dict[str, tuple[int, Callable[..., Any]]] = {
     "substring_index": (3, _substring_index),
     "concat_ws": (-1, _concat_ws),
     "field": (-1, _field),
+    "number_of": (1, number_of),
+    "str_to_date": (2, str_to_date),
+    "date_format": (2, date_format),
+    "from_unixtime": (-1, from_unixtime),
 }  # fmt: skip
 OFFERED = BUILT_IN | ADDED.keys()
 #: What SQLite itself calls where tables are changed; the parser lets nobody else.

@@ -47,10 +47,20 @@ def described(connection: sqlite3.Connection, table: str, database: str) -> list
         [
             column.name,
             column.type.lower(),
-            "NO" if column.required or column.key else "YES",
+            "NO" if is_required(column) else "YES",
             "PRI" if column.key else "",
-            column.default.strip("'") if column.default and column.default.upper() != "NULL" else None,
+            shown_default(column),
             "",
         ]
         for column in table_columns(connection, names[table.casefold()])
     ]
+
+
+def is_required(column: Column) -> bool:
+    """Whether it is never NULL."""
+    return column.required or bool(column.key)
+
+
+def shown_default(column: Column) -> str | None:
+    """The default as MySQL shows it: the text alone, and NULL for none."""
+    return column.default.strip("'") if column.default and column.default.upper() != "NULL" else None

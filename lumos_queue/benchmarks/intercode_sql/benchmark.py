@@ -3,10 +3,11 @@
     {"db": "shop", "gold": "SELECT name FROM hat ORDER BY price LIMIT 1", "query": "Which hat is cheapest?",
      "hardness": "medium", "db_tables": {"hat": ["name", "price"]}}
 
-`reward` is InterCode's own, cut off at 0 (a reversed order makes it negative); `success` counts the episodes whose
-reward is exactly 1, the published figure. `success_order_aware` minds the order only where the gold query sets one.
-Where gold has no rows an empty answer is right: `success_nonempty` is `success` over the other tasks. With several
-turns the best submission counts.
+`intercode_reward` is InterCode's own, cut off at 0 (a reversed order makes it negative); `success` counts the
+episodes whose reward is exactly 1, the published figure. `iou_reward` leaves Kendall's tau out, and `iou_success`
+counts where it is 1: so the rewards of InterCode's recorded runs were made. `success_order_aware` minds the order
+only where gold sets one. Where gold has no rows an empty answer is right: `success_nonempty` is `success` over the
+other tasks. With several turns the best submission counts, by each reward for itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, Tried
 from lumos_queue.benchmarks.intercode_sql.querying import Asked, asked
-from lumos_queue.benchmarks.intercode_sql.reward import order_aware_reward, original_reward
+from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, order_aware_reward, original_reward
 from lumos_queue.benchmarks.reading import tasks
 from lumos_queue.conversion.reasons import NotConvertible
 from lumos_queue.conversion.sources.fields import Node, json_rows
@@ -39,7 +40,9 @@ class InterCodeSQL(Benchmark):
     splits = ("dev",)
     by_answer = False
     slow = True
-    metrics = ("success", "success_order_aware", "intercode_reward", "success_nonempty")
+    metrics = (
+        "success", "success_order_aware", "intercode_reward", "success_nonempty", "iou_reward", "iou_success",
+    )  # fmt: skip
     options: Mapping[str, str] = {
         "databases": "the folder of Spider's databases: needed for gold annotations, for baselines and for knowing "
         "which gold queries have no rows"
@@ -73,15 +76,18 @@ class InterCodeSQL(Benchmark):
 
     def score(self, task: Task, tried: Tried) -> Sequence[Score]:
         gold = self._gold_rows(task, tried.tools)
-        rewards = [(original_reward(rows, gold), order_aware_reward(rows, gold, task.gold["ordered"]))
-                   for rows in submissions(tried)]  # fmt: skip
-        best = max((one for one, _ in rewards), default=0.0)
+        made = submissions(tried)
+        best = max((original_reward(rows, gold) for rows in made), default=0.0)
+        overlap = max((iou_reward(rows, gold) for rows in made), default=0.0)
+        ordered = max((order_aware_reward(rows, gold, task.gold["ordered"]) for rows in made), default=0.0)
         success, detail = float(best == 1), "" if gold else "the gold query has no rows"
         return (
             Score("success", success, detail=detail),
-            Score("success_order_aware", max((one for _, one in rewards), default=0.0), detail=detail),
+            Score("success_order_aware", ordered, detail=detail),
             Score("intercode_reward", max(0.0, best), detail=detail),
             Score("success_nonempty", success if gold else 0.0, detail=detail, of=int(bool(gold))),
+            Score("iou_reward", overlap, detail=detail),
+            Score("iou_success", float(overlap == 1), detail=detail),
         )
 
     def _gold_rows(self, task: Task, tools: Mapping[str, str]) -> Sequence[Sequence[Any]]:

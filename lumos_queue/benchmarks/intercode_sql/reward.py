@@ -1,9 +1,10 @@
-"""What a query is worth, from its rows and the gold query's: InterCode's own reward, and one that minds the order.
+"""What a query is worth, from its rows and the gold query's: InterCode's two rewards, and one that minds the order.
 
-InterCode's (spec/lumos.md 6.2; `get_reward` of its SQL environment): rows become strings; the intersection over the
+InterCode's own (spec/lumos.md 6.2; `get_reward` of its SQL environment): rows become strings; the intersection over the
 union of the two multisets; then the common rows, once in the agent's order and once in gold's, are taken as two lists
 of strings paired by position, and Kendall's tau of the pairs multiplies the first number, rounded to two places.
-Where tau is not defined, the first number stands as it is.
+Where tau is not defined, the first number stands as it is. The first number alone is what its recorded runs have: there
+0.875 stands unrounded where tau is 1, and reversed rows have 1.
 
 The rounding is InterCode's, and it makes a reward of exactly 1 (`success`) of everything above 0.995: of 29 rows or
 more two neighbours may have changed places, of 201 or more one may be missing. `order_aware_reward` rounds nothing.
@@ -20,14 +21,16 @@ from typing import Any
 Row = Sequence[Any]
 
 
+def iou_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
+    """The intersection over the union of the two multisets of rows, from 0 to 1. Two empty results are worth 1."""
+    ours, theirs = Counter(_strings(rows)), Counter(_strings(gold))
+    return (ours & theirs).total() / (ours | theirs).total() if ours or theirs else 1.0
+
+
 def original_reward(rows: Sequence[Row], gold: Sequence[Row]) -> float:
-    """From -1 to 1. Two empty results are worth 1."""
+    """`iou_reward` times Kendall's tau, from -1 to 1. Two empty results are worth 1."""
     ours, theirs = _strings(rows), _strings(gold)
-    union = Counter(ours) | Counter(theirs)
-    if not union:
-        return 1.0
-    common = Counter(ours) & Counter(theirs)
-    reward = common.total() / union.total()
+    reward, common = iou_reward(rows, gold), Counter(ours) & Counter(theirs)
     tau = kendall_tau(_in_order(ours, common), _in_order(theirs, common))
     return reward if tau is None else round(tau * reward, 2)
 

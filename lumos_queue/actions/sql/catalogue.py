@@ -1,0 +1,77 @@
+"""INFORMATION_SCHEMA, of which agents ask what a database holds: TABLES and COLUMNS of the task's database alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from lumos_queue.actions.sql.database import Column, Tables
+from lumos_queue.actions.sql.schema import is_required, shown_default
+
+_TABLES = ("TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE")
+_COLUMNS = (
+    "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "ORDINAL_POSITION", "COLUMN_DEFAULT", "IS_NULLABLE",
+    "DATA_TYPE", "COLUMN_TYPE", "COLUMN_KEY", "EXTRA",
+)  # fmt: skip
+OFFERED: Mapping[str, Sequence[str]] = {"tables": _TABLES, "columns": _COLUMNS}
+NAME = "information_schema"
+
+
+def is_catalogue(table: exp.Table) -> bool:
+    return table.db.casefold() == NAME
+
+
+def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
+    """A copy of a statement for a server, in which the catalogue shows this database alone."""
+
+    def narrow(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Table) and is_catalogue(node):
+            whole = exp.to_table(f"{NAME}.{node.name.upper()}")
+            mine = exp.column("TABLE_SCHEMA").eq(exp.Literal.string(database))
+            return _as_table(exp.select("*").from_(whole).where(mine), node)
+        return node
+
+    return tree.transform(narrow)
+
+
+def written_out(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
+    """The statement, changed: the catalogue's rows, made of `tables`, stand in it in place of its name."""
+    for node in list(tree.find_all(exp.Table)):
+        if is_catalogue(node):
+            names = OFFERED[node.name.casefold()]
+            rows = _table_rows(database, tables) if names is _TABLES else _column_rows(database, tables)
+            numbered = [
+                exp.alias_(exp.column(f"column{number}"), name, quoted=True) for number, name in enumerate(names, 1)
+            ]
+            # A VALUES without rows is none: one row that no condition lets through stands for it.
+            values = exp.values(rows or [(None,) * len(names)], alias="_")
+            query = exp.select(*numbered).from_(values)
+            node.replace(_as_table(query if rows else query.where(exp.false()), node))
+    return tree
+
+
+def _as_table(query: exp.Select, table: exp.Table) -> exp.Subquery:
+    """The query in place of a table, by the name that the table has in the statement."""
+    found = query.subquery(alias=table.alias_or_name, copy=False)
+    found.set("joins", table.args.get("joins"))
+    return found
+
+
+def _table_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
+    return [("def", database, name, "BASE TABLE") for name in tables]
+
+
+def _column_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
+    return [
+        ("def", database, table, column.name, place, shown_default(column), "NO" if is_required(column) else "YES",
+         _type(column), column.type.lower(), "PRI" if column.key else "", "")
+        for table, columns in tables.items()
+        for place, column in enumerate(columns, 1)
+    ]  # fmt: skip
+
+
+def _type(column: Column) -> str:
+    """The type without its sizes."""
+    return column.type.lower().partition("(")[0].strip()

@@ -1,0 +1,168 @@
+"""Texts compared with numbers, as MySQL does it: both as numbers, a text as the number that it begins with.
+
+`'12abc' = 12` and `'abc' = 0` hold, and `'9' < 10` (MySQL 8.0 Reference Manual, 14.3). SQLite compares such a pair as
+texts, or finds every text above every number. What a side is follows from the columns' declared types, which in MySQL
+are those of the values. Left as SQLite has it: what is neither surely text nor surely a number, as dates; USING; rows
+of values; CASE with a value; an IN list of both texts and numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from lumos_queue.actions.sql.database import Tables
+
+NUMBER, TEXT = "number", "text"
+NUMBER_OF = "NUMBER_OF"  #: the function of a copy that gives a text's number (numbers.py)
+
+_PAIRS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_NUMBERS = (
+    exp.Boolean, exp.Neg, exp.Predicate, exp.Not, exp.Connector, exp.Sub, exp.Add, exp.Mul, exp.Div, exp.IntDiv,
+    exp.Mod, exp.Count, exp.Sum, exp.Avg, exp.Length, exp.Abs, exp.Round, exp.Ceil, exp.Floor, exp.Sign, exp.Sqrt,
+    exp.Pow, exp.Year, exp.Month, exp.Day, exp.DateDiff, exp.StrPosition, exp.RowNumber, exp.Rank, exp.DenseRank,
+)  # fmt: skip
+_TEXTS = (
+    exp.Lower, exp.Upper, exp.Concat, exp.ConcatWs, exp.Substring, exp.Left, exp.Right, exp.Trim, exp.Replace,
+    exp.GroupConcat, exp.SubstringIndex, exp.TimeToStr, exp.Hex,
+)  # fmt: skip
+_SAME_AS = (exp.Paren, exp.Alias, exp.Collate, exp.Min, exp.Max, exp.Window)  #: as what they are of
+_DECLARED = (
+    (TEXT, re.compile("char|text|clob|enum|set")),
+    (NUMBER, re.compile(r"\b(?:tiny|small|medium|big)?int(?!erval)|real|doub|floa|dec|num")),
+)
+
+
+def with_numbers(tree: exp.Expr, tables: Tables) -> exp.Expr:
+    """The statement, changed: where a text is compared with a number, its number is."""
+    kinds = Kinds(tree, tables)
+    for node in list(tree.find_all(*_PAIRS, exp.Between, exp.In)):
+        if isinstance(node.parent, exp.Update) and node.arg_key == "expressions":
+            continue  # it assigns
+        if isinstance(node, exp.In):
+            _change_in(node, kinds)
+            continue
+        parts = ("this", "low", "high") if isinstance(node, exp.Between) else ("this", "expression")
+        sides = [node.args[part] for part in parts if node.args.get(part)]
+        found = [kinds.of(side) for side in sides]
+        if {*found} == {NUMBER, TEXT}:
+            _take_numbers(side for side, kind in zip(sides, found, strict=True) if kind == TEXT)
+    return tree
+
+
+def _change_in(node: exp.In, kinds: Kinds) -> None:
+    query = node.args.get("query")
+    inner = query.unnest() if isinstance(query, exp.Expr) else None
+    items = inner.selects if isinstance(inner, exp.Select) else node.expressions
+    one, others = kinds.of(node.this), {kinds.of(item) for item in items}
+    if one == NUMBER and TEXT in others:
+        _take_numbers(item.unalias() for item in items if kinds.of(item) == TEXT)
+    elif one == TEXT and others == {NUMBER}:
+        _take_numbers([node.this])
+
+
+def _take_numbers(nodes: Iterable[exp.Expr]) -> None:
+    for node in list(nodes):
+        number = node.replace(exp.Anonymous(this=NUMBER_OF))
+        number.set("expressions", [node])  # itself, as it may hold comparisons that are still to be looked at
+
+
+class Kinds:
+    """What the expressions of one statement are: NUMBER, TEXT or, where it is not sure, ''."""
+
+    def __init__(self, tree: exp.Expr, tables: Tables):
+        self._columns: dict[int, str] = {}
+        self._tables = {
+            name.casefold(): {column.name.casefold(): declared_kind(column.type) for column in columns}
+            for name, columns in tables.items()
+        }
+        try:
+            scopes = traverse_scope(tree)
+        except OptimizeError:  # a statement in which names cannot be told apart
+            scopes = []
+        for scope in scopes:  # inner ones first; a column that they do not have is also one of the scope around them
+            for column in scope.columns:
+                if id(column) not in self._columns and (kind := self._find_kind(column, scope)) is not None:
+                    self._columns[id(column)] = kind
+        if isinstance(tree, (exp.Update, exp.Delete)) and isinstance(tree.this, exp.Table):
+            known = self._tables.get(tree.this.name.casefold(), {})
+            for column in tree.find_all(exp.Column):
+                self._columns.setdefault(id(column), known.get(column.name.casefold(), ""))
+
+    def of(self, node: Any) -> str:
+        if isinstance(node, exp.Literal):
+            return TEXT if node.is_string else NUMBER
+        if isinstance(node, exp.Column):
+            return self._columns[id(node)] if id(node) in self._columns else self._of_alias(node)
+        if isinstance(node, exp.Subquery):
+            return self.of(node.this)
+        if isinstance(node, exp.Query):
+            return self.of(node.selects[0]) if isinstance(node, exp.Select) and len(node.selects) == 1 else ""
+        if isinstance(node, (exp.Any, exp.All)) or (isinstance(node, (exp.Add, exp.Sub)) and node.find(exp.Interval)):
+            return ""  # several values; a date
+        if isinstance(node, exp.Cast):
+            return _cast_kind(node)
+        if isinstance(node, _SAME_AS):
+            return self.of(node.this)
+        if isinstance(node, (exp.Coalesce, exp.If, exp.Case, exp.Nullif)):
+            return self._common(node)
+        return NUMBER if isinstance(node, _NUMBERS) else TEXT if isinstance(node, _TEXTS) else ""
+
+    def _of_alias(self, column: exp.Column) -> str:
+        """The kind of what the statement itself calls so, as in HAVING."""
+        self._columns[id(column)] = ""  # while it is looked for: names may lead in a circle
+        made = column.parent_select
+        named = [one for one in made.selects if one.alias_or_name == column.name] if made else []
+        self._columns[id(column)] = self.of(named[0].unalias()) if len(named) == 1 and not column.table else ""
+        return self._columns[id(column)]
+
+    def _common(self, node: exp.Expr) -> str:
+        """What all that such an expression may give are; NULL is anything."""
+        if isinstance(node, exp.Nullif):
+            return self.of(node.this)
+        if isinstance(node, exp.Coalesce):
+            given = [node.this, *node.expressions]
+        elif isinstance(node, exp.If):
+            given = [node.args.get("true"), node.args.get("false")]
+        else:
+            given = [*(one.args.get("true") for one in node.args["ifs"]), node.args.get("default")]
+        found = {self.of(one) for one in given if one is not None and not isinstance(one, exp.Null)}
+        return found.pop() if len(found) == 1 else ""
+
+    def _find_kind(self, column: exp.Column, scope: Scope) -> str | None:
+        """The kind of a column that one of the scope's sources has; None where none has it, '' where several differ."""
+        found = {
+            kind for name, source in scope.sources.items()
+            if not column.table or name.casefold() == column.table.casefold()
+            if (kind := self._given(source, column.name.casefold())) is not None
+        }  # fmt: skip
+        return (found.pop() if len(found) == 1 else "") if found else None
+
+    def _given(self, source: Any, name: str) -> str | None:
+        """The kind of a source's column of that name; None where it has none, as far as is known."""
+        if isinstance(source, exp.Table):
+            return self._tables.get(source.name.casefold(), {}).get(name)
+        query = source.expression
+        if not isinstance(query, exp.Select):
+            return ""  # of a UNION: one part may be a number where another is a text
+        if query.is_star:
+            found = {self._given(one, name) for one in source.sources.values()} - {None}
+            return (found.pop() if len(found) == 1 else "") if found else None
+        named: Mapping[str, exp.Expr] = {one.alias_or_name.casefold(): one for one in query.selects}
+        return self.of(named[name]) if name in named else None
+
+
+def declared_kind(declared: str) -> str:
+    """What a declared type holds: NUMBER, TEXT, or '' for dates, bits and what is not said."""
+    return next((kind for kind, pattern in _DECLARED if pattern.search(declared.lower())), "")
+
+
+def _cast_kind(node: exp.Cast) -> str:
+    if node.is_type(*exp.DataType.NUMERIC_TYPES):
+        return NUMBER
+    return TEXT if node.is_type(*exp.DataType.TEXT_TYPES) else ""

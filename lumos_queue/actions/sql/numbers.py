@@ -1,0 +1,17 @@
+"""What number a text is, for MySQL."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_BEGINNING = re.compile(r"\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)")
+
+
+def number_of(value: Any) -> Any:
+    """The number that a text begins with, 0 where it begins with none; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    found = _BEGINNING.match(value)
+    number = float(found[1]) if found else 0.0
+    return int(number) if abs(number) < 2**53 and number.is_integer() else number
