@@ -26,7 +26,12 @@ def print_tables(shown: list[dict[str, Any]]) -> None:
     console = output.console()
     for one in shown:
         _print(console, f"Table {one['table']}: {one['title']}", one["rows"])
-    _say(console, "* trained on that benchmark's training set; ≈ read off a chart; [P1] arXiv v1, else ACL", 0, "dim")
+    _say(
+        console,
+        "* trained on that benchmark's training set; ≈ read off a chart; [P1] arXiv v1, [P3] v3, else ACL",
+        0,
+        "dim",
+    )
 
 
 def _print(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
@@ -83,7 +88,8 @@ def _folded(console: Console, text: str, width: int) -> list[str]:
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
     ours = row.get("ours", {})
-    published = f"{row['published']}{' [P1]' if row.get('source') == '[P1]' else ''}"
+    source = row.get("source", "[P]")
+    published = f"{row['published']}{'' if source == '[P]' else f' {source}'}"
     return tuple(map(harmless, (row["row"], row["column"], published, _value(ours), str(ours.get("n", "")))))
 
 

@@ -117,6 +117,16 @@ def _versions(found: list[dict[str, Any]], name: str) -> str:
     return "\n".join(escape(f"{text}: {episodes:,}") for text, episodes in short)
 
 
+def _score_versions(report: dict[str, Any]) -> str:
+    """Of each metric; where several versions judged, each with its episodes."""
+    lines = []
+    for metric, versions in report.get("scoring", {}).get("versions", {}).items():
+        several = len(versions) > 1
+        told = [f"{version}: {episodes:,}" if several else version for version, episodes in versions.items()]
+        lines.append(f"{metric} {', '.join(told)}")
+    return "\n".join(lines)
+
+
 def _share(phases: dict[str, float], name: str) -> str:
     """Of the seconds that episodes spent waiting for models and actions; they ran side by side."""
     total = sum(phases.values())
@@ -139,6 +149,9 @@ _ROWS = (
     ("accepted for both", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == "convert" else ""),
     ("correct", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] != "convert" else ""),
     ("tools", lambda r: _tools(r.get("tools", {}))),
+    ("answer at the limit", lambda r: r.get("scoring", {}).get("at_limit", "")),
+    ("score versions", _score_versions),
+    ("formulation version", lambda r: str(r.get("formulation_version", ""))),
     ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),
     ("calls as expected", _calls),
     ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),

@@ -23,6 +23,9 @@ COLUMNS = {
                options={"subset": "all"}),
         Column("webshop", "WebShop reward", "webshop", "test", "reward", 500, max_subgoals=6,
                tools=("catalogue",), note="goals 0 to 499 over WebShop's own products; the generated shop is another"),
+        Column("superni", "SuperNI ROUGE-L", "superni", "test", "rouge_l",
+               data="the repository allenai/natural-instructions (tasks/, splits/) as --data",
+               note="how many instances were taken is not stated; officially 100 of each of 119 tasks"),
         Column("intercode_sql", "InterCode-SQL SR", "intercode_sql", "dev", "success", 1034),
     )
 }  # fmt: skip

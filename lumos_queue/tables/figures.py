@@ -52,5 +52,3 @@ TABLE_8 = {
     },
     "multimodal": {"QA": "Llama-2-13B-chat", "VQA": "LLaVA-1.5-7B"},
 }  # fmt: skip
-
-ROUGE = {"unified + Alpaca": 39.3, "Alpaca only": 39.8}  #: ROUGE-L on Super-NaturalInstructions, [P3]

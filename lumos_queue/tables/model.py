@@ -34,6 +34,7 @@ class Column:
     options: Mapping[str, str] = field(default_factory=dict)  #: how the benchmark reads its rows
     judge: str = ""  #: the model whose votes the metric is made of
     tools: tuple[str, ...] = ()  #: options of the actions without which it would be another benchmark
+    data: str = ""  #: the file that it is measured on, where no other row of the tables needs it
     note: str = ""
 
     @property
@@ -58,6 +59,9 @@ class Row:
     tools: Mapping[str, str] = field(default_factory=dict)  #: tool role to the model that the papers used
     source: str = "[P]"  #: [P] ACL version, [P1] arXiv v1, [P3] arXiv v3
     note: str = ""
+    fitted: str = (
+        ""  #: on which file the weights are fitted, and how it becomes training text, where nobody released them
+    )
     slug: str = ""  #: what the row is called on the command line, where its name will not do
 
     @property
@@ -85,8 +89,10 @@ class Row:
         weights, tools = self.needed(), [f"{model} as {role}" for role, model in self.tools.items()]
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
+        tools += [column.data] if column.data else []
         if not weights:
-            return " and ".join(["weights that were never released", *tools])
+            fitted = f" (fit them on {self.fitted})" if self.fitted else ""
+            return " and ".join([f"weights that were never released{fitted}", *tools])
         names = " and ".join(dict.fromkeys(weights.values()))
         told = f"{names}{'' if self.released else ' (never released)'} at an endpoint"
         return " and ".join([told, *tools])

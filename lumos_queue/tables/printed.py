@@ -16,7 +16,7 @@ from lumos_queue.benchmarks.registry import NAMES, open_benchmark
 from lumos_queue.errors import unknown
 from lumos_queue.reports.scores import scores
 from lumos_queue.tables.columns import COLUMNS
-from lumos_queue.tables.figures import ROUGE, TABLE_5, TABLE_6
+from lumos_queue.tables.figures import TABLE_5, TABLE_6
 from lumos_queue.tables.interfaces import interfaces
 from lumos_queue.tables.matching import Candidate, best, candidates, missing, other_judge
 from lumos_queue.tables.model import QUOTED, Column, Row, Table, number
@@ -27,7 +27,6 @@ KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
 TITLES = {
     "4": "Conversion: rows of each source, and annotations left of them", "5": "Sources for extensions, and their rows",
     "6": "Seconds for 100 instances", "8": "Action interfaces",
-    "p3": "Super-NaturalInstructions, ROUGE-L (arXiv v3 only)",
 }  # fmt: skip
 
 
@@ -81,9 +80,6 @@ def _rows(key: str, stored: Stored) -> list[dict[str, Any]]:
             return [_time(stored, *row, seconds) for row, seconds in TABLE_6.items()]
         case "8":
             return interfaces()
-        case "p3":
-            status = "not run: no such benchmark here"
-            return [_given(name, f"{value}", "[P3]", status) for name, value in ROUGE.items()]
     return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
 
 

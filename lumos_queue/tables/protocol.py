@@ -7,12 +7,13 @@ from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains import domain_named
+from lumos_queue.formulations.registry import VERSION
+from lumos_queue.limit import LIMITED, WRONG
 from lumos_queue.tables.model import Column
 
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
 FRAMING = "train"
-_LIMITED = ("iterative", "integrated")  #: formulations that stop at a number of subgoals
 
 
 def wanted(column: Column, formulation: str) -> dict[str, Any]:
@@ -25,13 +26,17 @@ def wanted(column: Column, formulation: str) -> dict[str, Any]:
         "shots": domain_named(benchmark.domain).few_shot if formulation == "iterative" else 0,
         "answer_by": answer_by(benchmark),
     }  # fmt: skip
-    return settings | ({"max_subgoals": column.max_subgoals} if formulation in _LIMITED else {})
+    if formulation in LIMITED:
+        settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain_named(benchmark.domain).at_limit}
+    if formulation == "one-pass" and settings["answer_by"] != "last":
+        settings["formulation_version"] = VERSION  # the first asked the QA tool once more than the original
+    return settings
 
 
 def departures(column: Column, formulation: str, infer: Mapping[str, Any]) -> list[str]:
     """In what a job's settings (its `spec["infer"]`) are others than the papers', in words."""
     agent = infer["agent"]
-    found = {**agent.get("sampling", {}), **agent, **infer}
+    found = {"at_limit": WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     return [
         f"{name} is {_shown(found[name])}, not {_shown(value)}"
         for name, value in wanted(column, formulation).items()

@@ -14,6 +14,7 @@ from lumos_queue.tables.figures import TABLE_4, TABLE_6
 from lumos_queue.tables.matching import Candidate, best, is_tool, is_weights, missing, model_of
 from lumos_queue.tables.model import Row, number
 from lumos_queue.tables.printed import _status as told
+from lumos_queue.tables.protocol import departures
 from lumos_queue.tables.results import TABLES
 from lumos_queue.tables.running import check_weights, find_row, options_of
 
@@ -62,9 +63,10 @@ def test_the_papers_figures_stand_as_printed():
     assert figures("1d", "LUMOS-I-GPT-3.5") == {"strategyqa": "65.7*", "hotpotqa": "45.9", "hotpotqa_em": "29.4"}
     assert figures("1e", "LUMOS-I-All-13B") == {"webshop": "50.3", "intercode_sql": "7.3"}
     assert figures("3", "Integrated-maths") == {"gsm8k": "45.5", "svamp": "61.7"}
+    assert figures("p3", "unified-and-Alpaca") == {"superni": "39.3"}
     assert figures("7", "LUMOS-I-All-complex-qa") == {"strategyqa": "66.7", "hotpotqa": "51.0", "hotpotqa_em": "31.6"}
     assert {key: len(table.rows) for key, table in TABLES.items()} == {
-        "1a": 9, "1b": 10, "1c": 11, "1d": 14, "1e": 18, "2": 4, "3": 16, "7": 8,
+        "1a": 9, "1b": 10, "1c": 11, "1d": 14, "1e": 18, "2": 4, "3": 16, "7": 8, "p3": 2,
     }  # fmt: skip
     assert [sum(one.sources.values()) for one in TABLE_4] == [19_778, 19_409, 1_009, 17_056]
     assert sum(TABLE_6.values()) == 102 + 556 + 851 + 1007
@@ -174,6 +176,7 @@ def test_an_evaluation_by_the_papers_settings_is_a_run():
         (hotpotqa(agent={"shots": 1}), "other settings: shots is 1, not 0"),
         (hotpotqa(agent={"answer_by": "last"}), "other settings: answer_by is last, not qa"),
         (hotpotqa(agent={"framing": "eval"}), "other settings: framing is eval, not train"),
+        (hotpotqa(agent={"at_limit": "conclude"}), "other settings: at_limit is conclude, not wrong"),
         (
             hotpotqa({"judge": "llama"}, items=4, limit=4, agent={"framing": "eval", "max_subgoals": 1}),
             "judge is llama, not gpt-4; other settings: framing is eval, not train; max_subgoals is 1, not 8; "
@@ -191,6 +194,21 @@ def test_a_limit_that_cut_nothing_and_a_judge_that_is_not_asked_are_no_differenc
     spec = hotpotqa(draw=0, agent={"max_subgoals": 3}).job.spec
     job = SimpleNamespace(benchmark="gsm8k", split="test", formulation="one-pass", items=1319, spec=spec)
     assert "max_subgoals" not in str(Candidate(job, {}).departures(COLUMNS["gsm8k"])), "it plans all at once"
+
+
+@pytest.mark.parametrize(
+    ("column", "formulation", "infer", "said"),
+    [
+        ("gsm8k", "iterative", {}, ["at_limit is wrong, not conclude"]),
+        ("gsm8k", "iterative", {"agent": {"at_limit": "conclude"}}, []),
+        ("hotpotqa", "iterative", {}, []),
+        ("hotpotqa", "one-pass", {"agent": {"answer_by": "qa"}}, ["formulation_version is 1, not 2"]),
+        ("hotpotqa", "one-pass", {"agent": {"answer_by": "qa"}, "formulation_version": 2}, []),
+        ("gsm8k", "one-pass", {}, []),
+    ],
+)
+def test_an_evaluation_of_the_code_before_says_in_what_it_departed(column, formulation, infer, said):
+    assert departures(COLUMNS[column], formulation, {"agent": {}} | infer) == said
 
 
 def test_of_several_evaluations_the_one_most_like_the_papers_stands():
