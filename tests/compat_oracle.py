@@ -1,6 +1,7 @@
 """A second, independent reading of the original's layout rules (spec/lumos.md 2.3, 2.4, 3.1, 3.2, annex A).
 
-Written from the specification alone, line by line, and not from the product: tests compare the two byte for byte.
+Written line by line from the specification, and where it is silent from what the original's script does with the same
+text, and not from the product: tests compare the two byte for byte.
 """
 
 from __future__ import annotations
@@ -60,13 +61,13 @@ def parse(line: str, web: bool) -> tuple[list[str], str, str, str]:
     if web:
         return variables, name, line[p + 1 : line.rfind(")")], ""
     if p == -1:
-        return variables, "", line[after:last_equals], line[last_equals + 3 :]
+        return variables, "", line[after:last_equals].strip(), line[last_equals + 3 :].strip()
     q = balanced(line, p)
     if q + 2 >= len(line):
         arguments = line[p + 1 : line.rfind(")")]
         return variables, name, arguments, arguments
     if line[q + 2] != "=":
-        return variables, name, line[p + 1 : last_equals - 1], line[last_equals + 3 :]
+        return variables, name, line[p + 1 : last_equals - 1], line[last_equals + 3 :].strip()
     return variables, name, line[p + 1 : q], line[q + 3 :].strip()
 
 
@@ -75,11 +76,41 @@ def written(action: tuple[list[str], str, str, str]) -> str:
     return f"{', '.join(variables)} = {name}({arguments})"
 
 
+class Known:
+    """8, number 34: the number of the last variable, left over from the previous example."""
+
+    number: int | None = None
+
+
+def rename(variable: str, text: str, known: Known) -> str | None:
+    """2.5, 3.2: the text with its outputs numbered; None where the example is dropped."""
+    if variable[:1] == "R":
+        try:
+            known.number = int(variable[1:])
+        except ValueError:
+            return None
+        return text
+    if variable == "" or known.number is None:
+        return None
+    return text.replace("Output", f"R{known.number + 1}")
+
+
 def rows(raws: list[dict], domain: str, module: str, formulation: str) -> list[str]:
-    found = []
-    state: dict[str, int | None] = {"known": None}  # 8, number 34: left over from the previous example
+    found, known = [], Known()
     for raw in raws:
-        messages = _messages(raw, domain, module, formulation, state)
+        task, parts, web = raw["task"], blocks(raw["subgoal_plan"]), domain == "web_agent"
+        head = f"{INSTRUCTION}{LISTS[domain]}Task: {task} \n"
+        first = f"{PLAN_HEAD}Task: {task}; Initial Environment Description: None."
+        subgoals = [subgoal for subgoal, _ in parts]
+        if formulation == "onetime" and module == "plan":
+            messages = [first, "; ".join(subgoals)]
+        elif formulation == "onetime":
+            actions = [written(parse(line, web)) for _, lines in parts for line in lines]
+            messages = [f"{head}Subgoals to be grounded: {'; '.join(subgoals)}\n", "; ".join(actions)]
+        elif module == "plan":
+            messages = _plan(first, parts, web, known)
+        else:
+            messages = _ground(head, parts, domain, known)
         if messages is not None:
             roles = ("user", "assistant") * len(messages)
             found.append(json.dumps({
@@ -89,62 +120,45 @@ def rows(raws: list[dict], domain: str, module: str, formulation: str) -> list[s
     return found
 
 
-def _messages(raw: dict, domain: str, module: str, formulation: str, state: dict) -> list[str] | None:
-    task, parts, web = raw["task"], blocks(raw["subgoal_plan"]), domain == "web_agent"
-    subgoals = [subgoal for subgoal, _ in parts]
-    head = f"{INSTRUCTION}{LISTS[domain]}Task: {task} \n"
-    first = f"{PLAN_HEAD}Task: {task.strip()}; Initial Environment Description: None."
-    if formulation == "onetime":
-        if module == "plan":
-            return [first, "; ".join(subgoals)]
-        actions = [written(parse(line, web)) for _, lines in parts for line in lines]
-        return [f"{head}Subgoals to be grounded: {'; '.join(subgoals)}\n", "; ".join(actions)]
-    # 2.5: iterative alone drops examples
-    grounded = []
-    for _, lines in parts:
-        if not lines:
-            return None
-        actions = [parse(line, web) for line in lines]
-        text = "; ".join(map(written, actions))
-        last, before = actions[-1][0][-1], state["known"]
-        if last.startswith("R") and last[1:].isdecimal():
-            state["known"] = int(last[1:])
-        elif before is not None:
-            state["known"] = before + 1
-        else:
-            return None
-        # `Output` becomes the variable after the previous subgoal's last one, everywhere in the text.
-        grounded.append((text if before is None else text.replace("Output", f"R{before + 1}"), actions))
-    if module == "plan":
-        return _plan(first, parts, web)
-    return _ground(head, parts, grounded, domain)
-
-
-def _plan(first: str, parts: list[tuple[str, list[str]]], web: bool) -> list[str]:
+def _plan(first: str, parts: list[tuple[str, list[str]]], web: bool, known: Known) -> list[str] | None:
     messages = [first]
     for number, (subgoal, lines) in enumerate(parts, 1):
-        messages.append(subgoal if number == 1 else f"No, I will keep planning. {subgoal}")
+        if not lines:
+            return None
+        last = lines[-1]
         if web:
-            text = subgoal[subgoal.find(":") + 2 :]
-            done = ("We have already " + text[:1].lower() + text[1:]).strip(".")
-            messages.append(done.strip() + ". Should we stop planning?")
+            text = subgoal[subgoal.find(": ") + 2 :]
+            turn = ("We have already " + text[:1].lower() + text[1:]).strip(".").strip() + ". Should we stop planning?"
         else:
-            result = lines[-1][lines[-1].rfind("=") + 2 :].strip().strip(".")
-            messages.append(f"The executed result for Subgoal {number} is {result}. Should we stop planning?")
+            result = last[last.rfind("=") + 2 :].strip().strip(".")
+            turn = f"The executed result for Subgoal {number} is {result}".strip() + ". Should we stop planning?"
+        label = last.split(" = ")[0].split(":")
+        if len(label) == 1:  # no colon: a blank line
+            return None
+        renamed = rename(label[1].strip().split(", ")[-1], turn, known)
+        if renamed is None:
+            return None
+        messages += [subgoal if number == 1 else f"No, I will keep planning. {subgoal}", renamed]
     return [*messages, "Yes, I will stop planning."]
 
 
-def _ground(head: str, parts: list[tuple[str, list[str]]], grounded: list[tuple], domain: str) -> list[str]:
+def _ground(head: str, parts: list[tuple[str, list[str]]], domain: str, known: Known) -> list[str] | None:
     messages: list[str] = []
     results: dict[str, str] = {}
-    for number, ((subgoal, _), (text, actions)) in enumerate(zip(parts, grounded, strict=True), 1):
+    for subgoal, lines in parts:
+        if not lines:
+            return None
         turn = f"Subgoal to be grounded: {subgoal}"
-        if number == 1:
+        if not messages:
             turn = head + turn
         elif domain == "complex_qa":
             turn += " The grounding could be based on the following results:" + "".join(
                 f" The execution result for {label} is {results[label]}" for label in sorted(results)
             )
-        messages += [turn + "\n", text]
-        results[f"Subgoal {number}"] = actions[-1][3].strip()
+        actions = [parse(line, domain == "web_agent") for line in lines]
+        results[subgoal[: subgoal.find(":")]] = actions[-1][3]
+        renamed = rename(actions[-1][0][-1], "; ".join(map(written, actions)), known)
+        if renamed is None:
+            return None
+        messages += [turn + "\n", renamed]
     return messages

@@ -115,24 +115,28 @@ def export_compat(
 def _print_export(told: dict[str, Any]) -> None:
     output.show("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items()))
     output.show(f"in {told['folder']}")
-    if told["dropped"]:
-        output.say(
-            f"{told['dropped']} annotations are in the onetime files only: the original makes no iterative rows of "
-            "those in which a subgoal has no action, or `Output` follows no variable"
-        )
+    for module, count in told["dropped"].items():
+        if count:
+            output.say(
+                f"{count} annotations are in the onetime {module} file only: the original makes no iterative row where "
+                "a subgoal has no action or its last line sets no variable that it can number"
+            )
     if told["bad_rows"]:
         output.say(f"skipped {told['bad_rows']} bad rows; the first: {told['first_bad'][:300]}")
 
 
 def unify(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Training files, one for each domain.")],
     out: Annotated[Path, typer.Option(help="The unified file; it must not exist.")],
+    files: Annotated[list[Path], typer.Argument(
+        metavar="[FILE]...", show_default=False, help="Training files, one for each domain.")] = [],
+    direct: Annotated[list[Path], typer.Option(
+        help="Instructions in Alpaca's form, mixed in to be answered directly. May be repeated.")] = [],
     json: opt.Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Put the training files of several domains one after the other, ids kept."""
     from lumos_queue.released.mixing import unify as write_unified
 
-    rows = write_unified(files, out)
+    rows = write_unified(files, out, direct)
     output.result(
         {"file": str(out), "rows": rows},
         lambda told: output.show("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),

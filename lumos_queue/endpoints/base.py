@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,14 @@ class Sampling:
     top_p: float = 1.0
     max_tokens: int = 512
     stop: tuple[str, ...] = ("\n",)
+    bos: bool = True  #: whether the tokenizer puts `<s>` in front; which servers obey: bos.py
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored. `bos` is named only where `<s>` is left out: older jobs have no such field."""
+        found = asdict(self)
+        if self.bos:
+            del found["bos"]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class Batcher:
         """Read the prompts of new rows, similar lengths together, and join them to the batch."""
         ready = []
         for row in arrived:
-            row.tokens = self._tokenizer(row.prompt, add_special_tokens=True)["input_ids"]
+            row.tokens = self._tokenizer(row.prompt, add_special_tokens=row.sampling.bos)["input_ids"]
             row.prompt_tokens = len(row.tokens)
             row.limit = min(self._context, row.prompt_tokens + row.sampling.max_tokens)
             if 0 < row.prompt_tokens < row.limit:

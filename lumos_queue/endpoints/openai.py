@@ -1,7 +1,8 @@
 """Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
 
 POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` speak it; only fields that
-all of them know are sent, as `transformers serve` answers 422 to any other. That server also ignores a temperature
+all of them know are sent, as `transformers serve` answers 422 to any other, but for vLLM's own where a prompt is to
+have no `<s>` in front. `transformers serve` also ignores a temperature
 above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves stop strings in the text.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.bos import OWNERS
 from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
@@ -30,6 +32,7 @@ class OpenAI:
     ):
         self.url = url
         self._model = model
+        self._owners: set[str] = set()  #: of the models, as the servers that were asked have it
         self._client = Client(url, bases, settings, first_backoff, self._control)
         self.traffic = self._client.traffic
 
@@ -41,7 +44,7 @@ class OpenAI:
         Completions take text alone: EpisodeError when there are images.
         """
         refuse_images(self.url, images)
-        if not self._model:
+        if not self._model or not (sampling.bos or self._owners):
             await self._client.describe(self._describe)
         body: dict[str, Any] = {
             "model": self._model,
@@ -51,6 +54,8 @@ class OpenAI:
         }
         if sampling.stop:
             body["stop"] = sampling.stop[:4]
+        if not sampling.bos and self._owners <= OWNERS:
+            body["add_special_tokens"] = False
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
         reply = await self._client.post("/v1/completions", body, _read, episode, reply_bytes(sampling.max_tokens))
@@ -85,6 +90,7 @@ class OpenAI:
         if name not in models and any(row.get("owned_by") in LISTS_ALL for row in models.values()):
             raise SpecError(f"{self.url} has no such model. Choose one of: {', '.join(models)}.")
         self._model = name
+        self._owners.add(str(models.get(name, {}).get("owned_by", "")))
         known = {key: models.get(name, {}).get(key) for key in ("root", "owned_by", "max_model_len")}
         _, version = await http.probe("/version")
         if isinstance(version, dict):

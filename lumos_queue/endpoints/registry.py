@@ -19,6 +19,9 @@ TRANSPORTS = {
 #: Schemes whose address says which model is meant.
 _NAMED = ("openai", "openais", "chat", "chats")
 
+#: Schemes whose requests can hold images; whether the model looks at them is its server's affair.
+_SEEING = ("chat", "chats", "tgi", "tgis")
+
 
 def check_url(url: str) -> None:
     """Check an address without opening it. Raises SpecError; its message never repeats credentials."""
@@ -37,6 +40,11 @@ def check_url(url: str) -> None:
         from lumos_queue.endpoints.scripted import read_rules
 
         read_rules(local_path(rest))
+
+
+def takes_images(url: str) -> bool:
+    """Whether prompts to the endpoint at a checked address may come with images."""
+    return url.partition(":")[0] in _SEEING
 
 
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:

@@ -1,28 +1,25 @@
 """Raw annotations → training files as the original writes them, byte for byte (spec/lumos.md 2.3 to 3.2).
 
 Its quirks are kept, because files made here stand beside files made there. For training sets of our own, see builds.
-Where the specification is silent: JSON as Python writes it by default, one object a line; rows counted from 0; the task
-stripped in plans alone, as 1.2 has it; `Output` numbered on from the row before when a row's first subgoal ends in it,
-and such a row dropped only where no row came before.
+Planner and grounder read a subgoal's last variable in different ways, so each file drops rows of its own. Where the
+specification is silent: JSON as Python writes it by default, one object a line; rows counted from 0; the task as it
+stands. A web subgoal without a text, at which the original ends with an error, has done nothing.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 
 from lumos_queue.domains import PLAN_HEAD, Domain, domain_named
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
-from lumos_queue.released.plan_text import Block, Parsed, parse_line, split_plan, told_result
+from lumos_queue.released.plan_text import Block, Parsed, parse_line, split_plan, told_result, told_variable
 from lumos_queue.released.raw import RawAnnotation
 
 DOMAINS = ("maths", "complex_qa", "web_agent", "multimodal")  #: those with released training files
 MODULES = ("plan", "ground")
 FORMULATIONS = ("iterative", "onetime")
-
-_NUMBERED = re.compile("R([0-9]+)")
 
 
 class _Dropped(Exception):
@@ -30,7 +27,7 @@ class _Dropped(Exception):
 
 
 class _Numbering:
-    """The number that `Output` gets: one more than the last variable of the subgoal before.
+    """The number that `Output` gets: one more than that of the last `R<int>` that ended a subgoal before.
 
     The original never begins anew with a row, so the subgoal before may be another row's.
     """
@@ -38,19 +35,21 @@ class _Numbering:
     def __init__(self):
         self._last: int | None = None
 
-    def name_output(self, block: Block, actions: list[Parsed]) -> str:
-        """The subgoal's actions in one text, in which every `Output` is a numbered variable. Raises _Dropped."""
-        if not block.lines:
+    def name_output(self, variable: str, text: str) -> str:
+        """The text that goes with a subgoal whose last variable this is, with a number in place of each `Output`.
+
+        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Dropped for no variable, for one that begins with R
+        and is no `R<int>`, and for another where no number is known yet.
+        """
+        if variable.startswith("R"):
+            try:
+                self._last = int(variable[1:])
+            except ValueError:
+                raise _Dropped from None
+            return text
+        if not variable or self._last is None:
             raise _Dropped
-        text = "; ".join(action.written() for action in actions)
-        before, numbered = self._last, _NUMBERED.fullmatch(actions[-1].variables[-1])
-        if numbered:
-            self._last = int(numbered[1])
-        elif before is None:
-            raise _Dropped
-        else:
-            self._last = before + 1
-        return text if before is None else text.replace("Output", f"R{before + 1}")
+        return text.replace("Output", f"R{self._last + 1}")
 
 
 def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formulation: str) -> Iterator[str]:
@@ -92,21 +91,22 @@ def _rows(raws: Iterable[RawAnnotation], domain: Domain, module: str, formulatio
 
 
 def _plan_task(task: str) -> str:
-    return f"{PLAN_HEAD}Task: {task.strip()}; Initial Environment Description: None."
+    return f"{PLAN_HEAD}Task: {task}; Initial Environment Description: None."
 
 
 def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _Numbering) -> Iterator[str]:
     yield _plan_task(task)
     for number, block in enumerate(blocks, start=1):
-        numbering.name_output(block, _parsed(domain, block))  # the planner's file has the same filter
-        yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
+        if not block.lines:
+            raise _Dropped
         if domain.reports == "done":
-            text = block.subgoal.partition(": ")[2]
-            done = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
-            yield f"{done.strip()}. Should we stop planning?"
+            text = block.subgoal[block.subgoal.find(": ") + 2 :]
+            told = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
         else:
-            result = told_result(block.lines[-1])
-            yield f"The executed result for Subgoal {number} is {result}. Should we stop planning?"
+            told = f"The executed result for Subgoal {number} is {told_result(block.lines[-1])}"
+        told = numbering.name_output(told_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
+        yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
+        yield told
     yield STOP_PLANNING
 
 
@@ -119,6 +119,8 @@ def _ground_onetime(domain: Domain, task: str, blocks: list[Block]) -> list[str]
 def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _Numbering) -> Iterator[str]:
     results: dict[str, str] = {}
     for number, block in enumerate(blocks, start=1):
+        if not block.lines:
+            raise _Dropped
         actions = _parsed(domain, block)
         turn = f"Subgoal to be grounded: {block.subgoal}"
         if number == 1:
@@ -128,8 +130,8 @@ def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering:
                 f" The execution result for {label} is {result}" for label, result in sorted(results.items())
             )
         yield f"{turn}\n"
-        yield numbering.name_output(block, actions)
-        results[f"Subgoal {number}"] = actions[-1].result
+        yield numbering.name_output(actions[-1].variables[-1], "; ".join(action.written() for action in actions))
+        results[block.subgoal[: block.subgoal.find(":")]] = actions[-1].result
 
 
 def _parsed(domain: Domain, block: Block) -> list[Parsed]:

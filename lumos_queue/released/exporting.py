@@ -22,7 +22,7 @@ class Exported:
     """What was written, and what was not."""
 
     rows: dict[str, int]  #: by file name
-    dropped: int  #: annotations that the original leaves out of its iterative files
+    dropped: dict[str, int]  #: annotations that the original leaves out of its iterative file, by module
     bad_rows: int  #: rows of the raw file that were skipped
     first_bad: str  #: the first of them; '' when there is none
 
@@ -49,8 +49,17 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    plan = {name: rows[_file(domain, "plan", name)] for name in FORMULATIONS}
-    return Exported(rows, plan["onetime"] - plan["iterative"], bad_rows, first_bad)
+    dropped = {
+        module: rows[_file(domain, module, "onetime")] - rows[_file(domain, module, "iterative")]
+        for module in _modules(domain)
+    }
+    return Exported(rows, dropped, bad_rows, first_bad)
+
+
+def _modules(domain: str) -> tuple[str, ...]:
+    """Those whose instruction was published."""
+    known = domain_named(domain).verified_ground_head is not None
+    return tuple(module for module in MODULES if module == "plan" or known)
 
 
 def _file(domain: str, module: str, formulation: str) -> str:
@@ -58,9 +67,7 @@ def _file(domain: str, module: str, formulation: str) -> str:
 
 
 def _files(raw: Path, domain: str) -> Iterator[tuple[str, Iterator[str]]]:
-    for module in MODULES:
-        if module == "ground" and domain_named(domain).verified_ground_head is None:
-            continue
+    for module in _modules(domain):
         for formulation in FORMULATIONS:
             rows = (row for row in read_raw(raw) if isinstance(row, RawAnnotation))
             yield _file(domain, module, formulation), export_rows(rows, domain, module, formulation)

@@ -18,12 +18,11 @@ class Block:
 
 
 def split_plan(text: str) -> list[Block]:
-    """Blocks between blank lines, from the first `Subgoal 1` on; the whole text where there is none.
+    """Blocks between blank lines, from the first `Subgoal 1` on; of a text without one the last character.
 
     Subgoals without a blank line between them are one block: the later ones stand among its actions.
     """
-    start = text.find("Subgoal 1")
-    blocks = (block.split("\n") for block in text[max(start, 0) :].split("\n\n"))
+    blocks = (block.split("\n") for block in text[text.find("Subgoal 1") :].split("\n\n"))
     return [Block(lines[0], tuple(lines[1:])) for lines in blocks]
 
 
@@ -48,11 +47,11 @@ def parse_line(line: str, has_result: bool = True) -> Parsed:
     if not has_result:
         return Parsed(variables, name, line[opening + 1 : line.rfind(")")], "")
     if opening < 0:
-        return Parsed(variables, "", line[first + 3 : last], line[last + 3 :].strip())
+        return Parsed(variables, "", line[first + 3 : last].strip(), line[last + 3 :].strip())
     closing = _closing(line, opening)
     if closing + 2 >= len(line):  # nothing follows the call, or it is never closed
         arguments = line[opening + 1 : line.rfind(")")]
-        return Parsed(variables, name, arguments, arguments.strip())
+        return Parsed(variables, name, arguments, arguments)
     if line[closing + 2] != "=":
         return Parsed(variables, name, line[opening + 1 : last - 1], line[last + 3 :].strip())
     return Parsed(variables, name, line[opening + 1 : closing], line[closing + 3 :].strip())
@@ -71,3 +70,9 @@ def _closing(line: str, opening: int) -> int:
 def told_result(line: str) -> str:
     """What the planner is told of a subgoal whose last action line this is: the text after the last `=`."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
+
+
+def told_variable(line: str) -> str:
+    """The last variable of an action line as the planner's file reads it; '' where there is none."""
+    parts = line.partition(" = ")[0].split(":")
+    return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

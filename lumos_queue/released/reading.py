@@ -16,7 +16,8 @@ from lumos_queue.released.lines import Line, text_field
 _PLAN_END = "; Initial Environment Description: None."
 _ONE, _ALL = " \nSubgoal to be grounded: ", " \nSubgoals to be grounded: "
 _EARLIER = " The grounding could be based on the following results:"
-_TOLD = re.compile(r"The executed result for Subgoal [0-9]+ is (.*)\. Should we stop planning\?", re.DOTALL)
+#: Of an empty result not even the space before it is left.
+_TOLD = re.compile(r"The executed result for Subgoal [0-9]+ is(?: (.*))?\. Should we stop planning\?", re.DOTALL)
 _ALREADY = re.compile(r"We have already .*Should we stop planning\?", re.DOTALL)
 
 
@@ -98,7 +99,7 @@ def _planned(line: Line, contents: list[str]) -> tuple[tuple[str, ...], tuple[st
     told = []
     for place in range(2, len(contents), 2):
         if found := _TOLD.fullmatch(contents[place].strip()):
-            told.append(found[1].strip())
+            told.append((found[1] or "").strip())
         elif _ALREADY.fullmatch(contents[place].strip()):
             told.append("")
         else:

@@ -31,17 +31,21 @@ LINES = [
     "Output = Calculator(R1 - R2) = 7", "Output = QA([R1], Question: The Output?) = No. ", "R{n} = Count(1, 4, ...) = ",
     "R{n} = Calculator(2 + 3) = 5.", "R{n} = Define(n - 2) = n - 2", "R{n} = Calculator((2 + 3) * (4)) = 20 ",
     "R{n} = Calculator(2 + 3) = 5 apples (red)", "R{n} = Calculator(2 + 3)  = 5", "Answer = Calculator(1 + 1) = 2",
-    "R{n} = Calculator(½ + ½) = 1", "R{n} = Code(If R1 > 0, R1, -R1) = 64",
+    "R{n} = Calculator(½ + ½) = 1", "R{n} = Code(If R1 > 0, R1, -R1) = 64", "Output =  R2  = 31", "R{n} =  R9 = 4",
+    "R{n} = QA([R1], Question: Which one? )", "Rate = Calculator(R1 / 2) = 3", "R{n} = Calculator(1 - 1) = . ",
+    "R{n} = Calculator(1 + 1) = 2 .", "Output = QA([R1], Question: Is it?) = The Output ",
+    "R{n}, Output = Count(1, 2) = 2",
 ]  # fmt: skip
 WEB = [
     "R{n} = CLICK(Env, QUERY: Click the button (left))", "R{n} = TYPE(R1, QUERY: the field, TEXT: a; b)",
     "R{n} = SELECT(R2, QUERY: the box, TEXT: 2 (two))", "R{n} = CLICK(R1, QUERY: no end",
-    "Output = CLICK(R1, QUERY: the Output pane)", "R{n} = CLICK(R1, QUERY: done.). ",
+    "Output = CLICK(R1, QUERY: the Output pane)", "R{n} = CLICK(R1, QUERY: done.). ", "Env = CLICK(R1, QUERY: Output)",
 ]  # fmt: skip
 SUBGOALS = [
     "Work it out.", "Work it out. ", "Find the Output", "open the page...", "Ünïcode “quotes” \\ and \"these\"",
     "One: two = three", "", "Tell whether it stands; or not.",
 ]  # fmt: skip
+LABELS = ["Step 2", "Subgoal 1", "Subgoal 3 (again)", "Therefore"]
 TASKS = ["How many are left?", " Spaces around ", 'A "quoted" task\twith a tab', "Émile has 3 €.", "Two\nlines"]
 
 
@@ -52,11 +56,14 @@ def raws(domain: str) -> list[dict]:
         count = random.choice([1, 2, 2, 3, 4, 11]) if number % 20 else 11  # Subgoal 10 sorts before Subgoal 2
         parts, variable = [], 1
         for subgoal in range(1, count + 1):
-            lines = [f"Subgoal {subgoal}: {random.choice(SUBGOALS)}"]
+            label = f"Subgoal {subgoal}" if subgoal == 1 or random.random() < 0.9 else random.choice(LABELS)
+            lines = [f"{label}: {random.choice(SUBGOALS)}"]
             for place in range(1, random.choice([1, 1, 2, 3]) + 1):
                 action = random.choice(WEB if domain == "web_agent" else LINES).format(n=variable)
                 lines.append(f"Action {subgoal}-{place}: {action}")
                 variable += 1
+            if random.random() < 0.03:
+                lines.append(random.choice(["", " ", "Note: nothing", "R7"]))
             parts.append("\n".join(lines))
         plan = "\n\n".join(parts)
         match number % 10:
@@ -70,6 +77,8 @@ def raws(domain: str) -> list[dict]:
                 plan = plan.replace("\n\nSubgoal 2", "\nSubgoal 2")  # two subgoals become one
             case 5:
                 plan = plan.partition("\n")[0]  # a subgoal without actions, alone
+            case 6 if number % 20 == 6:
+                plan = plan.replace("Subgoal 1", "Subgoal one")  # nowhere to begin
         found.append({"task": random.choice(TASKS), "natural_language_plan": "", "subgoal_plan": plan})
     return found
 
@@ -131,7 +140,7 @@ def test_annex_a1_by_hand(line, call, told):
     raw = [RawAnnotation("t", "", f"Subgoal 1: Do it.\n{line}")]
     (plan,) = export_rows(raw, "maths", "plan", "iterative")
     assert json.loads(plan)["messages"][2]["content"] == (
-        f"The executed result for Subgoal 1 is {told}. Should we stop planning?"
+        f"The executed result for Subgoal 1 is{told and ' '}{told}. Should we stop planning?"
     )
     (ground,) = export_rows(raw, "maths", "ground", "iterative")
     assert json.loads(ground)["messages"][1]["content"] == call

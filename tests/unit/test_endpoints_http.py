@@ -302,6 +302,28 @@ def test_openai_says_what_it_is():
         assert identify(server.openai) == {"model": "fake", "owned_by": "vllm"}
 
 
+def test_vllm_alone_is_told_to_put_no_bos_in_front():
+    bare = Sampling(bos=False)
+    with FakeEndpoint(lambda prompt: "fine", keep_bodies=True) as server:
+        for url in (server.openai, server.openai.partition("?")[0]):
+            ask(url, bare)
+            assert server.bodies[-1].get("add_special_tokens") is False
+        for url, sampling in ((server.openai, GREEDY), (server.tgi, bare)):
+            ask(url, sampling)
+            assert "add_special_tokens" not in str(server.bodies[-1])
+    for other in ("llamacpp", "sglang", "me"):
+        with FakeEndpoint(lambda prompt: "fine", keep_bodies=True, owner=other) as server:
+            ask(server.openai, bare)
+            assert "add_special_tokens" not in server.bodies[-1]
+
+
+def test_replicas_of_which_one_cannot_leave_out_bos_are_not_told():
+    with (FakeEndpoint(lambda prompt: "fine", keep_bodies=True) as one,
+          FakeEndpoint(lambda prompt: "fine", keep_bodies=True, owner="llamacpp") as other):  # fmt: skip
+        ask(f"openai://127.0.0.1:{one.port},127.0.0.1:{other.port}?model=fake", Sampling(bos=False))
+        assert "add_special_tokens" not in (one.bodies + other.bodies)[0]
+
+
 def test_the_only_model_need_not_be_named():
     with FakeEndpoint(lambda prompt: "fine", keep_bodies=True) as server:
         url = server.openai.partition("?")[0]

@@ -87,6 +87,15 @@ def test_the_prompt_starts_with_one_bos(folder, plain, prompts):
     assert reply.prompt_tokens == len(ids)
 
 
+def test_without_bos_the_prompt_is_tokenized_as_it_stands(folder, plain, prompts):
+    tokenizer, model = plain
+    inputs = tokenizer(prompts[0], return_tensors="pt", add_special_tokens=False)
+    reply = ask(folder, prompts[:1], Sampling(max_tokens=24, stop=(), bos=False))[0]
+    assert reply.prompt_tokens == inputs.input_ids.shape[1] == len(tokenizer(prompts[0])["input_ids"]) - 1
+    written = model.generate(**inputs, max_new_tokens=24, do_sample=False)[0, inputs.input_ids.shape[1] :]
+    assert reply.text == tokenizer.decode(written, skip_special_tokens=True).strip()
+
+
 def test_rows_join_and_leave_a_running_batch(folder, prompts):
     async def staggered():
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)

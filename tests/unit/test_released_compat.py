@@ -41,6 +41,9 @@ def said(row: dict, role: str) -> list[str]:
         ("Action 3-1: R5, R6 = SolveEquation(R2=xy, R3=x/y) = -9/8, -3/5 ", ["R5", "R6"], "SolveEquation",
          "R2=xy, R3=x/y", "-9/8, -3/5", "-9/8, -3/5"),
         ("Action 4-1: Output = R9 = 40", ["Output"], "", "R9", "40", "40"),
+        ("Action 4-1: Output =  R9  = 40", ["Output"], "", "R9", "40", "40"),
+        ("Action 1-1: R1 = QA([R0], Question: q? )", ["R1"], "QA", "[R0], Question: q? ", "[R0], Question: q? ",
+         "QA([R0], Question: q? )"),
         ("Action 1-1: R1 = Calculator(2 + 3)", ["R1"], "Calculator", "2 + 3", "2 + 3", "Calculator(2 + 3)"),
         ("Action 1-1: R1 = Calculator(2 + 3)=5", ["R1"], "Calculator", "", "Calculator(2 + 3)=5", ""),
         ("Action 1-1: R1 = Calculator(2 + (3) = 5", ["R1"], "Calculator", "2 + (3", "2 + (3", "5"),
@@ -84,6 +87,7 @@ def test_subgoals_without_a_blank_line_merge_and_closing_breaks_add_an_action():
     assert split_plan("Subgoal 1: a\nAction 1-1: x\nSubgoal 2: b")[0].lines == ("Action 1-1: x", "Subgoal 2: b")
     assert split_plan("Subgoal 1: a\nAction 1-1: x\n")[0].lines == ("Action 1-1: x", "")
     assert split_plan("Subgoal 1: a\nx\n\nThat is all.")[1].lines == ()
+    assert [block.subgoal for block in split_plan("No plan")] == ["n"]
 
 
 # --- A4: all four files -----------------------------------------------------------------------------------------------
@@ -91,7 +95,7 @@ def test_subgoals_without_a_blank_line_merge_and_closing_breaks_add_an_action():
 
 def test_the_plan_files_of_the_full_example_are_exact():
     [row] = exported(A4, "maths", "plan", "iterative")
-    first = f"{PLAN_HEAD}Task: How many?; Initial Environment Description: None."
+    first = f"{PLAN_HEAD}Task:  How many? ; Initial Environment Description: None."
     assert said(row, "assistant") == [
         "Subgoal 1: Multiply.", "No, I will keep planning. Subgoal 2: Subtract.", "Yes, I will stop planning.",
     ]  # fmt: skip
@@ -125,15 +129,21 @@ def test_the_ground_files_of_the_full_example_are_exact():
 # --- quirks of 3.2 ----------------------------------------------------------------------------------------------------
 
 
-def test_output_is_renamed_inside_texts_too_and_counts_on():
+def test_output_is_renamed_inside_texts_too_in_subgoals_that_end_in_it():
     plan = (
         "Subgoal 1: a\nAction 1-1: R1 = QA([], Question: q?) = x. \n\n"
-        "Subgoal 2: b\nAction 2-1: Output = QA([R1], Question: What is the Output?) = y. \n\n"
-        "Subgoal 3: c\nAction 3-1: R3 = QA([Output], Question: z?) = z. "
+        "Subgoal 2: b\nAction 2-1: Output = QA([R1], Question: What is the Output?) = The Output. \n\n"
+        "Subgoal 3: c\nAction 3-1: R3 = QA([Output], Question: z?) = Output. \n\n"
+        "Subgoal 4: d\nAction 4-1: Answer = QA([Output], Question: z?) = Output. "
     )
     [row] = exported(plan, "complex_qa", "ground", "iterative")
     assert said(row, "assistant")[1:] == [
-        "R2 = QA([R1], Question: What is the R2?)", "R3 = QA([R3], Question: z?)",
+        "R2 = QA([R1], Question: What is the R2?)", "R3 = QA([Output], Question: z?)",
+        "Answer = QA([R4], Question: z?)",
+    ]  # fmt: skip
+    [row] = exported(plan, "complex_qa", "plan", "iterative")
+    assert [text.partition(" is ")[2].partition(".")[0] for text in said(row, "user")[1:]] == [
+        "x", "The R2", "Output", "R4",
     ]  # fmt: skip
     [row] = exported(plan, "complex_qa", "ground", "onetime")
     assert "Output = QA([R1], Question: What is the Output?)" in said(row, "assistant")[0]
@@ -176,8 +186,48 @@ def test_rows_are_numbered_after_filtering_and_only_iterative_files_filter():
 def test_a_first_subgoal_that_ends_in_output_needs_a_row_before_it():
     alone = "Subgoal 1: a\nAction 1-1: Output = Calculator(1 + 1) = 2 "
     assert exported(alone, "maths", "ground", "iterative") == []
+    assert exported(alone, "maths", "plan", "iterative") == []
     rows = exported([A4, alone], "maths", "ground", "iterative")
-    assert said(rows[1], "assistant") == ["R3 = Calculator(1 + 1)"]  # A4 ended with R2: the original never forgets it
+    assert said(rows[1], "assistant") == ["R2 = Calculator(1 + 1)"]  # the last R of A4 was R1: it is never forgotten
+
+
+@pytest.mark.parametrize("last", ["", " ", "Rate = Calculator(1 + 1) = 2", "R = Calculator(1 + 1) = 2"])
+def test_a_row_whose_last_line_is_blank_or_sets_no_numbered_variable_is_dropped(last):
+    line = last if not last.strip() else f"Action 2-1: {last}"
+    plan = f"Subgoal 1: a\nAction 1-1: R1 = Calculator(1 + 1) = 2\n\nSubgoal 2: b\n{line}"
+    for module in ("plan", "ground"):
+        assert exported(plan, "maths", module, "iterative") == []
+        assert len(exported(plan, "maths", module, "onetime")) == 1
+
+
+def test_planner_and_grounder_drop_rows_of_their_own():
+    plan = f"{A4.partition('Action 2-2')[0]}Subgoal 3: b"
+    assert len(exported(plan, "maths", "plan", "iterative")) == 1  # `b` counts as a variable
+    assert exported(plan, "maths", "ground", "iterative") == []
+
+
+def test_what_the_planner_is_told_is_stripped_again_before_should():
+    plan = "Subgoal 1: a\nAction 1-1: R1 = Calculator(1 + 1)=2\n\nSubgoal 2: b\nAction 2-1: R2 = Calculator(2) = 3 ."
+    [row] = exported(plan, "maths", "plan", "iterative")
+    assert said(row, "user")[1:] == [
+        "The executed result for Subgoal 1 is. Should we stop planning?",
+        "The executed result for Subgoal 2 is 3. Should we stop planning?",
+    ]
+
+
+def test_earlier_results_are_labelled_by_what_stands_before_the_colon():
+    plan = (
+        "Subgoal 1: s\nAction 1-1: R1 = QA([], Question: q?) = r1. \n\n"
+        "Step 2: s\nAction 2-1: R2 = QA([], Question: Which? )\n\n"
+        "Subgoal 1: s\nAction 3-1: R3 = QA([], Question: q?) = r3. \n\n"
+        "No label\nAction 4-1: R4 = QA([], Question: q?) = r4. \n\n"
+        "Subgoal 5: s\nAction 5-1: R5 = QA([], Question: q?) = r5. "
+    )
+    [row] = exported(plan, "complex_qa", "ground", "iterative")
+    assert said(row, "user")[-1].partition("results:")[2] == (
+        " The execution result for No labe is r4. The execution result for Step 2 is [], Question: Which? "
+        " The execution result for Subgoal 1 is r3.\n"
+    )
 
 
 def test_a_closing_line_break_becomes_an_empty_action():
