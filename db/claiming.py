@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, text
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, text
+from sqlalchemy.orm import aliased
 
 from db.connection import now, numbers
 from db.journal import COLUMNS, RecordedStep, load_steps
@@ -96,6 +97,12 @@ def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Clai
                 tuple(steps.get(row.id, ())))
         for row in sorted(rows, key=lambda row: row.ordinal)
     ]  # fmt: skip
+
+
+def its_turn() -> ColumnElement[bool]:
+    """Whether the item of the query around it is, in an ordered job, next: the one before it is done."""
+    before = aliased(Item)
+    return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != "done")
 
 
 @cache

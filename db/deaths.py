@@ -13,6 +13,7 @@ import time
 
 from sqlalchemy import Connection, exists, func, select, update
 
+from db.claiming import its_turn
 from db.connection import now
 from db.models import EndpointShare, Item, Job, WorkerSession
 
@@ -72,8 +73,10 @@ def _charge(connection: Connection, session: int | None) -> None:
 
 
 def say_what_is_left(connection: Connection, job: str) -> None:
-    """Let the job say so when all that is owed of it is an item that waits after so many deaths."""
-    mine = (Item.job == job, Item.state == "owed")
+    """Let the job say so when all that could be claimed of it is an item that waits after so many deaths."""
+    mine = [Item.job == job, Item.state == "owed"]
+    if connection.execute(select(Job.ordered).where(Job.id == job)).scalar():
+        mine.append(its_turn())
     due = exists().where(*mine, Item.not_before_at <= now())
     claimed = exists().where(Item.job == job, Item.state == "claimed")
     next_one = (

@@ -13,6 +13,7 @@ from db.connection import Database, numbers
 from db.models import EpisodeRow, Item, TaskRow
 from db.trajectories import StoredEpisode, load_episodes, reading
 from lumos_queue.errors import SpecError
+from lumos_queue.limit import at_limit_of
 from lumos_queue.records import Task
 
 CHUNK = 200  #: episodes that are read whole at once
@@ -27,6 +28,7 @@ class Tried:
     episode: int
     ending: str
     answer: str | None
+    at_limit: str  #: what its answer is worth where it ended as `limit` (lumos_queue/limit.py)
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -44,6 +46,7 @@ def tries_of(connection: Connection, job: Any) -> list[Tried]:
 
     Raises SpecError when its tasks are not derived from episodes.
     """
+    at_limit = at_limit_of(job.spec)
     rows = connection.execute(
         select(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold, Item.id, Item.sample,
                EpisodeRow.ending, EpisodeRow.answer)
@@ -55,7 +58,7 @@ def tries_of(connection: Connection, job: Any) -> list[Tried]:
     )  # fmt: skip
     found = [
         Tried(Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold), row.sample, row.id,
-              row.ending or "", row.answer)
+              row.ending or "", row.answer, at_limit)
         for row in rows
     ]  # fmt: skip
     if not found or not all("from" in one.task.inputs for one in found):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, and_, case, exists, func, insert, not_, or_, 
 from sqlalchemy.orm import aliased
 
 from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
+from db.claiming import its_turn
 from db.connection import Database, now
 from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
 from db.deaths import say_what_is_left
@@ -326,10 +327,9 @@ def runnable(
     Jobs submitted less than `older_than` seconds ago are left out. Among equally urgent ones those submitted later than
     `after` come first, so that each has its turn. With `beside`, only other jobs at least as urgent as that one.
     """
-    before, served = aliased(Item), aliased(Job)
-    its_turn = ~exists().where(before.job == Job.id, before.ordinal == Item.ordinal - 1, before.state != "done")
+    served = aliased(Job)
     due = exists().where(
-        Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now(), or_(~Job.ordered, its_turn)
+        Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now(), or_(~Job.ordered, its_turn())
     )
     wanted = [Job.state.in_(OPEN), Job.pool.in_(list(pools)), Job.not_before_at <= now(), due]
     if older_than:

@@ -321,7 +321,7 @@ class CompletionRow(StepKey, table=True):
     waited: Mapped[float]  # before it was first sent, for a place among the requests in flight
     lost: Mapped[float]  # with tries that failed and the pauses after them
     queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
-    note: Mapped[str] = long_text()  # what the server said that could not be taken as it was; mostly empty
+    note: Mapped[str] = long_text()  # images shown (sha256); what the server said that could not be taken; mostly empty
 
 
 class ExecutionRow(StepKey, table=True):

@@ -102,6 +102,21 @@ def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[i
     return found
 
 
+def score_versions(connection: Connection, job: str) -> dict[str, dict[str, int]]:
+    """Each metric's scored episodes by the version of the scorer that judged them, as `values_by_metric` has them."""
+    rows = connection.execute(
+        select(ScoreRow.metric, ScoreRow.version, func.count())
+        .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error")
+        .group_by(ScoreRow.metric, ScoreRow.version)
+        .order_by(ScoreRow.metric, ScoreRow.version)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for metric, version, episodes in rows:
+        found.setdefault(metric, {})[version] = episodes
+    return found
+
+
 def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, int, int]]:
     """(ending, subgoals, model calls, episodes): how many episodes had so many subgoals and made so many calls.
 

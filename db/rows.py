@@ -130,7 +130,8 @@ def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tu
     keys = [column.name for column in table.primary_key.columns]
     arriving = f"SELECT {_selected(dialect, table, columns)} FROM {_unnested(dialect)}"
     same = " AND ".join(f's."{name}" = a."{name}"' for name in keys)
-    differs = " OR ".join(f's."{name}" <> a."{name}"' for name in compare)
+    unlike = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"  # also where one of the two is NULL
+    differs = " OR ".join(f's."{name}" {unlike} a."{name}"' for name in compare)
     shown = ", ".join(f's."{name}"' for name in keys)
     return text(f'SELECT {shown} FROM "{table.name}" s JOIN ({arriving}) a ON {same} WHERE {differs} LIMIT 1')
 

@@ -15,6 +15,7 @@ from db.connection import Database, now, numbers
 from db.filters import Filter
 from db.journal import RecordedStep, load_steps
 from db.models import EpisodeRow, Item, Job, JobEndpoint, ScoreRow, TaskRow, VerdictRow
+from lumos_queue.limit import WRONG, at_limit_of
 from lumos_queue.records import Task, Verdict
 
 #: Ids that a stream finds at once: a filter that must read every step is then asked a few times, not for each chunk.
@@ -48,6 +49,7 @@ class StoredEpisode:
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric; of several versions the newest
     verdicts: Sequence[Verdict] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
+    at_limit: str = WRONG  #: what its answer is worth where it ended as `limit` (lumos_queue/limit.py)
     steps: Sequence[RecordedStep] = ()
 
     @property
@@ -153,8 +155,10 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
     for row in connection.execute(_VERDICTS.where(VerdictRow.episode.op("IN")(_IDS)), sent):
         verdicts.setdefault(row.episode, []).append(Verdict(row.module, row.name, row.detail, row.rejects))
     endpoints = _endpoints(connection, {row.job for row in rows})
+    at_limit = _at_limit(connection, {row.job for row in rows})
     steps = load_steps(connection, {row.id: row.attempt for row in rows})
-    copied = StoredEpisode.__dataclass_fields__.keys() - {"task", "scores", "verdicts", "endpoints", "steps"}
+    made = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps"}
+    copied = StoredEpisode.__dataclass_fields__.keys() - made
     return [
         StoredEpisode(
             **{name: getattr(row, name) for name in copied},
@@ -162,6 +166,7 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
             scores={metric: value for metric, (_, value) in scores.get(row.id, {}).items()},
             verdicts=tuple(verdicts.get(row.id, ())),
             endpoints=endpoints[row.job],
+            at_limit=at_limit[row.job],
             steps=tuple(steps[row.id]),
         )
         for row in rows
@@ -174,3 +179,8 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
     for job, role, url in connection.execute(wanted.order_by(JobEndpoint.id)):
         found[job][role] = url
     return found
+
+
+def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
+    rows = connection.execute(select(Job.id, Job.spec).where(Job.id.in_(jobs)))
+    return {job: at_limit_of(spec) for job, spec in rows}

@@ -9,7 +9,9 @@ from typing import Any
 
 from lumos_queue.commands import digest
 from lumos_queue.dialogue import Dialogue
+from lumos_queue.domains import DOMAINS
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.limit import WRONG
 from lumos_queue.records import Task
 
 
@@ -25,9 +27,16 @@ class Agent:
     tools: Mapping[str, str] = field(default_factory=dict)  #: options of the domain's actions, checked (`prepare`)
     shots: int = 0  #: demonstrations in front of the conversation, in domains that have some
     answer_by: str = "last"  #: what the answer is: the value of the 'last' variable, or what 'qa' makes of all answers
+    at_limit: str = ""  #: what an answer at the limit is worth (limit.py); '': what it is in the domain
     weights: Mapping[str, str] = field(
         default_factory=dict
     )  #: role to sha256, where the weights are at hand (`local:`)
+
+    def __post_init__(self) -> None:
+        """Say what the domain says, so that a stored agent names it."""
+        if not self.at_limit:
+            domain = DOMAINS.get(self.domain)
+            object.__setattr__(self, "at_limit", domain.at_limit if domain else WRONG)
 
     def dialogue(self, task: Task) -> Dialogue:
         return Dialogue(task, self.domain, self.framing, self.shots)
@@ -36,13 +45,17 @@ class Agent:
         return range(1, self.max_subgoals + 1)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
+        found = asdict(self) | {"sampling": self.sampling.as_json()}
+        if self.at_limit == WRONG:
+            del found["at_limit"]
+        return found
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Agent:
         sampling = dict(value["sampling"])
         sampling["stop"] = tuple(sampling["stop"])
-        return cls(**{**value, "sampling": Sampling(**sampling)})
+        return cls(**{"at_limit": WRONG, **value, "sampling": Sampling(**sampling)})  # it was, before it could be said
 
     @property
     def digest(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from db.journal import RecordedStep, annotated_steps
 from lumos_queue.commands import Result
+from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution, Subgoal
 
@@ -61,11 +62,11 @@ def _stand_in(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
 
 
 def _own(steps: Sequence[RecordedStep]) -> list[tuple[Subgoal | Action, str]]:
-    """Subgoals and actions of the annotation in order, an action with its result."""
+    """Subgoals and the actions that a grounder wrote, in order, an action with its result."""
     return [
         (step.detail, _result(step.detail, step.result) if isinstance(step.detail, Action) else "")
         for step in annotated_steps(steps)
-        if isinstance(step.detail, (Subgoal, Action))
+        if isinstance(step.detail, Subgoal) or (isinstance(step.detail, Action) and step.detail.name != CONCLUSION)
     ]
 
 

@@ -38,15 +38,25 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Final:
+    """What is asked instead of its own question by an action whose answer is the agent's (actions/qa/interface.py)."""
+
+    answer_by: str  #: as the agent has it: 'qa' or 'yes/no'
+    subgoal: str = ""  #: the one that the action belongs to, without its label
+
+
+@dataclass(frozen=True, slots=True)
 class Do:
     """Run an action. Answered by an Execution."""
 
     action: Action
+    final: Final | None = None  #: of the last action, where it answers for the agent
 
     @property
     def digest(self) -> str:
-        action = self.action
-        return digest("do", ", ".join(action.variables), action.name, action.arguments)
+        action, final = self.action, self.final
+        last = (final.answer_by, final.subgoal) if final else ()
+        return digest("do", ", ".join(action.variables), action.name, action.arguments, *last)
 
 
 @dataclass(frozen=True, slots=True)

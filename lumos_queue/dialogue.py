@@ -1,7 +1,7 @@
 """Records → conversations with planner, grounder or solver: the one text for training and inference (spec/lumos.md 1).
 
 Two framings exist. `train` is what checkpoints are fitted on; `eval` is what the published numbers were made with.
-No text here holds `<s>`: `FRAMINGS[framing].bos` says whether the tokenizer puts it in front.
+No text here holds `<s>`: `FRAMINGS[framing].bos` says whether an agent's prompts are sent to be tokenized with it.
 Roles and `</s>` are plain text. In what tasks and tools say, the marks of roles are broken, so that none begins a turn.
 """
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable,
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from lumos_queue.commands import WITHIN, Ask, Call, Command, Do, Result, Step
+from lumos_queue.commands import WITHIN, Ask, Call, Command, Do, Final, Result, Step
 from lumos_queue.errors import EpisodeError
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
@@ -70,6 +70,7 @@ class Place:
     variables: Variables = field(default_factory=dict)  #: as the actions so far have set them
     done: Sequence[tuple[Action, Execution]] = ()  #: the actions so far, in order; what a world is rebuilt from
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch
+    final: Final | None = None  #: of the action that is carried out
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
@@ -106,7 +107,8 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
         known = journal.recorded(position, branch)
         if known is None:
             await journal.room()
-            result = await perform(command, Place(position, branch, variables, actions, step))
+            final = command.final if isinstance(command, Do) else None
+            result = await perform(command, Place(position, branch, variables, actions, step, final))
             journal.record(Step(position, branch, command, result))
         else:
             digest, result = known

@@ -23,10 +23,13 @@ class SpecError(LumosError):
 
 
 class BadRow(SpecError):
-    """Raised when one row of a data file cannot be read; `row` counts from 1."""
+    """Raised when one row of a data file cannot be read; `row` counts from 1.
 
-    def __init__(self, row: int, field: str, problem: str):
-        self.row, self.field, self.problem = row, field, problem
+    `leave_out`: published files have such rows, and nobody can mend them, so the others are used without being asked.
+    """
+
+    def __init__(self, row: int, field: str, problem: str, leave_out: bool = False):
+        self.row, self.field, self.problem, self.leave_out = row, field, problem, leave_out
         super().__init__(f"row {row}, field '{field}': {problem}" if field else f"row {row}: {problem}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lumos_queue.actions.base import ActionInterface, Session
 from lumos_queue.commands import Ask, Call, Command, Do, Result, digest
@@ -70,7 +70,9 @@ class Performer:
         if ask.images:
             assert self.image is not None
             images = [await self.image(one) for one in ask.images]
-            return await endpoint.generate(ask.prompt, sampling, seed, episode, images)
+            done = await endpoint.generate(ask.prompt, sampling, seed, episode, images)
+            shown = f"shown with the image {', '.join(ask.images)}"
+            return replace(done, note=f"{shown}; {done.note}" if done.note else shown)
         try:
             return await endpoint.generate(ask.prompt, sampling, seed, episode)
         except EpisodeError:

@@ -10,7 +10,7 @@ from typing import Any
 ENDINGS = ("answered", "no_answer", "limit", "action_error", "unreadable", "cancelled", "infra_error")
 
 #: The metric an episode is first judged by; it has one of them: of an evaluation, or of a conversion.
-MAIN_METRICS = ("accepted", "accuracy", "exact_match", "executed", "reward", "step_success", "success")
+MAIN_METRICS = ("accepted", "accuracy", "exact_match", "executed", "reward", "rouge_l", "step_success", "success")
 #: How an annotation was checked, from the weakest to the strongest; each level includes the ones before it.
 #: format: it reads as an annotation. oracle_tool: its steps ran with tools that answer from the annotation itself.
 #: executed: its steps ran, gave the stated results and the gold answer. perturbed: so they do with other numbers.
@@ -93,7 +93,7 @@ class Completion:
     waited: float = 0.0  #: seconds before the first try was sent: for a free place among the requests in flight
     lost: float = 0.0  #: seconds spent on tries that failed and on the pauses after them
     queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
-    note: str = ""  #: what the server said that could not be taken as it was, e.g. a count that was clamped
+    note: str = ""  #: the images shown (sha256), and what the server said that could not be taken as it was
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ def read_rows(
 ) -> Rows:  # fmt: skip
     """All rows of a benchmark, or those that `sample` draws.
 
-    Raises SpecError naming bad rows, unless they are to be skipped, and for options that the benchmark does not have.
+    Raises SpecError naming bad rows, unless they are to be skipped or left out in any case (BadRow.leave_out), and for
+    options that the benchmark does not have.
     """
     for name in options or {}:
         if name not in benchmark.options:
@@ -59,9 +60,10 @@ def read_rows(
             bad.append(row)
         else:
             tasks.append(_storable_task(row))
-    if bad and not skip_bad_rows:
+    wrong = [row for row in bad if not row.leave_out]
+    if wrong and not skip_bad_rows:
         raise SpecError(
-            f"{path}: {_listed(bad)} cannot be read, {len(tasks)} can. "
+            f"{path}: {_listed(wrong)} cannot be read, {len(tasks)} can. "
             "Mend them, or leave them out with --skip-bad-rows."
         )
     if not tasks:

@@ -14,7 +14,7 @@ from lumos_queue.records import Action, Annotation, Execution, Score, Task
 class Tried:
     """What an episode left behind, as far as it can be judged."""
 
-    answer: str | None = None  #: None unless the episode ended `answered`: any other ending has no answer to judge
+    answer: str | None = None  #: the one that is judged; None where none is (limit.py)
     ending: str = "answered"
     seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; only where the answer alone is not judged
     vote: str | None = None  #: the judge's reply; '' where a judge is there and there was no answer to show
@@ -34,6 +34,7 @@ class Benchmark:
     needs_data: bool = True  #: whether `read` needs a path
     metrics: tuple[str, ...] = ("accuracy",)  #: that `score` gives; the first is the main one (records.MAIN_METRICS)
     options: Mapping[str, str] = {}  #: what `read` can be told with --option NAME=VALUE, and what it means
+    formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
     slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
     by_answer: bool = True  #: whether the answer alone is judged, and not what was done
     yes_no: bool = False  #: whether every answer is yes or no

@@ -9,7 +9,7 @@ from lumos_queue.errors import unknown
 
 NAMES = (
     "aokvqa", "asdiv", "gsm8k", "hotpotqa", "intercode_sql", "mawps", "mind2web", "musique", "scienceqa",
-    "strategyqa", "svamp", "webshop", "wordmath",
+    "strategyqa", "superni", "svamp", "webshop", "wordmath",
 )  # fmt: skip
 
 

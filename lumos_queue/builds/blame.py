@@ -39,7 +39,7 @@ def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     """The episode once with a gold planner and once with a gold grounder. Raises LeftOut when it has no blame."""
     require_ended(episode)
     benchmark = open_benchmark(episode.task.benchmark)
-    if right(benchmark, episode.task, episode.ending, episode.answer):
+    if right(benchmark, episode):
         raise LeftOut("its answer is right")
     if not any(step.role == "planner" for step in episode.steps):
         raise LeftOut("no planner made it")

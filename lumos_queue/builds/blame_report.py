@@ -84,14 +84,14 @@ def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -
     """None while a try has not ended."""
     if not all(one.ended for one in tries):
         return None
-    return sum(right(benchmark, one.task, one.ending, one.answer) for one in tries) >= threshold * len(tries)
+    return sum(right(benchmark, one) for one in tries) >= threshold * len(tries)
 
 
 def _difference(
     database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[Tried]
 ) -> Difference | None:
     """Where the module went wrong, seen beside the runs in which it was replaced, those that succeeded first."""
-    succeeded = {one.episode: right(benchmark, one.task, one.ending, one.answer) for one in tries if one.ended}
+    succeeded = {one.episode: right(benchmark, one) for one in tries if one.ended}
     first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MOST_SAMPLES]
     with reading(database) as connection:
         steps = {one.id: one.steps for one in load_episodes(connection, first)}

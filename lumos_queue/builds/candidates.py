@@ -13,13 +13,17 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
 from lumos_queue.builds.workbench import hash_of
+from lumos_queue.domains import domain_named
 from lumos_queue.given import source_row
+from lumos_queue.limit import is_judged
 from lumos_queue.notation import unlabelled, write_actions
 from lumos_queue.records import GIVEN, LEVELS, MAIN_METRICS, MODULES, Annotation, Completion
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
+_LOOSE = "its steps do not say which action belongs to which subgoal"
+_SILENT = "its steps do not say what their actions gave"
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
 #: A further look at an annotation of that domain: '' when it holds, else why not.
@@ -45,7 +49,7 @@ class Candidate:
     episode: StoredEpisode
     domain: str
     annotation: Annotation
-    one_pass_only: bool  #: its actions are not assigned to subgoals
+    one_pass_only: str  #: why no other formulation's conversations can be made of it; '' when they can
     modules: tuple[str, ...]  #: those without a rejecting verdict
     level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `given`
 
@@ -121,7 +125,15 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
     for check in rules.checks:
         if reason := check(episode, domain, told):
             return reason
-    return Candidate(episode, domain, told, annotation is None, modules, level)
+    only = _SILENT if _says_no_results(domain, told) else ""
+    return Candidate(episode, domain, told, _LOOSE if annotation is None else only, modules, level)
+
+
+def _says_no_results(domain: str, annotation: Annotation) -> bool:
+    """Whether an iterative planner, who is told each subgoal's result, would be told nothing, as in ReWOO's data."""
+    known = domain_named(domain)
+    told = known.reports == "result" and known.calls  # of what is no call, the text is the result
+    return told and any(step.results and not step.results[-1] for step in annotation.steps)
 
 
 def refused(episode: StoredEpisode, rules: Rules) -> str:
@@ -145,7 +157,7 @@ def unsuccessful(episode: StoredEpisode) -> str:
     """Why a run is no success; '' when it is one. Annotations were judged by their verdicts."""
     if episode.origin not in RUNS:
         return ""
-    if episode.ending != "answered":
+    if not is_judged(episode.ending, episode.at_limit):
         return f"ended {episode.ending}"
     score = next((episode.scores[name] for name in MAIN_METRICS if name in episode.scores), None)
     if score is None:

@@ -31,7 +31,7 @@ def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[
     """
     task, annotation = candidate.episode.task, candidate.annotation
     if candidate.one_pass_only and name not in ("one-pass", *UNEXECUTED):
-        raise SpecError("its steps do not say which action belongs to which subgoal")
+        raise SpecError(candidate.one_pass_only)
     rationale = _rationale(candidate, sources) if name == "cot" else ""
     domain = domain_named(candidate.domain)
     if name in UNEXECUTED:

@@ -14,10 +14,12 @@ from lumos_queue.builds.stages import whole_plan
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.given import source_row
+from lumos_queue.limit import judged_answer
 from lumos_queue.records import Annotation, Subgoal, Task
 from lumos_queue.submission import Rows, read_rows
 
 if TYPE_CHECKING:
+    from db.derived import Tried as DerivedTry
     from db.trajectories import StoredEpisode
 
 #: What a derived task says beside its source's own inputs; a task derived from it says its own.
@@ -95,9 +97,10 @@ def formulation_of(episode: StoredEpisode) -> str:
     return episode.formulation if episode.formulation in FORMULATIONS else "iterative"
 
 
-def right(benchmark: Benchmark, task: Task, ending: str, answer: str | None) -> bool:
+def right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
     """Whether an episode's answer is right, by the benchmark's main metric."""
-    return benchmark.score(task, Tried(answer if ending == "answered" else None, ending))[0].value == 1.0
+    answer = judged_answer(episode.ending, episode.answer, episode.at_limit)
+    return benchmark.score(episode.task, Tried(answer, episode.ending))[0].value == 1.0
 
 
 def gold_of(benchmark: Benchmark, task: Task) -> Annotation:

@@ -49,7 +49,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[Candidate, bool] 
     except LookupError:
         return "unknown domain"
     level = "" if problem else "executed"
-    return Candidate(episode, domain, Annotation((), episode.answer or ""), False, MODULES, level), not problem
+    return Candidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, level), not problem
 
 
 def keep_try(bench: Workbench, candidate: Candidate, good: bool) -> None:

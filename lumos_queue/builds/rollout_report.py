@@ -52,7 +52,7 @@ def _counted(benchmark_name: str, tries: Iterable[Tried]) -> dict[str, dict[int,
     benchmark = open_benchmark(benchmark_name)
     found: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
     for one in tries:
-        verdict = right(benchmark, one.task, one.ending, one.answer) if one.ended else None
+        verdict = right(benchmark, one) if one.ended else None
         found[one.origin["episode"]][one.origin["subgoals"]].append(verdict)
     return {
         name: {

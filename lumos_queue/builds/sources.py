@@ -52,10 +52,11 @@ class Sources:
         return source
 
     def of_domain(self, domain: str) -> set[str]:
-        """The names of all benchmarks and sources whose actions are of that domain."""
+        """The names of all benchmarks and sources whose actions are of that domain, but of those that only teach."""
         opened = {name: self.source(name) for name in SOURCES} | dict(self._own)
-        known = {name for name, source in opened.items() if source and source.domain == domain}
-        return known | {name for name in BENCHMARKS if open_benchmark(name).domain == domain}
+        found = {name: source for name, source in opened.items() if source and {*source.splits} != {"train"}}
+        found |= {name: one for name in BENCHMARKS if not (one := open_benchmark(name)).formulations}
+        return {name for name, one in found.items() if one.domain == domain}
 
     def domain(self, task: Task) -> str:
         """The domain of a task's actions. Raises LookupError when neither task nor source names one."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.actions.registry import roles_of as tool_roles
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.dialogue import framing_named
 from lumos_queue.domains import domain_named
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import roles as roles_of
+from lumos_queue.limit import CHOICES as AT_LIMIT
+from lumos_queue.limit import LIMITED
 from lumos_queue.roles import JUDGE
 from lumos_queue.settings import Settings
 from lumos_queue.starter import starter_url
@@ -49,6 +53,18 @@ def answer_by(benchmark: Benchmark, asked: str = "") -> str:
     return "yes/no" if benchmark.yes_no else "qa"
 
 
+def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
+    """Raises SpecError for a wish (Agent.at_limit; '': none) that is not known, or would do nothing here."""
+    if not asked:
+        return
+    if asked not in AT_LIMIT:
+        raise unknown("worth of an answer at the limit", asked, AT_LIMIT)
+    if formulation not in LIMITED:
+        raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
+    if not benchmark.by_answer:
+        raise SpecError(f"The benchmark '{benchmark.name}' is judged by what is done: leave out --at-limit.")
+
+
 def make_agent(
     roles: Mapping[str, str], domain: str, sampling: Sampling, max_subgoals: int, framing: str, settings: Settings
 ) -> Agent:
@@ -61,6 +77,7 @@ def make_agent(
     here = {url for url in checked.values() if not deployed or _is_model_here(url)}
     identities = asyncio.run(identify(here, settings))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
+    sampling = replace(sampling, bos=framing_named(framing).bos)
     return Agent(
         checked, domain, framing, sampling, max_subgoals or domain_named(domain).most_subgoals, weights=weights
     )

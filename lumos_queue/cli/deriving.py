@@ -12,7 +12,7 @@ from db.trajectories import stream_episodes
 from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.builds.derived import Make, derive
 from lumos_queue.cli import output
-from lumos_queue.cli.agents import AGENTS, answer_by, make_agent, other_roles, pairs
+from lumos_queue.cli.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, pairs
 from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.run import database, how_it_ended, submit_and_run
 from lumos_queue.dialogue import framing_named
@@ -42,6 +42,7 @@ class Asked:
     framing: str
     others: Sequence[str]  #: NAME=URL of roles that the actions ask, and of the judge
     tools: Sequence[str]  #: NAME=VALUE
+    at_limit: str
 
 
 def submit_derived(
@@ -61,11 +62,12 @@ def submit_derived(
         raise SpecError("Greedy samples are all the same: give --temperature above 0, or --samples 1.")
     with database(settings) as opened:
         derived = derive(stream_episodes(opened, wanted), make)
+    check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain)
     tools = prepare_tools(derived.benchmark.domain, pairs("--tool", asked.tools))
     agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
-    agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark))
+    agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
     jobs: dict[str, str] = {}
     code = 0

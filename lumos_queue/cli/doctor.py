@@ -106,9 +106,11 @@ def _starter() -> Iterator[Finding]:
 
 def _endpoint(url: str, settings: Settings) -> Finding:
     from lumos_queue.cli.agents import identify
+    from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 
     try:
         told = asyncio.run(identify({url}, settings))[url]
-        return Finding("endpoint", True, f"{url}: " + ", ".join(f"{key} {value}" for key, value in told.items()))
+        parts = [f"{key} {value}" for key, value in told.items()] + ([] if leaves_out_bos(url, told) else [DECIDES])
+        return Finding("endpoint", True, f"{url}: {', '.join(parts)}")
     except LumosError as error:
         return Finding("endpoint", False, str(error))

@@ -62,6 +62,14 @@ AnswerBy = Annotated[
         "By default 'qa' where the domain has such a tool.",
     ),
 ]
+AtLimit = Annotated[
+    str,
+    typer.Option(
+        "--at-limit",
+        help="An answer at the limit of subgoals is 'wrong', or the agent is made to 'conclude' and is judged by that. "
+        "By default as LUMOS has it: 'conclude' in maths, else 'wrong'.",
+    ),
+]
 Live = Annotated[bool, typer.Option("--live", help="Let actions call tools outside, such as Wikipedia.")]
 Replay = Annotated[str, typer.Option(metavar="JOB", help="Answer calls of tools outside as that job recorded them.")]
 Draw = Annotated[int, typer.Option(min=0, max=MOST, help="Tasks drawn into each sample set; 0: all tasks, no sets.")]

@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.sets import draw_sets
 from lumos_queue.cli import output
-from lumos_queue.cli.agents import answer_by, make_agent, pairs, played
+from lumos_queue.cli.agents import answer_by, check_at_limit, make_agent, pairs, played
 from lumos_queue.dialogue import framing_named
 from lumos_queue.domains import domain_named
 from lumos_queue.endpoints.base import Sampling
@@ -61,6 +61,7 @@ class Options:
     replay: str = ""
     draw: int = 0
     sets: int = 0  #: 0: not said
+    at_limit: str = ""
 
 
 def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Rows]:
@@ -92,6 +93,7 @@ def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Row
             settings,
         ),
         tools=tools, shots=_shots(options, benchmark.domain), answer_by=answer_by(benchmark, options.answer_by),
+        at_limit=options.at_limit,
     )  # fmt: skip
     talk = agent.dialogue(Task(benchmark.name, "", "", ""))  # says so if there are not so many demonstrations
     if options.formulation == "one-pass":
@@ -115,8 +117,11 @@ def _check(kind: str, options: Options, benchmark: Benchmark) -> None:
         raise SpecError("--sets says how many sample sets are drawn: give their size with --draw.")
     if options.answer_by and benchmark.domain != "complex_qa":
         raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
+    check_at_limit(options.at_limit, options.formulation, benchmark)
     if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
         raise SpecError(f"The benchmark '{benchmark.name}' asks no judge: leave out --role {JUDGE}=….")
+    if benchmark.formulations and options.formulation not in benchmark.formulations:
+        raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
     if options.formulation in UNEXECUTED:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")

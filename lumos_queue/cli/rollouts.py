@@ -29,7 +29,7 @@ def rollouts(
     agent: opt.AgentName = "", planner: opt.Planner = "", grounder: opt.Grounder = "", samples: opt.Samples = 4,
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.7, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], again: opt.Again = False,
+    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Submit an evaluation in which each chosen episode's first subgoals are given and the models go on."""
@@ -42,7 +42,9 @@ def rollouts(
     if at not in ("each", "last"):
         raise unknown("place to go on at", at, ("each", "last"))
     roles = {"planner": planner, "grounder": grounder}
-    asked = Asked(where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool)
+    asked = Asked(
+        where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
+    )  # fmt: skip
     _submit(asked, prefixes(at, unsettled), priority, again, follow, "lumos rollouts report {}")
 
 
@@ -70,7 +72,7 @@ def blame(
     grounder: opt.Grounder = "", samples: opt.Samples = 1, seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
     top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 0,
     framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], again: opt.Again = False,
+    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Submit two evaluations of failed episodes: one with a gold planner, one with a gold grounder.
@@ -83,7 +85,9 @@ def blame(
     from lumos_queue.cli.deriving import Asked
 
     roles = {"planner": planner, "grounder": grounder}
-    asked = Asked(where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool)
+    asked = Asked(
+        where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
+    )  # fmt: skip
     _submit(asked, replacements, priority, again, follow, "lumos blame report {} {}")
 
 
@@ -109,7 +113,7 @@ def reground(
     where: Where = "", agent: opt.AgentName = "", grounder: opt.Grounder = "", samples: opt.Samples = 1,
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.0, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], again: opt.Again = False,
+    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Ground the stored plans of episodes anew, and run the actions anew."""
@@ -118,7 +122,7 @@ def reground(
 
     asked = Asked(
         where, agent, {"grounder": grounder}, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing,
-        role, tool,
+        role, tool, at_limit,
     )  # fmt: skip
     _submit(asked, regrounding, priority, again, follow, "lumos report {}")
 

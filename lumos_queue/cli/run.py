@@ -64,7 +64,8 @@ def submit_and_run(
         with opened.engine.connect() as connection:
             row = get_job(connection, identifier)
     if rows and rows.bad:
-        output.say(f"skipped {len(rows.bad)} bad rows of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
+        skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
+        output.say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
     if not new:
         output.say(f"job {identifier} is the same request and is {row.state}: shown instead (--again runs it anew)")
     if row.state in STOPPED:

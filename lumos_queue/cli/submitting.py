@@ -35,7 +35,7 @@ def _inference(kind: str):
         max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train", skip_bad_rows: opt.SkipBad = False,
         role: opt.Roles = [], tool: opt.ToolOptions = [], option: opt.RowOptions = [],
         shots: opt.Shots = None, answer: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
-        draw: opt.Draw = 0, sets: opt.Sets = 0,
+        draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
         from lumos_queue.cli.requests import Options, inference
@@ -46,7 +46,7 @@ def _inference(kind: str):
         options = Options(
             benchmark, data, split, formulation, agent, planner, grounder, solver, limit, samples, seed, temperature,
             top_p, max_tokens, max_subgoals, framing, skip_bad_rows, role, tool, option, shots, answer, live, replay,
-            draw, sets,
+            draw, sets, at_limit,
         )  # fmt: skip
         job, rows = inference(kind, options, settings)
         follow = follow or not settings.broker_url

@@ -16,7 +16,7 @@ def taught(task, desk):
     1 + re-asks model calls at most. The steps after the last of them are the annotation.
     """
     while True:
-        completion = yield Ask("teacher", desk.prompt)
+        completion = yield Ask("teacher", desk.prompt, desk.images)
         outcome = desk.judged((yield from act_out(desk.read(completion))))
         if not desk.again(completion):
             return outcome

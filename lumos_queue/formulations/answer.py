@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lumos_queue.commands import Do
+from lumos_queue.commands import Do, Final
+from lumos_queue.limit import CONCLUDE
 from lumos_queue.records import Action, Execution, Outcome
 
 ANSWERING = ("QA", "Calculator")  #: actions whose values are answers
+CONCLUSION = "Conclude"  #: the action that makes one answer of them: no grounder wrote it
 
 
-def concluded(task, agent, seen):
+def concluded(task, agent, seen, ending="answered", version=2):
     """The answer of an agent that stopped: the last value, or what the QA tool makes of all its answers.
 
     The latter, `answer_by` 'qa' or 'yes/no', is how LUMOS answers questions (spec/lumos.md 5.2). An agent that names
-    its `Output` means it.
+    its `Output` means it. Version 1 let the last answer stand without a semicolon behind it.
     """
     setters = [(name, action) for action, execution in seen if execution.ok for name in action.variables]
     answers = [name for name, action in setters if action.name in ANSWERING]
     if agent.answer_by == "last" or not answers or any(name == "Output" for name, _ in setters):
-        return last_value(seen)
+        return last_value(seen, ending)
     names = f"[{', '.join(dict.fromkeys(answers))}]"
     arguments = f"{names} yes/no" if agent.answer_by == "yes/no" else names
-    action = Action(("Output",), "Conclude", arguments, f"Output = Conclude({arguments})")
-    execution = yield Do(action)
-    return last_value([*seen, (action, execution)])
+    action = Action(("Output",), CONCLUSION, arguments, f"Output = {CONCLUSION}({arguments})")
+    execution = yield Do(action, Final(agent.answer_by) if version > 1 else None)
+    return last_value([*seen, (action, execution)], ending)
+
+
+def at_limit(task, agent, seen, version=2):
+    """The answer of an agent that reached its limit of subgoals (limit.py); where none counts, the last value."""
+    if agent.at_limit == CONCLUDE:
+        return (yield from concluded(task, agent, seen, "limit", version))
+    return last_value(seen, ending="limit")
 
 
 def last_value(seen: Sequence[tuple[Action, Execution]], ending: str = "answered") -> Outcome:

@@ -6,13 +6,13 @@ The paper compares with such a model and shows no text of it: this is a wire for
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Do, Note
-from lumos_queue.formulations.answer import concluded, last_value
+from lumos_queue.formulations.answer import at_limit, concluded, last_value
 from lumos_queue.notation import says_stop
 from lumos_queue.records import Outcome
 from lumos_queue.solver import read_integrated
 
 
-def integrated(task, agent):
+def integrated(task, agent, version=2):
     """One model call for each of k subgoals, and one more in which the model says that it stops.
 
     At the limit of subgoals nobody is asked again: k calls, ending `limit`.
@@ -22,7 +22,7 @@ def integrated(task, agent):
     for number in agent.subgoal_numbers():
         reply = yield Ask("solver", talk.to_solver())
         if says_stop(reply.text):
-            return (yield from concluded(task, agent, seen))
+            return (yield from concluded(task, agent, seen, version=version))
         subgoal, grounding = read_integrated(reply.text, number)
         if subgoal is None:
             return Outcome(None, "unreadable", f"the model's reply {number} holds no subgoal")
@@ -34,4 +34,4 @@ def integrated(task, agent):
             seen.append((action, execution))
             if execution.ends:
                 return last_value(seen)
-    return last_value(seen, ending="limit")
+    return (yield from at_limit(task, agent, seen, version))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Do, Note
-from lumos_queue.formulations.answer import concluded, last_value
+from lumos_queue.formulations.answer import at_limit, concluded, last_value
 from lumos_queue.notation import read_subgoal, says_stop
 from lumos_queue.records import Outcome
 
 
-def iterative(task, agent):
+def iterative(task, agent, version=2):
     """Two model calls for each of k subgoals, and one more in which the planner says that it stops.
 
     At the limit of subgoals nobody is asked again: 2k calls, ending `limit`.
@@ -18,7 +18,7 @@ def iterative(task, agent):
     for number in agent.subgoal_numbers():
         plan = yield Ask("planner", talk.to_planner())
         if says_stop(plan.text):
-            return (yield from concluded(task, agent, seen))
+            return (yield from concluded(task, agent, seen, version=version))
         subgoal = read_subgoal(plan.text, number)
         if subgoal is None:
             return Outcome(None, "unreadable", f"the planner's reply {number} is empty")
@@ -31,4 +31,4 @@ def iterative(task, agent):
             seen.append((action, execution))
             if execution.ends:
                 return last_value(seen)
-    return last_value(seen, ending="limit")
+    return (yield from at_limit(task, agent, seen, version))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from lumos_queue.errors import unknown
 from lumos_queue.formulations.caption import caption
@@ -17,6 +18,10 @@ FORMULATIONS = {
     "iterative": iterative, "one-pass": one_pass, "cot": cot, "direct": direct, "integrated": integrated,
     "caption": caption, "teacher-forced": teacher_forced,
 }  # fmt: skip
+#: Of all of them: what changed with each is said where it changed. A job goes on by the version that it began with.
+VERSION = 2
+#: Those that changed. The others run no actions, or act as the dataset says.
+VERSIONED = ("iterative", "one-pass", "integrated")
 #: Who is asked: planner and grounder, or one model alone, whose role is 'solver', or who describes the image.
 ROLES = {
     "iterative": ("planner", "grounder"), "one-pass": ("planner", "grounder"), "cot": ("solver",),
@@ -29,11 +34,11 @@ TRAINABLE = ("iterative", "one-pass", "cot", "direct", "integrated")
 UNEXECUTED = ("cot", "direct", "caption")
 
 
-def formulation(name: str) -> Callable:
-    """The generator function called `name`. Raises SpecError listing the choices."""
+def formulation(name: str, version: int = VERSION) -> Callable:
+    """The generator function called `name`, as it was in that version. Raises SpecError listing the choices."""
     if name not in FORMULATIONS:
         raise unknown("formulation", name, FORMULATIONS)
-    return FORMULATIONS[name]
+    return partial(FORMULATIONS[name], version=version) if name in VERSIONED else FORMULATIONS[name]
 
 
 def roles(name: str) -> tuple[str, ...]:

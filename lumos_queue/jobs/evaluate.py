@@ -14,6 +14,7 @@ from lumos_queue.commands import Ask, Command, Do
 from lumos_queue.episode import Formulation, Journal
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.infer import Context, Infer
+from lumos_queue.limit import judged_answer
 from lumos_queue.notation import without_roles
 from lumos_queue.records import REFUSED, Action, Execution, Outcome, Task
 from lumos_queue.roles import JUDGE
@@ -55,8 +56,7 @@ class Evaluate:
             result = await self.infer.run(work, journal, context)
         assert result.outcome is not None
         outcome = result.outcome
-        # Only an episode that ended by itself has an answer to judge; any other ending is wrong, and has its own name.
-        answer = outcome.answer if outcome.ending == "answered" else None
+        answer = judged_answer(outcome.ending, outcome.answer, self.infer.agent.at_limit)
         vote = votes[-1] if votes else "" if judge else None
         tried = Tried(answer, outcome.ending, tuple(seen), vote, self.infer.agent.tools)
         # A thread for every episode would cost more than most scores do.
@@ -89,7 +89,8 @@ def watched(
                 outcome = stop.value
             finally:
                 generator.close()
-            if judge and outcome.ending == "answered" and (prompt := judge.judge_prompt(task, outcome.answer or "")):
+            answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
+            if judge and answer is not None and (prompt := judge.judge_prompt(task, answer)):
                 vote = yield Ask(JUDGE, without_roles(prompt))
                 votes.append(None if vote.finish_reason == REFUSED else vote.text)
             return outcome

@@ -14,7 +14,7 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Formulation, Journal, run_episode
 from lumos_queue.fetching.opening import open_caller
-from lumos_queue.formulations.registry import UNEXECUTED, formulation
+from lumos_queue.formulations.registry import UNEXECUTED, VERSION, formulation
 from lumos_queue.given import Given
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.images import Images
@@ -47,6 +47,7 @@ class Infer:
     replay: str = ""  #: the job whose recorded tool calls answer instead
     draw: int = 0  #: tasks drawn into each sample set; 0: no sample sets, all tasks
     sets: int = 1  #: sample sets
+    formulation_version: int = VERSION  #: (formulations/registry.py)
 
     kind = "infer"
     pool = "llm"
@@ -55,11 +56,14 @@ class Infer:
 
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if self.formulation_version == 1:
+            del values["formulation_version"]  # which jobs of that version do not name
         return {**values, "agent": self.agent.as_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
-        return cls(**{**value, "agent": Agent.from_json(value["agent"])})
+        """A job that names no version of its formulation was made before there was a second one."""
+        return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
     def heads(self) -> dict[str, str]:
         return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).heads
@@ -92,7 +96,7 @@ class Infer:
     ) -> Result:  # fmt: skip
         """`around` may watch the formulation and add to it, as an evaluation does."""
         assert work.task is not None
-        generate = around(formulation(self.formulation))
+        generate = around(formulation(self.formulation, self.formulation_version))
         async with context.performer.of_episode(work.task, work.sample) as perform:
             if "given" in work.task.inputs:
                 given = Given(work.task.inputs)

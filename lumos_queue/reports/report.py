@@ -10,10 +10,12 @@ from db.jobs import count_endings, progress
 from db.reading import (
     calls_by_ending,
     clock,
+    endpoints_of,
     keyed_tasks,
     latency_by_role,
     messages,
     outputs,
+    score_versions,
     seconds_by_phase,
     totals,
     values_by_metric,
@@ -22,7 +24,9 @@ from db.versions import code_versions, prompt_heads
 from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains import DOMAINS
+from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.formulations.registry import UNEXECUTED
+from lumos_queue.limit import at_limit_of
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.scores import baselines, scores
@@ -45,6 +49,8 @@ def make_report(connection: Connection, job: Any) -> Report:
         return report | {
             "windows": [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
         }
+    if job.kind in ("infer", "evaluate"):
+        report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
     sums = totals(connection, job.id)
     report |= {
         "endings": endings,
@@ -81,7 +87,8 @@ def make_report(connection: Connection, job: Any) -> Report:
         benchmark, tasks = open_benchmark(job.benchmark), keyed_tasks(connection, job.id)
         infer = job.spec["infer"]
         report |= scores(job, values_by_metric(connection, job.id), benchmark.metrics, tasks)
-        report["tools"] = _tools(job.formulation, infer)
+        report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
+        report["tools"] = _tools(job.formulation, infer) | _bos(connection, job.id, infer["agent"])
         report["baselines"] = baselines(benchmark, list(tasks.values()))
     return report
 
@@ -94,6 +101,15 @@ def _tools(formulation: str, infer: Report) -> Report:
         found = dict(defaults_of(agent["domain"])) | agent.get("tools", {})
     found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
+
+
+def _bos(connection: Connection, job: str, agent: Report) -> Report:
+    """Whether `<s>` stood in front of the prompts of an agent that leaves it out; nothing of the others."""
+    if agent["sampling"].get("bos", True):
+        return {}
+    kept = {one.url for one in endpoints_of(connection, job)
+            if one.role not in TOOL_ROLES and not leaves_out_bos(one.url, one.identity)}  # fmt: skip
+    return {"<s>": f"none, but {', '.join(sorted(kept))} {DECIDES}" if kept else "none"}
 
 
 def expected_calls(formulation: str, subgoals: int, most_subgoals: int) -> int | None:

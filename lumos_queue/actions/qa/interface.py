@@ -126,6 +126,11 @@ class QaSession(ActionSession):
         """Given context, answer the given query."""
         context, question = context_and_question(text, "Question", place.variables)
         joined = "\n".join(in_full(value) for value in context)
+        if place.final:
+            asked = f"{question} {YES_NO}" if place.final.answer_by == "yes/no" else self._task.question.strip()
+            found = await answered(joined, asked, place, self._actions.ranker, search=False)
+            if place.final.answer_by == "yes/no" or found["answer"] != NO_ANSWER:
+                return found
         return await answered(joined, question, place, self._actions.ranker, self._actions.live)
 
     @action("")
@@ -133,21 +138,28 @@ class QaSession(ActionSession):
         """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
 
         The question stands as it is, also where it holds what looks like a variable; ` yes/no` behind the list asks for
-        one of the two.
+        one of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
+        version 1 go on without the last one (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")
-        context = "; ".join(in_full(value_of(name, place.variables)) for name in names)
+        answers = "; ".join(in_full(value_of(name, place.variables)) for name in names)
+        context = f"{answers};" if place.final else answers
         question = self._task.question.strip() + (f" {YES_NO}" if yes_no else "")
         return await answered(context, question, place, self._actions.ranker, self._actions.live)
 
     @action("Calculator(formula)")
     async def Calculator(self, text: str, place: Place) -> Value:
         """Calculate the input formula."""
+        why = ""
         try:
             value = await calculated(text, place.variables, self._actions.maths)
-            return {**value, "question": inlined(text, place.variables), "answer": value["text"]}
-        except Unclear as why:
-            return await self._asked(text, place, str(why))
+        except Unclear as error:
+            value, why = None, str(error)
+        if place.final and place.final.answer_by == "yes/no" and place.final.subgoal:
+            return await self._ask_yes_or_no(text, place, place.final.subgoal, value)
+        if value is None:
+            return await self._asked(text, place, why)
+        return {**value, "question": inlined(text, place.variables), "answer": value["text"]}
 
     @action("Code(pseudo_code)")
     async def Code(self, text: str, place: Place) -> Value:
@@ -160,10 +172,15 @@ class QaSession(ActionSession):
         """What a model makes of a formula that cannot be read, as in the original; the value says so."""
         shown = inlined(text, place.variables)
         question = f"Is it true that {shown}? {YES_NO}" if is_question(text) else f"What is the result of {shown}?"
-        known = [f"{name}: {inline(place.variables[name])}" for name in variables_in(text)]
-        prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *known]))
+        prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, place)]))
         answer = read_answer((await place.ask("qa", prompt)).text) or NO_ANSWER
         return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": why}
+
+    async def _ask_yes_or_no(self, text: str, place: Place, subgoal: str, value: Value | None) -> Value:
+        """Yes or no to the question of the last subgoal, from its formula and what that comes to."""
+        formula = text if value is None else f"{text} = {value['text']}"
+        context = "\n".join([formula, *_variable_lines(text, place)])
+        return await answered(context, f"{subgoal} {YES_NO}", place, self._actions.ranker, search=False)
 
     async def _index(self) -> Index:
         if self._actions.library is not None:
@@ -175,3 +192,8 @@ class QaSession(ActionSession):
             pages = [page for item in given if isinstance(page := record_page(item), Page)]
             self._own = await asyncio.to_thread(Index.build, pages)
         return self._own
+
+
+def _variable_lines(text: str, place: Place) -> list[str]:
+    """What the variables of a formula stand for, a line each."""
+    return [f"{name}: {inline(place.variables[name])}" for name in variables_in(text)]
