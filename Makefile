@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check faults campaign up performance
+.PHONY: demo test check faults campaign up performance mutants
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -29,6 +29,11 @@ campaign: .venv/dev
 ## Measure what orchestration costs, beside a bare loop and peers (docs/performance.md); OPTIONS='--quick', for one.
 performance: .venv/performance
 	$(BIN)/python -m performance $(OPTIONS)
+
+## Change the core in small ways and print what its tests do not notice; MODULES='db/jobs.py', to choose;
+## SAMPLE=40 of each module instead of 20 (0: all), SEED=2, JOBS=2.
+mutants: .venv/dev
+	$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
 
 ## Start a whole deployment here: broker, workers, dispatcher and Flower.
 up: .venv/local

@@ -74,9 +74,10 @@ class FakeEndpoint:
         mode: str = "ok",
         limit: int | None = None,
         drag: float = 0.0,
+        owner: str = "vllm",
     ):
         self.mode, self.limit, self.drag = mode, limit, drag  # may be changed while it runs, as may latency
-        self.reply, self.latency, self.model = reply, latency, model
+        self.reply, self.latency, self.model, self.owner = reply, latency, model, owner
         self.models = [model] if models is None else models
         self.failures = deque(failures)
         self.port = port
@@ -239,7 +240,7 @@ class FakeEndpoint:
                     "version": "3",
                 }
             case "/v1/models":
-                return 200, {"object": "list", "data": [{"id": name, "owned_by": "vllm"} for name in self.models]}
+                return 200, {"object": "list", "data": [{"id": name, "owned_by": self.owner} for name in self.models]}
             case "/calls":
                 return 200, {"count": self.count, "most_busy": self.most_busy, "calls": self.calls}
             case "/state":

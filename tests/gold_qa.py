@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lumos_queue.actions.qa.answering import MAX_ANSWER, YES_NO
 from lumos_queue.actions.registry import open_interface
@@ -21,12 +21,13 @@ from lumos_queue.dialogue import ASSISTANT
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.episode import MemoryJournal
+from lumos_queue.formulations.registry import VERSION
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Context, Infer
-from lumos_queue.notation import replace_variables
+from lumos_queue.notation import replace_variables, write_action
 from lumos_queue.perform import Performer
-from lumos_queue.records import Annotation, Completion, Task
+from lumos_queue.records import Action, Annotation, Completion, Task
 from lumos_queue.training.replies import gold_replies
 
 WRONG = "Xyzzyx Quuxton"  #: has no word in common with any answer
@@ -138,7 +139,33 @@ def facts_plan(task: Task) -> Annotation:
         titles = () if number > 1 and 2 * sum(marks) > len(marks) else (title,)
         answer = gold if number == len(decomposition) else f"finding {number}"
         hops.append(Hop(question, answer, titles, titles))
-    return annotation(hops, gold)
+    return _of_page(annotation(hops, gold), title)
+
+
+def _of_page(plan: Annotation, title: str) -> Annotation:
+    """The plan with every page asked for by this title: the questions of some steps have no word that finds it."""
+
+    def ask_by_title(action: Action) -> Action:
+        named = Action(action.variables, action.name, title if action.name == "KnowledgeQuery" else action.arguments)
+        return replace(named, raw=write_action(named))
+
+    steps = [replace(step, actions=tuple(map(ask_by_title, step.actions))) for step in plan.steps]
+    return replace(plan, steps=tuple(steps))
+
+
+def pages_plan(task: Task) -> Annotation:
+    """HotpotQA's supporting pages, one after the other, and the task's question over what they say.
+
+    By rule only some rows have a plan, one that says what it seeks: here every row with pages has one. Raises
+    NotConvertible.
+    """
+    if not task.gold["pages"]:
+        raise NotConvertible("no_support")
+    hops = [
+        Hop(f"What does the page {page['title']} say?", " ".join(page["sentences"]), [page["title"]], [page["title"]])
+        for page in task.gold["pages"]
+    ]
+    return annotation([*hops, Hop(task.question, task.gold["answer"])], task.gold["answer"])
 
 
 @dataclass(frozen=True)
@@ -155,7 +182,7 @@ class Trial:
 
 def plans_of(benchmark: Benchmark, tasks: Iterable[Task]) -> tuple[list[tuple[Task, Annotation]], Counter[str]]:
     """The gold plan of each task that has one, and how many have none, by reason."""
-    make = facts_plan if benchmark.name == "strategyqa" else benchmark.gold
+    make = {"strategyqa": facts_plan, "hotpotqa": pages_plan}.get(benchmark.name, benchmark.gold)
     plans, exceptions = [], Counter()
     for task in tasks:
         try:
@@ -173,6 +200,9 @@ def try_out(
     answer_by: str = "",
     judge: Endpoint | None = None,
     agents: dict[str, Endpoint] | None = None,
+    max_subgoals: int = 20,
+    at_limit: str = "",
+    version: int = VERSION,
 ) -> list[Result]:
     """Evaluate the gold planner and grounder with this QA tool on every task, as a job does.
 
@@ -188,10 +218,11 @@ def try_out(
     agent = Agent(
         dict.fromkeys(endpoints, "scripted:"),
         benchmark.domain,
-        max_subgoals=20,
+        max_subgoals=max_subgoals,
         answer_by=answer_by or ("yes/no" if benchmark.yes_no else "qa"),
+        at_limit=at_limit,
     )
-    job = Evaluate(Infer(benchmark.name, "rows", "test", formulation, agent))
+    job = Evaluate(Infer(benchmark.name, "rows", "test", formulation, agent, formulation_version=version))
 
     async def run() -> list[Result]:
         actions = open_interface(benchmark.domain)

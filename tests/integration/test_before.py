@@ -48,20 +48,21 @@ def database(request, tmp_path, server) -> Iterator[Database]:
     url = f"sqlite:///{tmp_path / 'lumos.db'}"
     opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
     upgrade(opened, "0005")
-    load(opened, server.port)
+    load(opened, read(server.port))
     yield opened
     opened.close()
 
 
-def read(port: int = 0) -> list[tuple[str, dict]]:
+def read(port: int = 0, made: Path = MADE) -> list[tuple[str, dict]]:
     """Every row of the old database with its table, in an order in which they can be inserted."""
-    with gzip.open(MADE, "rt", encoding="utf-8") as file:
+    with gzip.open(made, "rt", encoding="utf-8") as file:
         return [json.loads(line.replace("127.0.0.1:PORT", f"127.0.0.1:{port}")) for line in file]
 
 
-def load(database: Database, port: int) -> None:
+def load(database: Database, lines: list[tuple[str, dict]]) -> None:
+    """Insert what `read` gives."""
     tables, rows = MetaData(), defaultdict(list)
-    for table, values in read(port):
+    for table, values in lines:
         rows[table].append(values)
     with database.writer.begin() as connection:
         tables.reflect(connection)

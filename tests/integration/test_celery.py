@@ -189,8 +189,8 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
 
         child = wait_until(training, "the training process starts", 20, 0.01)
         assert child.pid not in (pool_process, worker.process.pid)
-        assert child.environ()["CUDA_VISIBLE_DEVICES"] == "3"
         wait_until(lambda: "lumos_queue.training.child" in child.cmdline(), "it is one", 5, 0.01)
+        assert child.environ()["CUDA_VISIBLE_DEVICES"] == "3"
         wait_for(deployed.database, identifier)
         assert not child.is_running()
     assert not deployed.worker.said("Task train_shard[")

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from db.claims import Batch, GivenBack, commit
 from db.connection import open_database
-from db.jobs import pause, remove
+from db.jobs import cancel, pause, progress, remove
 from db.migrate import upgrade
 from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -19,6 +20,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.settings import Settings
 from lumos_queue.submission import read_rows, submit
+from tests.claims import claim, finish, holder, new_job
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
@@ -167,4 +169,74 @@ def test_the_dispatcher_survives_a_job_that_is_removed_right_after_a_pause(tmp_p
     assert not [record for record in caplog.records if record.exc_info]
     with database.engine.connect() as connection:
         assert broken(connection, settings.lease_seconds, witnessed=False) == {}
+    database.close()
+
+
+def test_a_job_whose_last_process_died_before_it_said_so_is_found_done(database):
+    job = new_job(database, tasks=1)
+    who = holder(database, job)
+    (item,) = claim(database, who)
+    commit(database, who, Batch({item.id: item.claim}, finished=[finish(item)]))
+    assert state(database, job) == "queued"
+    with dispatching(Settings(database_url=database.url, **QUICK)):
+        wait_for(database, job, seconds=10)
+
+
+def test_who_waits_for_one_job_waits_until_a_cancelled_one_has_ended(database):
+    """Another process still holds an item of it."""
+    job = new_job(database, tasks=1)
+    other = holder(database, job)
+    (item,) = claim(database, other)
+    assert cancel(database, job) == "cancelling"
+    process = Process(Settings(database_url=database.url, poll_seconds=0.1))
+    thread = threading.Thread(target=Dispatcher(process, ["llm"], only=job).run, args=(lambda: False,))
+    thread.start()
+    time.sleep(1.0)
+    assert thread.is_alive() and state(database, job) == "cancelling"
+    commit(database, other, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
+    thread.join(10)
+    assert not thread.is_alive() and state(database, job) == "cancelled"
+    process.close()
+
+
+@contextmanager
+def two_jobs(database, settings: Settings, rows):
+    """Each takes many slices; the one submitted first comes first."""
+    replies = gold_replies(rows.benchmark, rows.tasks[:40], "iterative")
+    with FakeEndpoint(from_mapping(replies), latency=0.1) as server:
+        agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
+        infer = [Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=limit) for limit in (39, 40)]
+        yield [submit(database, settings, Evaluate(one), rows)[0] for one in infer]
+
+
+TURNS = {**QUICK, "concurrency": 2, "slice_seconds": 0.3, "poll_seconds": 0.1, "drain_seconds": 0.0}
+
+
+def test_jobs_that_are_equally_urgent_take_turns(database, rows):
+    settings = Settings(database_url=database.url, **TURNS)
+
+    def done(job: str) -> int:
+        with database.engine.connect() as connection:
+            return progress(connection, job).get("done", 0)
+
+    with two_jobs(database, settings, rows) as (first, second), dispatching(settings):
+        wait_until(lambda: done(second) and done(first), "both get on", 20)
+        assert state(database, first) == "running"
+        before = done(first)
+        wait_until(lambda: done(first) > before + 3, "and so it goes on", 20)
+
+
+def test_messages_that_bring_workers_back_are_sent_now_and_then(tmp_path, rows, redis_url, monkeypatch):
+    """Not at each look: nobody may be there to receive them."""
+    import redis
+
+    monkeypatch.setattr("workers.dispatcher.NUDGE_SECONDS", 3.0)
+    broker = redis.Redis.from_url(redis_url)
+    settings = Settings(home=tmp_path, broker_url=redis_url, **TURNS)
+    database = open_database(settings.database)
+    upgrade(database)
+    with two_jobs(database, settings, rows) as jobs, dispatching(settings):
+        wait_until(lambda: broker.llen("llm") == len(jobs), "each job is named once", 10)
+        time.sleep(1.5)
+        assert broker.llen("llm") == len(jobs)
     database.close()

@@ -160,7 +160,8 @@ def test_a_name_of_this_machine_that_stands_for_another_gets_no_key(tmp_path, mo
 def test_a_server_that_repeats_the_key_does_not_get_it_into_messages(tmp_path):
     async def serve(reader, writer):
         head = await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+        writer.write(b"HTTP/1.1 400 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+        writer.close()
 
     async def run():
         server = await asyncio.start_server(serve, "127.0.0.1", 0)

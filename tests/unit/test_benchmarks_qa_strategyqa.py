@@ -149,7 +149,7 @@ NEITHER = [
     "I do not think that the answer is yes.", "I don't know if the answer is yes.", "Is the answer yes?",
     "No one knows", "No idea", "No more than 5 people", "Yes men met", "True story", "He said yes to it",
     "I think yes.", "Is it true? No one could say yes", "correct", "eyes", "yesterday", "Yesterday.", "Nobody", "None",
-    "nope",
+    "nope", "Not the answer is yes",
     "Not at all", "untrue", "No answer", "No answer.", "Answer: No answer", "The answer is no answer", "", "...", ":",
     "1800",
 ]  # fmt: skip

@@ -84,3 +84,7 @@ def test_a_vote_is_read_and_kept(vote, correct):
 def test_a_vote_of_more_than_the_verdict_counts_as_incorrect_and_is_told(vote):
     voted = HOTPOTQA.score(hotpot(), Tried("Bergen", vote=vote))[2]
     assert (voted.metric, voted.value, voted.detail) == ("llm_accuracy", 0, f"unreadable: {vote}")
+
+
+def test_the_space_in_front_of_a_final_full_stop_goes_with_it():
+    assert read_answer(" Answer: Ann Lee . ") == "Ann Lee"

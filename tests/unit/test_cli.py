@@ -16,6 +16,7 @@ from lumos_queue.records import Task
 from lumos_queue.reports.report import expected_calls
 from lumos_queue.reports.scores import scores
 from lumos_queue.reports.statistics import wilson
+from tests.fake_endpoint import FakeEndpoint
 
 
 @pytest.fixture
@@ -185,6 +186,22 @@ def test_expected_calls(formulation, subgoals, calls):
     assert expected_calls(formulation, subgoals, most_subgoals=8) == calls
 
 
+def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):
+    options = ["evaluate", "wordmath", "--limit", "2", *agent(2), "--formulation", "iterative", "--json"]
+    counted, wrong = result(lumos(*options)), result(lumos(*options, "--at-limit", "wrong"))
+    for report, at_limit, correct in [(counted, "conclude", 2), (wrong, "wrong", 0)]:
+        assert report["endings"] == {"limit": 2} and report["correct"] == correct
+        assert report["scoring"] == {"at_limit": at_limit, "versions": {"accuracy": {"2": 2}, "strict": {"1": 2}}}
+        assert report["formulation_version"] == 2
+    assert counted["job"] != wrong["job"], "it is part of the agent"
+    shown = lumos("report", counted["job"], wrong["job"]).out
+    lines = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
+    assert lines["answer at the limit"] == ["conclude", "wrong"]
+    assert lines["score versions"] == ["accuracy", "2", "accuracy", "2"] and lines["formulation version"] == ["2", "2"]
+    assert "Choose one of: conclude, wrong." in lumos(*options, "--at-limit", "nope").err
+    assert "has no limit of subgoals" in lumos(*options, "--formulation", "one-pass", "--at-limit", "conclude").err
+
+
 def test_reports_of_two_formulations_stand_side_by_side_and_others_apart(lumos, agent):
     options = agent(2)
     one_pass = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *options))["job"]
@@ -326,6 +343,24 @@ def test_db_upgrade_makes_the_tables_and_doctor_finds_them(lumos):
     findings = {one["what"]: one for one in result(lumos("doctor", "--json"))["findings"]}
     assert findings["database"]["fine"] is True
     assert findings["broker"]["fine"] is None
+
+
+def test_framing_eval_sends_no_bos_and_the_report_names_who_puts_it_there_all_the_same(lumos, tmp_path):
+    with FakeEndpoint(lambda prompt: "Yes, I will stop planning.", keep_bodies=True) as server:
+        for url, field, told in (
+            (server.openai, False, "none"),
+            (server.tgi, None, f"none, but {server.tgi} decides itself whether <s> stands in front of a prompt, also "
+                               "with --framing eval"),
+        ):  # fmt: skip
+            options = ["--limit", "1", "--planner", url, "--grounder", url, "--json"]
+            report = result(lumos("evaluate", "wordmath", "--framing", "eval", *options))
+            assert server.bodies[-1].get("add_special_tokens") is field
+            assert report["tools"]["<s>"] == told
+            assert "<s>" not in result(lumos("evaluate", "wordmath", *options))["tools"]
+            assert server.bodies[-1].get("add_special_tokens") is None
+        found = [result(lumos("doctor", "--planner", url, "--json"))["findings"][-1]["found"]
+                 for url in (server.openai, server.tgi)]  # fmt: skip
+    assert ["decides itself whether <s>" in one for one in found] == [False, True]
 
 
 def test_doctor_fails_for_an_endpoint_that_does_not_answer(lumos):

@@ -11,7 +11,7 @@ from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import Diverged, MemoryJournal, run_episode
+from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.perform import Performer, draw
@@ -124,6 +124,65 @@ def test_random_values_depend_on_the_place_alone():
     places = {draw(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)}
     assert len(places) == 8
     assert all(0 <= value < 2**31 for value in places)
+
+
+def test_every_request_is_sent_with_the_seed_of_its_place():
+    """Samples asked for side by side, and what an action asks on its way, are drawn apart."""
+
+    class Noting(Scripted):
+        seeds: list[int]
+
+        async def generate(self, prompt, sampling, seed, episode="", images=()):
+            self.seeds.append(seed)
+            return await super().generate(prompt, sampling, seed, episode, images)
+
+    endpoint = Noting(lambda prompt: "reply")
+    endpoint.seeds = []
+    made = Performer({"planner": endpoint}, None, Sampling(temperature=1.0), 7)
+
+    async def go():
+        async with made.of_episode(TASK, 2) as perform:
+            for position, branch in ((0, 0), (0, 1), (1, 0), (1, 1000)):
+                await perform(Ask("planner", "the same"), Place(position, branch))
+
+    asyncio.run(go())
+    assert endpoint.seeds == [draw(7, TASK, 2, *place) for place in ((0, 0), (0, 1), (1, 0), (1, 1000))]
+    assert len(set(endpoint.seeds)) == 4
+
+
+def test_nothing_is_performed_before_there_is_room_to_record_it():
+    """Steps may come faster than a disk takes them."""
+    room, performed = [], []
+
+    class Full(MemoryJournal):
+        open_again: asyncio.Event
+
+        async def room(self):
+            room.append(len(self.steps))
+            await self.open_again.wait()
+
+    async def perform(command, place):
+        performed.append(command.prompt)
+        return Completion("reply", "stop")
+
+    def formulation(task, agent):
+        for number in range(3):
+            yield Ask("planner", str(number))
+        return Outcome("7", "answered")
+
+    known = Step(0, 0, Ask("planner", "0"), Completion("reply", "stop"))
+
+    async def go():
+        journal = Full([known])
+        journal.open_again = asyncio.Event()
+        running = asyncio.create_task(run_episode(formulation, TASK, AGENT, journal, perform))
+        await asyncio.sleep(0.02)
+        assert performed == [] and room == [1], "what is recorded needs no room, what is new does"
+        journal.open_again.set()
+        assert await running == Outcome("7", "answered")
+
+    asyncio.run(go())
+    assert performed == ["1", "2"] and room == [1, 2]
 
 
 def test_when_one_of_several_commands_fails_the_others_record_nothing_afterwards():

@@ -10,9 +10,9 @@ import pytest
 from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal
+from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.given import same_subgoal, source_row
+from lumos_queue.given import Given, bare, same_subgoal, source_row
 from lumos_queue.jobs.base import Work
 from lumos_queue.jobs.infer import Context, Infer
 from lumos_queue.records import GIVEN, Completion, Outcome, Task
@@ -106,9 +106,21 @@ def test_a_task_without_given_replies_runs_as_before():
     assert all(reason == "stop" for _, _, reason in calls(journal))
 
 
-def test_watching_changes_no_command_and_no_outcome():
-    from lumos_queue.given import Given
+def test_commands_of_a_list_are_given_replies_in_its_order():
+    given = Given({"given": {"solver": ["one", "two"]}})
 
+    def three(task, agent):
+        replies = yield [Ask("solver", "?") for _ in range(3)]
+        return Outcome(" ".join(reply.text for reply in replies), "answered")
+
+    async def perform(command, place):
+        return Completion(f"asked at {place.branch}", "stop")
+
+    run = run_episode(given.watch(three), TASK, Agent({}, "maths"), MemoryJournal(), given.before(perform))
+    assert asyncio.run(run) == Outcome("one two asked at 2", "answered")
+
+
+def test_watching_changes_no_command_and_no_outcome():
     plain, watched = formulation("one-pass"), Given({"given": {}}).watch(formulation("one-pass"))
     agent = Agent(roles={}, domain="maths")
     one, other = plain(TASK, agent), watched(TASK, agent)
@@ -120,6 +132,7 @@ def test_watching_changes_no_command_and_no_outcome():
 def test_subgoals_are_the_same_but_for_label_capitals_spaces_and_full_stop():
     assert same_subgoal("Subgoal 2: Add the  two numbers.", "add the two numbers")
     assert not same_subgoal("Subgoal 2: Add 2 and 3.", "Subgoal 2: Add 2 and 4.")
+    assert bare(" Subgoal 2: Two  Words . ") == bare("two words") == "two words"
 
 
 def test_a_derived_task_names_the_row_it_comes_from():

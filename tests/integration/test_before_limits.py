@@ -1,0 +1,100 @@
+"""A database made by the code before answers at the limit could count: it opens, reports the same, and its jobs go on
+as they began: by the first version of the one-pass formulation, and with every `limit` wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from db.connection import Database, open_database
+from db.filters import parse_where
+from db.migrate import require_current, upgrade
+from db.trajectories import stream_episodes
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.builds.candidates import unsuccessful
+from lumos_queue.builds.derived import right
+from tests.fake_endpoint import FakeEndpoint
+from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
+from tests.integration.test_before import jobs, load, read
+from tests.stored import stored_rows
+
+MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
+ADDED = {"scoring", "formulation_version"}  #: what a report says since then
+CUT = [project for project, (*_, cut) in JOBS.items() if cut]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeEndpoint]:
+    with FakeEndpoint(reply) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path, server) -> Iterator[Database]:
+    """The old database, opened by the code of today."""
+    sqlite = request.param == "sqlite"
+    url = f"sqlite:///{tmp_path / 'lumos.db'}"
+    opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
+    upgrade(opened, "0006")
+    load(opened, [line for line in read(server.port, MADE) if line[0] not in (NOW, LATER)])
+    upgrade(opened)
+    require_current(opened)
+    yield opened
+    opened.close()
+
+
+def told(stage: str, port: int) -> dict[str, dict[str, Any]]:
+    """What the old code reported."""
+    return next(values for table, values in read(port, MADE) if table == stage)
+
+
+def without_additions(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        project: one | {"report": {name: value for name, value in one["report"].items() if name not in ADDED}}
+        for project, one in found.items()
+    }
+
+
+def test_every_report_is_the_one_that_the_code_before_gave(database, server):
+    found = reports(database)
+    assert without_additions(found) == told(NOW, server.port) and len(found) == len(JOBS)
+    for project, one in found.items():
+        assert one["report"]["formulation_version"] == 1 and one["report"]["scoring"]["at_limit"] == "wrong", project
+        assert {version for by in one["report"]["scoring"]["versions"].values() for version in by} == {"1"}, project
+    assert found["at the limit"]["report"]["endings"] == {"answered": 4, "limit": 8}
+
+
+def test_jobs_that_were_cut_off_go_on_as_they_began(database, server, tmp_path):
+    before = {project: stored_rows(database, job) for project, job in jobs(database).items()}
+    later = told(LATER, server.port)
+    for project in CUT:
+        job = jobs(database)[project]
+        go_on(settings_of(tmp_path, database.url), job)
+        ended = {place: one for place, one in before[project].items() if one["ending"]}
+        now = stored_rows(database, job)
+        assert len(now) == ITEMS and {place: now[place] for place in ended} == ended and 0 < len(ended) < ITEMS
+    found = reports(database)
+    for project, one in without_additions(found).items():
+        versions = one["report"].pop("code_versions"), later[project]["report"].pop("code_versions")
+        assert [sum(each["episodes"] for each in part) for part in versions] == [ITEMS, ITEMS]
+        assert one == later[project], project  # its figures, and every prompt that was asked
+    scoring = found["maths, half done"]["report"]["scoring"]
+    assert scoring["at_limit"] == "wrong" and set(scoring["versions"]["accuracy"]) == {"1", "2"}
+    concluded = text("SELECT count(*) FROM execution x JOIN episode e ON e.id = x.episode "
+                     "WHERE e.job = :job AND x.name = 'Conclude'")  # fmt: skip
+    with database.engine.connect() as connection:
+        for project in ("hotpotqa, half done", "strategyqa, half done"):
+            assert connection.execute(concluded, {"job": jobs(database)[project]}).scalar() == ITEMS
+
+
+def test_builds_and_blame_judge_its_episodes_as_they_were_judged(database):
+    found = list(stream_episodes(database, parse_where("ending=limit")))
+    assert len(found) > 20 and {one.at_limit for one in found} == {"wrong"}
+    assert {unsuccessful(one) for one in found} == {"ended limit"}
+    assert not any(right(open_benchmark(one.task.benchmark), one) for one in found)
+    assert any(one.answer == one.task.gold["answer"] for one in found)

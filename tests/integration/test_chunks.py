@@ -1,0 +1,96 @@
+"""Many rows in many short transactions: how large the next one is, who gets in between, where it stops."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from sqlalchemy import select, update
+
+from db.chunks import FIRST_ROWS, MOST_ROWS, Chunks
+from db.connection import Database
+from db.models import Item, Job
+from db.rows import insert_rows
+from db.sweep import change_items
+from lumos_queue.errors import SpecError
+from tests.claims import claim, holder, new_job
+
+
+def took(chunks: Chunks, seconds: float) -> int:
+    """Rows of the next chunk after a transaction that held the lock for so long."""
+    with chunks.transaction():
+        time.sleep(seconds)
+    return chunks.rows
+
+
+def test_a_chunk_is_as_large_as_the_last_one_was_quick(database):
+    chunks = Chunks(database)
+    assert chunks.rows == FIRST_ROWS
+    slower = took(chunks, 0.2)
+    assert FIRST_ROWS / 5 < slower <= FIRST_ROWS / 2
+    assert slower < took(chunks, 0.0) <= 2 * slower, "at most twice as large"
+    for _ in range(5):
+        took(chunks, 0.0)
+    assert chunks.rows == MOST_ROWS, "and no larger than this"
+    chunks.rows = 1
+    assert took(chunks, 0.15) == 1, "no smaller than one"
+    assert chunks.longest >= 0.2
+
+
+def test_on_sqlite_others_have_their_turn_for_as_long_as_the_lock_was_held(database: Database):
+    began = time.monotonic()
+    took(Chunks(database), 0.2)
+    away = time.monotonic() - began
+    assert away >= (0.39 if database.is_sqlite else 0.2)
+
+
+def test_a_job_is_touched_in_the_state_in_which_one_is_at_work_on_it(database):
+    job = new_job(database)
+    chunks = Chunks(database)
+    with database.writer.begin() as connection:
+        chunks.touch(connection, job, "queued")
+        with pytest.raises(SpecError, match="removed while it was being stored"):
+            chunks.touch(connection, job)
+
+
+def swept(database, job: str, rows: int, look=lambda connection: True) -> tuple[int, list[int]]:
+    """The ordinal below which the caller has to do the rest, and the ordinals of the items changed so far."""
+    chunks = Chunks(database)
+    chunks.rows = rows
+    chunks.rest = lambda seconds: setattr(chunks, "rows", rows)  # as large each time
+    below = change_items(chunks, job, Item.state == "owed", {"state": "cancelled"}, look)
+    with database.engine.connect() as connection:
+        changed = select(Item.ordinal).where(Item.job == job, Item.state == "cancelled").order_by(Item.ordinal)
+        return below, list(connection.execute(changed).scalars())
+
+
+def test_items_are_changed_from_the_last_one_down_to_a_last_chunk(database):
+    job = new_job(database, tasks=20)
+    claim(database, holder(database, job), 2)
+    assert swept(database, job, 7) == (6, list(range(6, 20))), "the first that is owed is the third"
+    assert swept(database, new_job(database, tasks=20, digest="cd" * 32), 20) == (20, [])
+    assert swept(database, new_job(database, tasks=20, digest="ef" * 32), 19) == (1, list(range(1, 20)))
+    with database.writer.begin() as connection:
+        connection.execute(update(Item).where(Item.job == job).values(state="done"))
+    assert swept(database, job, 7) == (0, [])
+
+
+def test_it_stops_where_the_job_is_no_longer_to_be_changed(database):
+    job, looks = new_job(database, tasks=20), []
+
+    def look(connection) -> bool:
+        looks.append(connection.execute(select(Job.state)).scalar_one())
+        return len(looks) < 2
+
+    assert swept(database, job, 5, look) == (15, list(range(15, 20)))
+    assert len(looks) == 2
+
+
+def test_a_number_that_is_none_is_refused_before_it_is_stored(database):
+    """JSON has no word for it, and SQLite would take it all the same."""
+    job = new_job(database, tasks=0, windows=1, kind="train")
+    columns = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
+               "problem", "output")  # fmt: skip
+    row = (job, 5, None, 0, "owed", 0, 0.0, 0, 0, 0, "", {"loss": float("nan")})
+    with pytest.raises(ValueError, match="JSON"), database.writer.begin() as connection:
+        insert_rows(connection, Item.__table__, columns, [row])

@@ -1,0 +1,187 @@
+"""What a journal writes is what comes back, wherever in a list of commands a step stood. On SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from db.claims import Batch, commit
+from db.fence import end_session
+from db.journal import Buffer, EpisodeJournal
+from db.models import Attempt
+from db.rows import RowsDiffer
+from lumos_queue.commands import WITHIN, Ask, Call, Do, Note, Step
+from lumos_queue.records import Action, Completion, Execution, Subgoal
+from tests.claims import claim, holder, new_job
+
+HEADS = {"planner": "<|user|>\nPlan.\n"}
+
+
+def ask(position: int, branch: int, prompt: str, role: str = "planner") -> Step:
+    return Step(position, branch, Ask(role, HEADS["planner"] + prompt), Completion(f"reply to {prompt}", "stop"))
+
+
+class Stored:
+    """An item's journal, written and read again by one holder after the other."""
+
+    def __init__(self, database):
+        self.database, self.job = database, new_job(database, tasks=1)
+        self.take()
+
+    def take(self) -> EpisodeJournal:
+        """The next holder's journal, with everything recorded so far recalled."""
+        self.who = holder(self.database, self.job)
+        (self.item,) = claim(self.database, self.who)
+        self.buffer = Buffer()
+        self.journal = EpisodeJournal(self.item.id, 1, self.buffer, HEADS)
+        for step in self.item.steps:
+            self.journal.recall(step)
+        return self.journal
+
+    def give(self) -> None:
+        commit(self.database, self.who, Batch({self.item.id: self.item.claim}, *self.buffer.take()))
+        end_session(self.database, self.who.session)
+
+
+def check(stored: Stored, steps: list[Step]) -> None:
+    """Every step comes back at its place, with its prompt, whoever reads it."""
+    journal = stored.take()
+    for step in steps:
+        assert journal.recorded(step.position, step.branch) == (step.command.digest, step.result)
+    found = {(one.position, one.branch): one for one in stored.item.steps}
+    assert list(found) == sorted((step.position, step.branch) for step in steps)
+    for step in steps:
+        if isinstance(step.command, Ask):
+            assert found[step.position, step.branch].prompt == step.command.prompt, "the prompt as it was sent"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_prompts_asked_beside_one_another_come_back_and_none_is_taken_for_another(database, order):
+    """Each prompt of the list goes on where another ends, and so does the next one after the list."""
+    together = [ask(0, 0, "Task"), ask(0, 1, "Task, and more"), ask(0, 2, "Task, and more, and more still")]
+    after = ask(1, 0, "Task, and more, and more still. Stop?")
+    stored = Stored(database)
+    for place in order:
+        stored.journal.record(together[place])
+    stored.journal.record(after)
+    stored.give()
+    check(stored, [*together, after])
+
+
+def test_who_goes_on_with_a_journal_builds_on_the_same_prompts_as_who_began_it(database):
+    together = [ask(0, 0, "Task"), ask(0, 1, "Task, and more")]
+    after, last = ask(1, 0, "Task, and more. Stop?"), ask(2, 0, "Task, and more. Stop? Yes.")
+    stored = Stored(database)
+    for step in together:
+        stored.journal.record(step)
+    stored.give()
+    stored.take().record(after)
+    stored.give()
+    stored.take().record(last)
+    stored.give()
+    check(stored, [*together, after, last])
+
+
+def test_what_an_action_asks_on_its_way_is_no_turn_of_a_conversation(database):
+    """A tool may play the planner's role: what it is asked stands between two turns of the planner."""
+    action = Do(Action(("R1",), "Look", "page", "R1 = Look(page)"))
+    done = Execution("ok", "seen", ({"kind": "page", "text": "seen"},))
+    steps = [
+        ask(0, 0, "Task"),
+        Step(1, 0, Note(Subgoal(1, "Subgoal 1: look.")), None),
+        ask(2, WITHIN, "Task, on the way"),
+        Step(2, WITHIN + 1, Call("web", {"page": "p"}), Execution("ok", "the page")),
+        Step(2, 0, action, done),
+        ask(3, 0, "Task, on the way and back"),
+    ]
+    stored = Stored(database)
+    for step in steps:
+        stored.journal.record(step)
+    stored.give()
+    check(stored, steps)
+
+
+def test_steps_come_back_in_the_order_of_their_places_whatever_they_are(database):
+    kinds = [
+        Step(0, 0, Note(Subgoal(1, "Subgoal 1: add.")), None),
+        ask(1, 0, "Task"),
+        Step(2, 0, Do(Action(("R1",), "Add", "1, 1")), Execution("ok", "2", ({"kind": "number", "text": "2"},))),
+        Step(3, 0, Note(Subgoal(2, "Subgoal 2: stop.")), None),
+        Step(4, 0, Call("web", {}), Execution("refused", message="no")),
+        ask(5, 0, "Task, again"),
+    ]
+    stored = Stored(database)
+    for step in reversed(kinds):
+        stored.journal.record(step)
+    stored.give()
+    check(stored, kinds)
+
+
+def test_the_steps_of_an_attempt_given_up_are_not_those_of_the_next(database):
+    """Code has changed: the same places are recorded anew, with other commands."""
+    stored = Stored(database)
+    stored.journal.record(ask(0, 0, "as it was"))
+    stored.journal.record(ask(1, 0, "as it was, and on"))
+    again = EpisodeJournal(stored.item.id, 2, stored.buffer, HEADS)
+    again.record(ask(0, 0, "as it is"))
+    stored.buffer.add(Attempt, (stored.item.id, 2, "2"))
+    stored.give()
+    stored.take()
+    assert stored.item.attempt == 2
+    assert [one.prompt for one in stored.item.steps] == [HEADS["planner"] + "as it is"]
+
+
+@pytest.mark.parametrize("values", [({"kind": "page", "text": "seen", "html": "<p>" * 3000},), ({"text": "seen"},)])
+def test_values_come_back_whole_however_short_the_result_is(database, values):
+    step = Step(0, 0, Do(Action(("R1",), "Look", "page")), Execution("ok", "seen", values))
+    stored = Stored(database)
+    stored.journal.record(step)
+    stored.give()
+    check(stored, [step])
+
+
+def test_a_journal_has_no_room_while_its_buffer_is_full():
+    async def body() -> None:
+        buffer = Buffer(most=1)
+        journal = EpisodeJournal(1, 1, buffer, HEADS)
+        await asyncio.wait_for(journal.room(), 1)
+        journal.record(ask(0, 0, "Task"))
+        waiting = asyncio.create_task(journal.room())
+        await asyncio.sleep(0.02)
+        assert not waiting.done()
+        buffer.take()
+        await asyncio.wait_for(waiting, 1)
+
+    asyncio.run(body())
+
+
+DO = Do(Action(("R1",), "Add", "1, 1", "R1 = Add(1, 1)"))
+CALL = Call("web", {"page": "p"})
+LONG_RESULT = "seen " * 1000  # kept beside its row, whose own result is then empty
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "second"),
+    [
+        (DO, Execution("ok", "2"), Execution("ok", "3")),
+        (DO, Execution("ok", ""), Execution("undefined", "")),
+        (DO, Execution("ok", ""), Execution("ok", LONG_RESULT)),
+        (DO, Execution("ok", LONG_RESULT), Execution("ok", "")),
+        (CALL, Execution("ok", "a page"), Execution("ok", "another page")),
+        (CALL, Execution("ok", ""), Execution("live_refused", "")),
+        (CALL, Execution("ok", ""), Execution("ok", LONG_RESULT)),
+        (ask(0, 0, "Task").command, Completion("a", "stop"), Completion("b", "stop")),
+    ],
+)
+def test_a_step_that_arrives_again_with_another_result_is_refused(database, command, first, second):
+    stored = Stored(database)
+    for result in (first, first, second):
+        journal = EpisodeJournal(stored.item.id, 1, stored.buffer, HEADS)
+        journal.record(Step(0, 0, command, result))
+        batch = Batch({stored.item.id: stored.item.claim}, *stored.buffer.take())
+        if result == first:
+            commit(database, stored.who, batch)
+            continue
+        with pytest.raises(RowsDiffer):
+            commit(database, stored.who, batch)

@@ -1,0 +1,76 @@
+"""`python -m tests.mutants`: change the core in small ways, run its tests, and print what they did not notice."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tests.mutants.equivalents import find_stale, read_equivalents
+from tests.mutants.groups import Group, choose_modules, read_groups
+from tests.mutants.mutant import KILLED, Change, draw
+from tests.mutants.report import Module, write_survivors, write_table
+from tests.mutants.tool import describe_mutants, function_of, list_mutants, make_tree, read_mutants, run_mutants
+
+
+def main(
+    modules: Annotated[list[str] | None, typer.Argument(help="Paths of modules; all of groups.toml if none.")] = None,
+    sample: Annotated[int, typer.Option(min=0, help="Mutants of a module that is not tested whole; 0: all.")] = 20,
+    seed: Annotated[int, typer.Option(help="Which of them.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
+    folder: Annotated[Path, typer.Option(help="Where the mutated copies lie afterwards.")] = Path("build/mutants"),
+) -> None:
+    """Measure how many small changes to the core its tests notice."""
+    try:
+        accepted = read_equivalents()
+        groups = choose_modules(read_groups(), modules or [])
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    began = time.monotonic()
+    tested: list[Module] = []
+    generated: set[Change] = set()
+    failed: list[str] = []
+    for group in groups:
+        print(f"{group.name}: {len(group.modules)} modules", flush=True)
+        try:
+            found, seen = measure_group(group, folder.resolve() / group.name, sample, seed, jobs, set(accepted))
+        except RuntimeError as error:  # the other groups may still be measured
+            print(error)
+            failed.append(group.name)
+            continue
+        tested += found
+        generated |= seen
+        print(write_table(found, accepted), flush=True)
+    print(f"\n{write_survivors(tested, accepted)}\n\n{write_table(tested, accepted)}\n")
+    killed = (mutant.change for module in tested for mutant in module.mutants if mutant.outcome == KILLED)
+    for change, wrong in find_stale(accepted, generated, killed):
+        print(f"equivalents.toml: {change.module} {change.function}, {change.after!r}: {wrong}")
+    print(f"sample {sample}, seed {seed}; {(time.monotonic() - began) / 60:.1f} minutes")
+    if failed:
+        print(f"Not measured: {', '.join(failed)}")
+        raise typer.Exit(1)
+
+
+def measure_group(
+    group: Group, folder: Path, sample: int, seed: int, jobs: int, accepted: set[Change]
+) -> tuple[list[Module], set[Change]]:
+    """Test a group's mutants; and which changes of those that stand in equivalents.toml its modules still have."""
+    make_tree(group, folder)
+    names = {module: list_mutants(module, folder) for module in group.modules}
+    names = {module: of for module, of in names.items() if of}
+    drawn = {module: draw(of, 0 if group.whole else sample, seed) for module, of in names.items()}
+    run_mutants([name for of in drawn.values() for name in of], folder, jobs)
+    found = [
+        Module(module, len(of), tuple(read_mutants(module, drawn[module], folder))) for module, of in names.items()
+    ]
+    functions = {(change.module, change.function) for change in accepted}
+    generated = {mutant.change for module in found for mutant in module.mutants}
+    for module, of in names.items():  # what was not drawn is described only where an entry may speak of it
+        generated |= set(describe_mutants(module, [n for n in of if (module, function_of(n)) in functions], folder))
+    return found, generated
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,43 @@
+"""Changes that no test can notice: each is written down in `equivalents.toml` with the reason."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from tests.mutants.mutant import Change
+
+ACCEPTED = Path(__file__).with_name("equivalents.toml")
+KEYS = {"module", "function", "before", "after", "reason"}
+
+
+def read_equivalents(path: Path = ACCEPTED) -> dict[Change, str]:
+    """{change: why it makes no difference}.
+
+    Raises ValueError for an entry with other keys, or without a reason.
+    """
+    accepted = {}
+    for number, entry in enumerate(tomllib.loads(path.read_text()).get("equivalent", []), start=1):
+        if set(entry) != KEYS or not entry["reason"].strip():
+            raise ValueError(f"{path.name}, entry {number}: expected {', '.join(sorted(KEYS))}, none of them empty")
+        before, after = (
+            "\n".join(line.strip() for line in entry[key].strip().splitlines()) for key in ("before", "after")
+        )
+        accepted[Change(entry["module"], entry["function"], before, after)] = entry["reason"]
+    return accepted
+
+
+def find_stale(
+    accepted: Mapping[Change, str], generated: Collection[Change], killed: Iterable[Change]
+) -> list[tuple[Change, str]]:
+    """Entries that say nothing true of the modules whose mutants were generated, each with what is wrong with it."""
+    modules = {change.module for change in generated}
+    refuted = set(killed)
+    stale = []
+    for change in accepted:
+        if change.module in modules and change not in generated:
+            stale.append((change, "no mutant is like it any more; take the entry out"))
+        elif change in refuted:
+            stale.append((change, "a test noticed it, so it is not equivalent; take the entry out"))
+    return stale

@@ -1,0 +1,80 @@
+"""The score of each module and of all of them, and the mutants that no test noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from lumos_queue.reports.statistics import Stratum, stratified_share, wilson
+from tests.mutants.mutant import ERROR, KILLED, SURVIVED, TIMEOUT, UNTESTED, Change, Mutant
+
+COLUMNS = ("module", "mutants", "tested", "killed", "survived", "no tests", "timeout", "error", "equivalent", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module's mutants: how many there are, and those that were drawn."""
+
+    path: str
+    population: int
+    mutants: tuple[Mutant, ...]
+
+
+def is_missed(mutant: Mutant, accepted: Collection[Change]) -> bool:
+    """Whether a test is missing: nothing noticed the mutant, and nobody accepted it as equivalent."""
+    return mutant.outcome in (SURVIVED, UNTESTED) and mutant.change not in accepted
+
+
+def count_right(module: Module, accepted: Collection[Change]) -> tuple[int, int]:
+    """(killed, judged). Equivalents, time-outs and errors are not judged: they are neither noticed nor missed."""
+    killed = sum(mutant.outcome == KILLED for mutant in module.mutants)
+    return killed, killed + sum(is_missed(mutant, accepted) for mutant in module.mutants)
+
+
+def write_table(modules: Sequence[Module], accepted: Collection[Change]) -> str:
+    """A Markdown table: a row for each module and one for all.
+
+    A module's interval is Wilson's. The score of all weights each module by how many mutants it has
+    (`lumos_queue.reports.statistics.stratified_share`).
+    """
+    rows = [_write_row(module, accepted) for module in modules]
+    strata = []
+    for module in modules:
+        killed, judged = count_right(module, accepted)
+        strata.append(Stratum(module.population, judged, killed))
+    total = stratified_share(strata)
+    everything = Module("**all**", sum(m.population for m in modules), tuple(x for m in modules for x in m.mutants))
+    rows.append([*_write_row(everything, accepted)[:-1], _write_share(*total) if total else ""])
+    lines = [COLUMNS, ["---"] + ["--:"] * (len(COLUMNS) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write_survivors(modules: Sequence[Module], accepted: Collection[Change]) -> str:
+    """Each mutant that no test noticed, as the lines it changes, under the place where they stand."""
+    parts = []
+    for module in modules:
+        for mutant in sorted(module.mutants, key=lambda one: (one.line, one.name)):
+            if is_missed(mutant, accepted):
+                change = mutant.change
+                why = " (no test calls it)" if mutant.outcome == UNTESTED else ""
+                lines = [f"- {line}" for line in change.before.splitlines()]
+                lines += [f"+ {line}" for line in change.after.splitlines()]
+                parts.append("\n".join([f"{change.module}:{mutant.line} {change.function}{why}", *lines]))
+    return "\n\n".join(parts)
+
+
+def _write_row(module: Module, accepted: Collection[Change]) -> list[str]:
+    counts = Counter(
+        "equivalent" if mutant.outcome != KILLED and mutant.change in accepted else mutant.outcome
+        for mutant in module.mutants
+    )
+    killed, judged = count_right(module, accepted)
+    score = _write_share(killed / judged, *wilson(killed, judged)) if judged else ""
+    numbers = [module.population, len(module.mutants)]
+    numbers += [counts[key] for key in (KILLED, SURVIVED, UNTESTED, TIMEOUT, ERROR, "equivalent")]
+    return [module.path, *(f"{number:,}" for number in numbers), score]
+
+
+def _write_share(share: float, low: float, high: float) -> str:
+    return f"{share:.1%} ({low:.1%}-{high:.1%})"

@@ -1,0 +1,128 @@
+"""mutmut, run on one group of modules in a copy of the repository.
+
+mutmut writes all mutants of a module into one file and chooses among them at each call, so that a mutant costs a fork
+and the tests that call its function. Of its inside this uses the list of a module's mutants, to draw a sample before
+they are run, and their text; pyproject.toml therefore holds it to one minor version.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
+from pathlib import Path
+
+import libcst
+from mutmut.configuration import reset_config
+from mutmut.mutation.diff_apply import read_functions_from_index
+from mutmut.mutation.file_mutation import mutate_file_contents
+from mutmut.stats import status_by_exit_code
+from mutmut.utils.format_utils import get_mutant_name, orig_function_and_class_names_from_key
+
+from tests.mutants.groups import ROOT, Group
+from tests.mutants.mutant import ERROR, KILLED, SURVIVED, TIMEOUT, UNTESTED, Change, Mutant, describe_change, find_line
+
+SOURCES = ("lumos_queue", "db", "workers")
+TRIES = 3  #: of the tests without a mutant
+NOT_COPIED = {".git", ".venv", "build", "dist", "mutants"}
+
+
+def make_tree(group: Group, folder: Path) -> None:
+    """A folder in which mutmut can work: links to all of the repository, and its settings for this group."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    beside = [path.name for path in ROOT.iterdir() if path.name not in NOT_COPIED and not path.name.startswith(".")]
+    for name in beside:
+        if name != "pyproject.toml":
+            (folder / name).symlink_to(ROOT / name)
+    if (records := ROOT.parent / "shared").is_dir():  # tests look for them beside the checkout, here: beside the copy
+        (folder / "shared").symlink_to(records)
+    settings = {
+        "source_paths": list(SOURCES),
+        "only_mutate": list(group.modules),
+        "also_copy": sorted(set(beside) - set(SOURCES)),
+        "pytest_add_cli_args_test_selection": list(group.tests),
+        "pytest_add_cli_args": ["-p", "no:xdist", "-p", "no:cacheprovider", "-p", "tests.mutants.selection"],
+        "use_git_change_detection": False,
+        "process_isolation": "forkserver",  # each mutant begins where no test ran before
+        "timeout_multiplier": 4.0,
+        "timeout_constant": 4.0,
+    }
+    lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
+    project = (ROOT / "pyproject.toml").read_text()
+    (folder / "pyproject.toml").write_text("\n".join([project, "[tool.mutmut]", *lines, ""]))
+
+
+def list_mutants(module: str, folder: Path) -> list[str]:
+    """The names of all mutants of a module."""
+    with _inside(folder):
+        names = mutate_file_contents(module, Path(module).read_text()).mutant_names
+        return [get_mutant_name(Path(module), name) for name in names]
+
+
+def run_mutants(names: Sequence[str], folder: Path, jobs: int) -> None:
+    """Test these mutants, in `jobs` processes at a time. Raises RuntimeError when the tests fail without a mutant.
+
+    They may fail once or twice: on a busy machine tests that measure time do.
+    """
+    log = folder / "mutmut.log"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # for processes that tests start: the code as it is
+    command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(jobs), *names]
+    for _ in range(TRIES):
+        with log.open("w") as out:
+            ended = subprocess.run(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        if not ended.returncode:
+            return
+        lines = [line for line in log.read_text().replace("\r", "\n").splitlines() if " Running " not in line]
+        if not any(line.startswith(("Failed to run clean test", "failed to collect stats")) for line in lines):
+            break
+    raise RuntimeError("\n".join([f"mutmut stopped with {ended.returncode}; the end of {log}:", *lines[-30:]]))
+
+
+def read_mutants(module: str, names: Sequence[str], folder: Path) -> list[Mutant]:
+    """What became of these mutants of a module."""
+    codes = json.loads((folder / "mutants" / f"{module}.meta").read_text())["exit_code_by_key"]
+    changes = describe_mutants(module, names, folder)
+    return [
+        Mutant(name, change, _outcome(codes[name]), find_line(ROOT / module, change))
+        for name, change in zip(names, changes, strict=True)
+    ]
+
+
+def describe_mutants(module: str, names: Sequence[str], folder: Path) -> list[Change]:
+    """The change of each of these mutants, whether it was tested or not."""
+    changes = []
+    with _inside(folder):
+        for name in names:
+            original, mutated = read_functions_from_index(name, module) or (None, None)
+            if original is None or mutated is None:
+                raise RuntimeError(f"mutmut cannot show {name} of {folder}; delete the folder and run again")
+            changes.append(describe_change(module, function_of(name), _code(original), _code(mutated)))
+    return changes
+
+
+def function_of(name: str) -> str:
+    """The function that a mutant changes, with its class in front."""
+    function, class_name = orig_function_and_class_names_from_key(name)
+    return f"{class_name}.{function}" if class_name else function
+
+
+def _outcome(exit_code: int | None) -> str:
+    status = status_by_exit_code[exit_code]
+    return status if status in (KILLED, SURVIVED, UNTESTED, TIMEOUT) else ERROR
+
+
+def _code(function: libcst.FunctionDef) -> str:
+    return libcst.Module([function]).code
+
+
+@contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """mutmut reads its settings and writes its files where it stands."""
+    with chdir(folder):
+        reset_config()
+        yield

@@ -1,0 +1,170 @@
+"""When a replica is left out, how it is tried again, and what it wants: with times written down, no server."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lumos_queue.endpoints.evidence import TRIES, Evidence
+from lumos_queue.endpoints.http import Http
+from lumos_queue.endpoints.replicas import FAILURES, LONGEST_PAUSE_SECONDS, PAUSE_SECONDS, Replica, Replicas
+from lumos_queue.settings import Settings
+
+
+def replicas(count: int) -> Replicas:
+    return Replicas(Http(f"http://127.0.0.1:{port}", Settings()) for port in range(1, count + 1))
+
+
+def replica() -> Replica:
+    return replicas(1).all[0]
+
+
+def left_out(now: float) -> Replica:
+    """One that has just failed too often."""
+    one = replica()
+    for _ in range(FAILURES):
+        one.failed(now)
+    assert one.out and not one.usable(now)
+    return one
+
+
+def test_a_refusal_leaves_out_nobody_but_one_on_probation():
+    """A wrong request is refused by a server that is well."""
+    one = replica()
+    for _ in range(10):
+        one.refused(100.0)
+    assert not one.out and one.usable(100.0)
+    sick = left_out(100.0)
+    back = 100.0 + PAUSE_SECONDS
+    assert sick.usable(back)
+    sick.take().refused(back)  # its probe has failed
+    sick.give()
+    assert not sick.usable(back) and not sick.usable(back + PAUSE_SECONDS) and sick.usable(back + 2 * PAUSE_SECONDS)
+
+
+def test_failures_count_in_a_row():
+    one = replica()
+    for _ in range(FAILURES - 1):
+        one.failed(1.0)
+    one.served()
+    for _ in range(FAILURES - 1):
+        one.failed(2.0)
+    assert not one.out
+    one.failed(2.0)
+    assert one.out
+
+
+def test_one_failed_probe_leaves_it_out_again_for_twice_as_long_up_to_a_minute():
+    one, now, pause = left_out(0.0), 0.0, PAUSE_SECONDS
+    while pause < LONGEST_PAUSE_SECONDS:
+        now, pause = now + pause, min(2 * pause, LONGEST_PAUSE_SECONDS)
+        assert one.usable(now)
+        one.take().failed(now)
+        one.give()
+        assert one.returns_at == now + pause and not one.usable(now + pause - 0.01)
+    now += pause
+    one.take().failed(now)
+    one.give()
+    assert one.returns_at == now + LONGEST_PAUSE_SECONDS, "no longer pause than this"
+    one.served()
+    assert not one.out and one.usable(now)
+    assert left_out(now).returns_at == now + PAUSE_SECONDS
+
+
+def test_what_was_in_flight_when_it_was_left_out_does_not_lengthen_its_pause():
+    one = left_out(10.0)
+    for late in (10.1, 10.5, 10.9):
+        one.failed(late)
+        one.avoid(late)
+    assert one.returns_at == 10.0 + PAUSE_SECONDS
+
+
+def test_one_request_at_a_time_probes_and_one_that_was_cancelled_makes_room_for_another():
+    one = left_out(0.0)
+    now = PAUSE_SECONDS
+    one.take()
+    assert not one.usable(now), "somebody is finding out"
+    one.give()  # without a word about how it went
+    assert one.usable(now)
+
+
+def test_quiet_is_the_longest_asked_for():
+    one = replica()
+    one.quiet(30.0, 100.0)
+    one.quiet(1.0, 101.0)
+    assert one.wants_quiet(102.0) == 28.0 and not one.usable(129.9) and one.usable(130.0)
+    assert one.wants_quiet(131.0) == 0.0
+
+
+def test_the_endpoint_is_quiet_only_while_all_that_are_well_want_it():
+    found = replicas(3)
+    now = time.perf_counter()
+    sick, one, two = found.all
+    for _ in range(FAILURES):
+        sick.failed(now)
+    one.quiet(50.0, now)
+    assert found.quiet_seconds() == 0.0, "the other takes requests"
+    two.quiet(20.0, now)
+    assert 19.0 < found.quiet_seconds() <= 20.0, "the one that is left out does not count"
+    for each in (one, two):
+        for _ in range(FAILURES):
+            each.failed(now)
+    assert found.quiet_seconds() == 0.0, "where all are left out all count"
+
+
+def test_one_on_probation_is_tried_first_and_where_all_are_out_the_one_that_returns_first():
+    found = replicas(3)
+    now = time.perf_counter()
+    sick = found.all[1]
+    for _ in range(FAILURES):
+        sick.failed(now - 2 * PAUSE_SECONDS)
+    assert {found.choose(f"episode {number}") for number in range(20)} == {sick}
+    sick.take()
+    assert sick not in {found.choose(f"episode {number}") for number in range(20)}
+    sick.give()
+    for each, ago in zip(found.all, (0.3, 0.1, 0.2), strict=True):
+        each.served()
+        for _ in range(FAILURES):
+            each.failed(now - ago)
+    assert found.choose("e") is found.all[0]
+    assert found.choose("e", tried=found.all[:1]) is None
+
+
+def test_a_request_sent_when_the_refusal_came_is_one_sent_after_it():
+    known = Evidence()
+    known.note_answer("other", 1.0)
+    known.note_refusal("item", True, 2.0)
+    known.note_answer("other", 2.0)
+    assert not known.is_open("item")
+
+
+def test_the_latest_two_to_be_answered_are_two():
+    """One item that asks again and again does not hide that another was answered."""
+    known = Evidence()
+    known.note_answer("other", 1.0)
+    for _ in range(3):
+        known.note_answer("item", 2.0)
+    assert known.is_vouched("item")
+
+
+@pytest.mark.parametrize("refusals", range(1, TRIES + 2))
+def test_so_many_tries_count_and_not_one_fewer(refusals):
+    known = Evidence()
+    known.note_answer("other", 0.0)
+    for number in range(refusals):
+        known.note_refusal("item", known.is_vouched("item"), 2.0 * number + 1)
+        known.note_answer("other", 2.0 * number + 2)
+    assert known.convicts("item", 400) == (refusals >= TRIES)
+    known.forget("item")
+    assert not known.convicts("item", 400)
+
+
+def test_being_answered_ends_what_was_refused_twice_in_a_row():
+    known = Evidence()
+    known.note_refusal("item", False, 1.0)
+    known.note_refusal("item", False, 2.0)
+    assert not known.is_lone("item")
+    known.note_answer("other", 3.0)
+    known.note_refusal("item", True, 4.0)
+    assert known.is_lone("item"), "somebody was answered in between"

@@ -1,0 +1,113 @@
+"""When a slice ends, by a clock that the test holds; and how often a child of `lumos up` may start again."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+import workers.children
+import workers.ending
+from tests.services import wait_until
+from workers.children import RESTARTS, WITHIN_SECONDS, Child
+from workers.ending import LONGEST, Ender, Ending
+
+SETTINGS = SimpleNamespace(drain_seconds=3.0, slice_seconds=10.0, poll_seconds=2.0)
+PROCESS = SimpleNamespace(settings=SETTINGS, database="the database")
+
+
+class Clock:
+    def __init__(self, monkeypatch, *modules):
+        self.now = 100.0
+        for module in modules:
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch, workers.ending)
+
+
+def ender(**options) -> Ender:
+    return Ender(PROCESS, "job", ["llm"], options.pop("stop", lambda: False), **options)
+
+
+def waits(monkeypatch, *answers):
+    """`runnable` answers so, one after the other; returns what it was asked."""
+    asked, left = [], list(answers)
+
+    def runnable(database, pools, beside):
+        asked.append((database, pools, beside))
+        if isinstance(found := left.pop(0), Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(workers.ending, "runnable", runnable)
+    return asked
+
+
+def test_who_is_told_to_stop_claims_no_more_and_gives_back_after_the_grace(clock):
+    ends = ender(stop=lambda: True)
+    assert ends() == Ending.NO_MORE
+    clock.now += SETTINGS.drain_seconds
+    assert ends() == Ending.NO_MORE
+    clock.now += 0.1
+    assert ends() == Ending.NOW
+
+
+def test_another_job_gets_its_turn_when_the_slice_has_had_its_time(clock, monkeypatch):
+    asked = waits(monkeypatch, ["other"])
+    ends = ender()
+    clock.now += SETTINGS.slice_seconds - 1
+    assert (ends(), asked) == (Ending.NOT_YET, [])
+    clock.now += 1
+    ends()  # the database is asked beside; who asked does not wait
+    wait_until(lambda: asked == [("the database", ["llm"], "job")], "it looks for others")
+    wait_until(lambda: ends() == Ending.NO_MORE, "another waits")
+
+
+def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypatch):
+    gone = OperationalError("SELECT", {}, Exception("gone"))
+    asked = waits(monkeypatch, [], gone, ["other"])
+    ends = ender()
+    clock.now += SETTINGS.slice_seconds
+    for looks in (1, 2, 3):
+        clock.now += 0.1
+        ends()
+        wait_until(lambda looks=looks: len(asked) == looks, "it looks")
+        clock.now += SETTINGS.poll_seconds
+        assert ends() == Ending.NOT_YET or looks == 3
+        assert len(asked) == looks, "not yet again"
+    wait_until(lambda: ends() == Ending.NO_MORE, "another waits")
+
+
+def test_a_bounded_slice_ends_some_time_and_one_alone_does_not(clock, monkeypatch):
+    waits(monkeypatch)
+    alone, bounded = ender(alone=True), ender(alone=True, bounded=True)
+    clock.now += LONGEST * SETTINGS.slice_seconds
+    assert (alone(), bounded()) == (Ending.NOT_YET, Ending.NOT_YET)
+    clock.now += 0.1
+    assert (alone(), bounded()) == (Ending.NOT_YET, Ending.NO_MORE)
+
+
+def test_a_child_may_start_again_until_it_dies_too_often_in_too_short_a_time(monkeypatch, tmp_path):
+    clock = Clock(monkeypatch, workers.children)
+    often, seldom = (Child("part", ["true"], tmp_path / name, {}, tmp_path) for name in ("often", "seldom"))
+    assert all(often.may_start_again() for _ in range(RESTARTS))
+    assert all(seldom.may_start_again() for _ in range(RESTARTS))
+    clock.now += WITHIN_SECONDS
+    assert not often.may_start_again()
+    clock.now += 0.1
+    assert seldom.may_start_again()
+
+
+def test_a_child_is_a_group_of_its_own_and_its_last_lines_are_shown(tmp_path):
+    code = "import os; [print(n) for n in range(8)]; print(os.getpgid(0) == os.getpid(), 'ä')"
+    child = Child("part", [sys.executable, "-c", code], tmp_path / "log", {"PYTHONIOENCODING": "utf-8"}, tmp_path)
+    child.start()
+    wait_until(lambda: child.died == 0, "it ends")
+    assert child.last_lines(3) == ["6", "7", "True ä"]
+    child.log.write_bytes(b"\xff\n")
+    assert child.last_lines() == ["\ufffd"]
