@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from db.conditions import conditions
 from db.connection import Database, now
+from db.filter_sql import conditions
 from db.filters import Filter, Term
 from db.models import Audit, AuditSample, EpisodeRow, Item, Job, Label, SubgoalRow
-from lumos_queue.audits import Drawn, draw, stratum_of
 from lumos_queue.errors import SpecError
-from lumos_queue.storable import storable
+from lumos_queue.scoring.sampling import Drawn, draw, stratum_of
+from lumos_queue.util.sanitize import storable
 
 MOST_CHARACTERS = 80  #: of an audit's name
 #: An audit asks how far the acceptance check can be trusted: of annotations that it accepted for both modules. One that

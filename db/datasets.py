@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, literal, select, update
 
+from db.bulk import insert_rows
 from db.chunks import Chunks
 from db.models import Dataset, Item, TaskRow
-from db.rows import insert_rows
 from lumos_queue.records import Task
-from lumos_queue.storable import storable_json
+from lumos_queue.util.sanitize import storable_json
 
 _TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
 _ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",

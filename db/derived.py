@@ -1,4 +1,4 @@
-"""Reading the episodes of derived tasks beside those that they come from (lumos_queue/builds/derived.py)."""
+"""Reading the episodes of derived tasks beside those that they come from (lumos_queue/rollouts/derived.py)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from db.connection import Database, numbers
 from db.models import EpisodeRow, Item, TaskRow
 from db.trajectories import StoredEpisode, load_episodes, reading
 from lumos_queue.errors import SpecError
-from lumos_queue.limit import at_limit_of
 from lumos_queue.records import Task
+from lumos_queue.scoring.limit import at_limit_of
 
 CHUNK = 200  #: episodes that are read whole at once
 
@@ -28,7 +28,7 @@ class Tried:
     episode: int
     ending: str
     answer: str | None
-    at_limit: str  #: what its answer is worth where it ended as `limit` (lumos_queue/limit.py)
+    at_limit: str  #: what its answer is worth where it ended as `limit` (lumos_queue/scoring/limit.py)
 
     @property
     def origin(self) -> dict[str, Any]:

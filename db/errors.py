@@ -7,9 +7,9 @@ import sqlite3
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
 
-from db.rows import RowsDiffer
+from db.bulk import RowsDiffer
 from lumos_queue.errors import LumosError
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
 
 #: SQLSTATEs after which the same may succeed: the server fails over, ends, starts, is full or was interrupted.
 _PASSING = re.compile(r"08(?!P01)...|25006|57P0[123]|57014|40001|40P01|53...|55P03")

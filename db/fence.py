@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from db.connection import Database, now
-from db.deaths import bury
 from db.models import Heartbeat, Job, WorkerSession
+from db.quarantine import bury
 from db.shares import lease_shares
 from lumos_queue.errors import InfrastructureError
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import ENDINGS, LEVELS
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
 
 EQUALITY = ("=", "!=")
 NAMES = ("=", "!=", "~")  #: equal, unequal, contains (with capitals as written)

@@ -15,12 +15,12 @@ from itertools import islice
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from db.bulk import insert_rows, update_rows
 from db.connection import Database, now
 from db.jobs import NewJob, new_id, remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
 from db.models import Attempt, Dataset, EpisodeRow, Item, Job, ScoreRow, TaskRow, VerdictRow
-from db.rows import insert_rows, update_rows
-from db.texts import insert_texts
+from db.text_blocks import insert_texts
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.records import Outcome, Score, Task, Verdict
@@ -37,7 +37,7 @@ _EPISODE = ("id", "job", "task", "sample", "formulation", "agent", "origin", "sp
 
 @dataclass(frozen=True, slots=True)
 class ImportedEpisode:
-    """An episode as it is to be stored. Texts must be storable (lumos_queue/storable.py)."""
+    """An episode as it is to be stored. Texts must be storable (lumos_queue/util/sanitize.py)."""
 
     task: Task | int  #: a task of the import's own dataset, or the key of a stored one
     steps: Sequence[Step]

@@ -13,16 +13,16 @@ from sqlalchemy import Connection, and_, case, exists, func, insert, not_, or_, 
 from sqlalchemy.orm import aliased
 
 from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
-from db.claiming import its_turn
+from db.claims import its_turn
 from db.connection import Database, now
 from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
-from db.deaths import say_what_is_left
 from db.endings import take_back
 from db.models import AuditSample, EpisodeRow, Item, Job, JobEndpoint, Label
+from db.quarantine import say_what_is_left
 from db.removal import hide, remove_leftovers, remove_rest
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
-from lumos_queue.storable import storable_json
+from lumos_queue.util.sanitize import storable_json
 
 #: Letters and digits that are not mistaken for one another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"

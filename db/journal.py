@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow, ToolCallRow
-from db.texts import LONG, load_texts, text_digest
+from db.text_blocks import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Call, Do, Result, Step
 from lumos_queue.records import GIVEN, TEACHER, Action, Completion, Execution, Subgoal
 

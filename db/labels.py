@@ -14,7 +14,7 @@ from db.journal import RecordedStep, annotated_steps
 from db.models import Label
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
 
 VALUES = ("right", "wrong", "unsure")
 MOST_CHARACTERS = 200  #: of a labeller's name

@@ -1,4 +1,4 @@
-"""Every table. SQLModel declares and reads; the hot path writes tuples (db/rows.py).
+"""Every table. SQLModel declares and reads; the hot path writes tuples (db/bulk.py).
 
 All times are seconds since 1970 UTC by the database's clock (columns `…_at`); durations are seconds.
 """
@@ -367,7 +367,7 @@ class Artifact(Base, table=True):
 
 
 class TextBlock(Base, table=True):
-    """A long text, or one that many prompts begin with, stored once and compressed (db/texts.py)."""
+    """A long text, or one that many prompts begin with, stored once and compressed (db/text_blocks.py)."""
 
     __tablename__ = "text_block"
     digest: Mapped[str] = Field(primary_key=True)

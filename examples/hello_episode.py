@@ -7,13 +7,13 @@ written down below. The formulation, the dialogue and the maths tools are the re
 import asyncio
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.iterative import iterative
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 
 TASK = Task("hello", "by hand", "1", "A box holds 12 pens. Mia buys 3 boxes and gives 5 pens away. How many are left?")

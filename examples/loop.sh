@@ -91,6 +91,6 @@ done
 for pid in $pids; do
   wait "$pid" || { echo "A seed failed; see $LUMOS_HOME/seed-*.log" >&2; exit 1; }
 done
-starter=$(python3 -c 'from lumos_queue.starter import starter_url; print(starter_url("iterative")[6:])')
+starter=$(python3 -c 'from lumos_queue.endpoints.starter import starter_url; print(starter_url("iterative")[6:])')
 scores 0 starter "$starter" > "$LUMOS_HOME/starter.log" 2>&1
 python3 "$HERE/loop_report.py" "$RESULTS"

@@ -18,11 +18,11 @@ from db.connection import Database
 from db.filters import parse_where
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.actions.registry import open_stateless
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.cli.run import database
-from lumos_queue.conversion.perturb import perturbation
-from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.records import Action
-from lumos_queue.reports.statistics import Z_95, wilson
+from lumos_queue.scoring.statistics import Z_95, wilson
 from lumos_queue.settings import read_settings
 
 #: The 97.5 % points of Student's distribution with 0, 1, 2 … degrees of freedom; the last for all that follow.

@@ -15,7 +15,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from lumos_queue.training.heldout import masked
+from lumos_queue.builds.heldout import masked
 from lumos_queue.training.sources import Sources, is_dev
 
 

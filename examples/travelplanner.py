@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.reading import json_lines, tasks
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.source import Source
-from lumos_queue.conversion.sources.fields import Node
-from lumos_queue.conversion.sources.steps import Steps, without_variables
+from lumos_queue.benchmarks.source import Source
 from lumos_queue.errors import BadRow
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.rows import json_lines, tasks
 from lumos_queue.records import Annotation, Task
 
 FORMAT = "TravelPlanner's JSON lines, chats of three 'messages' whose last is the plan"

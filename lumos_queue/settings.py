@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lumos_queue.errors import SpecError
-from lumos_queue.launch import from_launch
+from lumos_queue.util.launch_folder import from_launch
 
 
 class Settings(BaseSettings):
@@ -24,7 +24,7 @@ class Settings(BaseSettings):
     database_url: str = ""  #: empty: SQLite in `home`
     broker_url: str = ""  #: empty: no broker, jobs run in the process that submits them
     contact: str = ""  #: your address or page, told to web services with --live: Wikipedia's operators ask for one
-    api_keys: Path | None = None  #: file with a key for each model server: lumos_queue/api_keys.py
+    api_keys: Path | None = None  #: file with a key for each model server: lumos_queue/endpoints/api_keys.py
     endpoint_hosts: str = ""  #: that may be called, with commas; empty: any. lumos_queue/endpoints/hosts.py
     mysql_user: str = ""  #: of the server that --tool mysql=… names
     mysql_password: str = Field(default="", repr=False)
@@ -81,7 +81,7 @@ def read_settings() -> Settings:
 
 
 def _check_endpoint_settings(settings: Settings) -> None:
-    from lumos_queue.api_keys import EXAMPLE, read_keys
+    from lumos_queue.endpoints.api_keys import EXAMPLE, read_keys
     from lumos_queue.endpoints.hosts import Hosts
 
     if any(value for name, value in os.environ.items() if name.upper() == "LUMOS_API_KEY"):

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lumos_queue.version import code_version
+from lumos_queue.util.version import code_version
 from performance.ceiling import ceiling
 from performance.collect import FSYNC, Found, chosen, collect, reason
 from performance.goals import Goal

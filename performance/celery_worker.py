@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from lumos_queue.orphan import die_with_parent
+from lumos_queue.util.process import die_with_parent
 
 
 @contextmanager

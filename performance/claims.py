@@ -18,7 +18,7 @@ from statistics import median
 import psycopg
 from sqlalchemy import event
 
-from db.claims import commit
+from db.commit import commit
 from db.connection import Database
 from performance.processes import tree_cpu
 from performance.servers import Servers, running_servers

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from db.connection import Database, open_database
 from db.jobs import get_job
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows, submit
+from lumos_queue.submission.store import Rows, submit
 from performance.celery_worker import running_worker
 from performance.contender import Measured, Meter, Spec, main
 from performance.jobs import evaluation, right_answers, rows_of
-from workers.nudge import nudge
+from workers.notify import nudge
 
 LOOK_SECONDS = 0.1  #: how often the job's state is asked for: a query of a fraction of a millisecond
 

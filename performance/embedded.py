@@ -11,11 +11,11 @@ from db.connection import Database, open_database
 from db.jobs import get_job
 from db.migrate import upgrade
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows, submit
+from lumos_queue.submission.store import Rows, submit
 from performance.contender import Measured, Meter, Spec, main
 from performance.jobs import evaluation, right_answers, rows_of
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 
 def settings_of(spec: Spec) -> Settings:

@@ -10,11 +10,11 @@ from sqlalchemy import func, select
 
 from db.connection import Database
 from db.models import EpisodeRow, Item, ScoreRow
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.submission import Rows, read_rows
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.submission.store import Rows, read_rows
 from performance.questions import Question
 
 NAME = "gsm8k"

@@ -15,14 +15,14 @@ from sqlalchemy import func, select
 from db.connection import open_database
 from db.jobs import get_job
 from db.models import Attempt, EpisodeRow
-from lumos_queue.submission import submit
+from lumos_queue.submission.store import submit
 from performance.contender import Spec
 from performance.deployed import run_job, settings_of, workers
 from performance.jobs import evaluation, rows_of
 from performance.questions import questions
 from performance.server import ask, running_server
 from performance.servers import Servers, running_servers
-from workers.nudge import nudge
+from workers.notify import nudge
 
 TIMES, ITEMS = 20, 8
 PHASES = ("message sent", "asked who it is", "work begun", "claimed", "first request")

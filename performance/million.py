@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 
 from db.connection import Database
 from db.migrate import upgrade
-from db.texts import insert_texts
+from db.text_blocks import insert_texts
 from performance.million_sql import PEOPLE, THINGS, digest, insert, pick, question, subgoal
 
 PER_JOB = 12_500  #: episodes

@@ -25,7 +25,7 @@ GROUPS = {
     "json": ("json/",),
     "http client": ("aiohttp/", "yarl/", "multidict/", "httptools/", "urllib/", "lumos_queue/endpoints/"),
     "database": ("sqlalchemy/", "sqlite3/", "psycopg/", "db/"),
-    "actions": ("sympy/", "mpmath/", "fractions.py", "lumos_queue/actions/", "lumos_queue/sandbox.py"),
+    "actions": ("sympy/", "mpmath/", "fractions.py", "lumos_queue/actions/", "lumos_queue/util/sandbox.py"),
     "generator and dialogue": ("lumos_queue/",),
     "slices": ("workers/", "concurrent/futures/", "threading.py"),
     "event loop": ("asyncio/", "selectors.py"),

@@ -22,9 +22,9 @@ from typing import Any
 from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.pages import Page, tidy
 from lumos_queue.actions.qa.retrieve import EVIDENCES, evidence
-from lumos_queue.conversion.sources.hops import REFERENCE
-from lumos_queue.conversion.sources.relations import in_words
-from lumos_queue.ranking import lexical
+from lumos_queue.actions.ranking import lexical
+from lumos_queue.rationales.questions.hops import REFERENCE
+from lumos_queue.rationales.questions.relations import in_words
 
 Passage = tuple[str, str]  #: title and text
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from lumos_queue.orphan import die_with_parent
+from lumos_queue.util.process import die_with_parent
 from performance.contender import Measured, Spec
 from performance.scenarios import Scenario
 from performance.server import running_server

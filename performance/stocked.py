@@ -8,22 +8,22 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from db.claiming import Claimed, Holder, Wish
-from db.claims import Batch, Finished, commit
+from db.claims import Claimed, Holder, Wish
+from db.commit import Batch, Finished, commit
 from db.connection import Database, open_database
 from db.fence import start_session
 from db.jobs import get_job
 from db.journal import Buffer, EpisodeJournal
 from db.migrate import upgrade
 from db.models import EpisodeRow, Item
-from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import run_episode
 from lumos_queue.formulations.iterative import iterative
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Outcome, Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission import submit
-from lumos_queue.version import code_version
+from lumos_queue.submission.store import submit
+from lumos_queue.util.version import code_version
 from performance.jobs import evaluation, rows_of
 from performance.questions import amounts_in, grounder_reply, planner_reply, questions
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from db.connection import open_database
 from db.migrate import upgrade
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows, submit
+from lumos_queue.submission.store import Rows, submit
 from performance.jobs import evaluation, rows_of
 from performance.questions import questions
 from performance.servers import Servers, running_servers

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from db.claiming import Holder, Wish
-from db.claims import Batch, Finished, commit
+from db.claims import Holder, Wish
+from db.commit import Batch, Finished, commit
 from db.fence import start_session
 from db.jobs import NewDataset, NewJob, create_job, get_job
 from lumos_queue.records import Outcome, Score, Task

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.notation import write_subgoal
+from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
 from lumos_queue.records import Annotation, Subgoal, Task
-from lumos_queue.training.replies import grounder_replies, planner_replies
 
 WRONG_SUBGOAL, WRONG_VALUE, FOLLOWED = "Take a number that is not asked for.", 654321, 123456
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.dialogue import render
 from lumos_queue.formulations.registry import formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations
+from lumos_queue.prompts.dialogue import render
 from lumos_queue.records import Task
-from lumos_queue.training.conversations import gold_conversations
 
 
 def gold_replies(benchmark: Benchmark, tasks: Iterable[Task], name: str) -> dict[str, str]:

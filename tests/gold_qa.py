@@ -13,22 +13,22 @@ from dataclasses import dataclass, replace
 
 from lumos_queue.actions.qa.answering import MAX_ANSWER, YES_NO
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.hops import Hop, annotation
-from lumos_queue.dialogue import ASSISTANT
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.episode import MemoryJournal
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.registry import VERSION
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Context, Infer
 from lumos_queue.notation import replace_variables, write_action
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import ASSISTANT
+from lumos_queue.prompts.gold_replies import gold_replies
+from lumos_queue.rationales.questions.hops import Hop, annotation
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, Annotation, Completion, Task
-from lumos_queue.training.replies import gold_replies
 
 WRONG = "Xyzzyx Quuxton"  #: has no word in common with any answer
 _ASKED = re.compile(r"\n\nQuestion: (.*?)\n(?:Context: |\Z)", re.DOTALL)

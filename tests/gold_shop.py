@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lumos_queue.actions.base import ActionInterface, Session
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.webshop import benchmark
+from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import MemoryJournal, Place, run_episode
 from lumos_queue.formulations.registry import formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.gold_replies import gold_replies
 from lumos_queue.records import Action, Annotation, Completion, Execution, Outcome, Task
-from lumos_queue.training.replies import gold_replies
 
 Seen = list[tuple[Action, Execution]]
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql.interface import SqlActions, as_intercode
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
 from lumos_queue.benchmarks.intercode_sql.querying import asked
@@ -24,8 +23,9 @@ from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_rew
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import MemoryJournal, Place, run_episode
 from lumos_queue.formulations.registry import formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.gold_replies import gold_replies
 from lumos_queue.records import Action, Annotation, Completion, Execution, Outcome, Score, Task
-from lumos_queue.training.replies import gold_replies
 
 #: Why an outcome differs, by the recorded episode's task_id.
 REASONS = {

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.letters import LETTERS
 from lumos_queue.commands import Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal
+from lumos_queue.execution.executor import Performer
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Context, Infer
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
+from lumos_queue.scoring.letters import LETTERS
 
 SEEN = "what matters there"
 LAST = "Output only one letter!"

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lumos_queue.actions.web.interface import WebActions, WebSession
-from lumos_queue.agent import Agent
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal
+from lumos_queue.execution.executor import Performer
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Context, Infer
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Task
 
 Choice = tuple[str, str, str]  #: node, operation, value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import cache
 from itertools import islice
 
-from lumos_queue.benchmarks.numerals import numbers_in
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.notation import variables_in, write_annotation
 from lumos_queue.records import AnnotatedSubgoal, Annotation, Task
+from lumos_queue.scoring.numerals import numbers_in
 
 ROWS = 60
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 
 STRATEGY = {

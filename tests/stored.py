@@ -12,10 +12,10 @@ from db.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, ScoreRow, SubgoalRow, TaskRow
 from lumos_queue.jobs.base import Job
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows, submit
+from lumos_queue.submission.store import Rows, submit
 from tests.services import wait_until
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 _PLACE = ("position", "branch", "command")
 _COMPARED = {

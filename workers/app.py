@@ -18,12 +18,12 @@ from celery.signals import (
 )
 from kombu.entity import Exchange, Queue
 
-from lumos_queue.display import LogFormatter
-from lumos_queue.open_files import allow_open_files
 from lumos_queue.settings import read_settings
+from lumos_queue.util.display import LogFormatter
 from workers import transports
-from workers.ending import LONGEST
-from workers.refusals import close_refusals
+from workers.open_files import allow_open_files
+from workers.rejected import close_refusals
+from workers.stop_signal import LONGEST
 
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.
 CELERY_TASKS = {"convert": "convert", "train": "train_shard", "infer": "infer", "evaluate": "evaluate"}
@@ -58,7 +58,7 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
         event_serializer="json",
         result_backend=None,
         task_ignore_result=True,
-        worker_consumer="workers.messages:NudgeConsumer",
+        worker_consumer="workers.validation:NudgeConsumer",
         # Durable, of no declared type, one consumer's prefetch at a time: what RabbitMQ 3.10 and 4.3 both accept. Where
         # an administrator has made quorum queues the default, these are such.
         task_queues=[Queue(pool, Exchange(pool), routing_key=pool) for pool in POOLS],

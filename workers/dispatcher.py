@@ -21,13 +21,13 @@ from db.fence import reap
 from db.jobs import get_job, runnable, settle, unsettled
 from db.models import Job
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.open_files import allow_open_files
 from lumos_queue.settings import Settings
-from workers.ending import Ender
-from workers.nudge import nudge
-from workers.process import Process
+from workers.context import Process
+from workers.notify import nudge
+from workers.open_files import allow_open_files
+from workers.run import attempt, work_on
+from workers.stop_signal import Ender
 from workers.watchdog import Watchdog
-from workers.work import attempt, work_on
 
 log = logging.getLogger(__name__)
 NUDGE_SECONDS = 10.0  #: at least, between two rounds of messages that bring idle workers back

@@ -6,8 +6,8 @@ import os
 import sys
 
 from lumos_queue.errors import SpecError
-from lumos_queue.launch import child_environment, empty_folder
 from lumos_queue.settings import read_settings
+from lumos_queue.util.launch_folder import child_environment, empty_folder
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from db.claiming import NOTHING, Claimed, Wish
-from db.claims import Batch, Finished, GivenBack
+from db.claims import NOTHING, Claimed, Wish
+from db.commit import Batch, Finished, GivenBack
 from db.fence import Fenced
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
@@ -25,9 +25,9 @@ from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
 from lumos_queue.jobs.base import Job, Result, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
-from lumos_queue.storable import storable
-from workers.ending import Ending
-from workers.presence import Presence
+from lumos_queue.util.sanitize import storable
+from workers.session import Presence
+from workers.stop_signal import Ending
 from workers.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items t
 
 @dataclass
 class Slice:
-    """One process at work on one job. `should_end` is asked, again and again; its answers: workers/ending.py."""
+    """One process at work on one job. `should_end` is asked, again and again; its answers: workers/stop_signal.py."""
 
     presence: Presence
     settings: Settings

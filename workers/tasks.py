@@ -19,12 +19,12 @@ from db.jobs import runnable
 from db.models import Job
 from lumos_queue.errors import InfrastructureError
 from workers.app import app, draining
-from workers.ending import Ender
-from workers.nudge import nudge
-from workers.process import current_process
-from workers.refusals import close_refusals, refusals
+from workers.context import current_process
+from workers.notify import nudge
+from workers.rejected import close_refusals, refusals
+from workers.run import attempt
+from workers.stop_signal import Ender
 from workers.watchdog import Watchdog
-from workers.work import attempt
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
 
-from workers.refusals import refusals
+from workers.rejected import refusals
 
 
 class Malformed(Exception):

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from workers.ending import LEAVING_SECONDS
-from workers.presence import HUNG
-from workers.process import Process
+from workers.context import Process
+from workers.session import HUNG
+from workers.stop_signal import LEAVING_SECONDS
 
 LOOKS = 0.25  #: seconds between two looks
 FAREWELL = 1.0  #: seconds that a process about to be ended has for telling the database

@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from db.claiming import NOTHING, Claimed, Holder, Wish
-from db.claims import Batch, commit, end_refused, release_strays
+from db.claims import NOTHING, Claimed, Holder, Wish
+from db.commit import Batch, commit, end_refused, release_strays
 from db.errors import blames_rows, reason, retryable
 from db.fence import Fenced
 from lumos_queue.errors import LumosError
-from workers.presence import Presence
+from workers.session import Presence
 
 log = logging.getLogger(__name__)
 ALONE = 3  #: claims after which an item that is refused alone is to blame, though nothing else was written beside it

@@ -15,7 +15,7 @@ from typing import Any
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution
-from lumos_queue.storable import storable, storable_json
+from lumos_queue.util.sanitize import storable, storable_json
 
 Value = Mapping[str, Any]  #: a JSON object with at least `kind` and `text`; `ends` in it ends the episode
 

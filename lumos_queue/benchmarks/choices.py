@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from lumos_queue.benchmarks.letters import LETTERS, chosen
-from lumos_queue.conversion.sources.fields import Node
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import Node
 from lumos_queue.records import Score, Task
+from lumos_queue.scoring.letters import LETTERS, chosen
 
 METRICS = ("accuracy", "unparsed")
 _CHOICES = " There're some choices: "

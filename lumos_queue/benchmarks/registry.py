@@ -17,4 +17,4 @@ def open_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises SpecError for an unknown one, listing the names."""
     if name not in NAMES:
         raise unknown("benchmark", name, NAMES)
-    return import_module(f"lumos_queue.benchmarks.{name}").benchmark
+    return import_module(f"lumos_queue.benchmarks.{name}.benchmark").benchmark

@@ -25,11 +25,11 @@ from lumos_queue.builds.licences import UNKNOWN, warning
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
 from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.staging import Workbench
 from lumos_queue.builds.stored import Stored
-from lumos_queue.builds.workbench import Workbench
 from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
 from lumos_queue.errors import SpecError
-from lumos_queue.version import code_version
+from lumos_queue.util.version import code_version
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
+from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, plain, task_key, text_key
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.staging import hash_of
 from lumos_queue.builds.stored import Stored
-from lumos_queue.builds.workbench import hash_of
-from lumos_queue.domains import domain_named
-from lumos_queue.given import source_row
-from lumos_queue.limit import is_judged
+from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import unlabelled, write_actions
+from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import GIVEN, LEVELS, MAIN_METRICS, MODULES, Annotation, Completion
+from lumos_queue.scoring.limit import is_judged
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode

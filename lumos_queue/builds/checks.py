@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.actions.registry import open_stateless
 from lumos_queue.builds.sources import Sources
-from lumos_queue.conversion.perturb import passes_perturbation
+from lumos_queue.conversion.perturbation import passes_perturbation
 from lumos_queue.errors import SpecError
 from lumos_queue.records import LEVELS, Annotation
 

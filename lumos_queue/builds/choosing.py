@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from lumos_queue.builds import near
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.workbench import CONTENT_ORDER, Workbench
+from lumos_queue.builds.staging import CONTENT_ORDER, Workbench
 from lumos_queue.errors import SpecError
 
 #: What comes first among the episodes of one task.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.builds.heldout import masked_words
 from lumos_queue.builds.sources import Sources
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.training.heldout import masked_words
 
 GRAM = 13  #: words
 NOT_CHECKED = "not checked"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lumos_queue.agent import Agent
 from lumos_queue.builds.candidates import Candidate
 from lumos_queue.builds.sources import Sources
-from lumos_queue.domains import domain_named
 from lumos_queue.errors import SpecError
+from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.given import source_row
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import Conversation, gold_conversations
+from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import MODULES, Task
-from lumos_queue.training.conversations import Conversation, gold_conversations
 
 UNEXECUTED = ("cot", "direct")  #: formulations whose text is made of the task's gold answer alone
 _FACTS_END = "We need to answer these questions:"  #: where a QA rationale goes over from facts to questions

@@ -13,9 +13,9 @@ from typing import Any
 
 from lumos_queue.builds.scratch import locked_folder, sweep
 from lumos_queue.errors import SpecError
-from lumos_queue.foreign_json import read_json
-from lumos_queue.places import require_folders
 from lumos_queue.settings import Settings
+from lumos_queue.util.paths import require_folders
+from lumos_queue.util.untrusted_json import read_json
 
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
 #: What every manifest has, and of what kind it is.

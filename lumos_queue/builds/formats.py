@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lumos_queue.builds.candidates import Candidate
-from lumos_queue.dialogue import render
 from lumos_queue.errors import SpecError
-from lumos_queue.training.conversations import Conversation
+from lumos_queue.prompts.conversations import Conversation
+from lumos_queue.prompts.dialogue import render
 
 ROWS_AT_ONCE = 1000  #: of a Parquet row group
 

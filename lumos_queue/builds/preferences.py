@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lumos_queue.builds.candidates import RUNS, Candidate, Rules, labelled_wrong, refused, unsuccessful
-from lumos_queue.builds.workbench import CONTENT_ORDER, Workbench
+from lumos_queue.builds.staging import CONTENT_ORDER, Workbench
 from lumos_queue.records import MODULES, Annotation, Completion
 
 if TYPE_CHECKING:

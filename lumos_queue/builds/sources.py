@@ -11,11 +11,11 @@ from db.connection import Database
 from db.models import Job
 from lumos_queue.benchmarks.registry import NAMES as BENCHMARKS
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.conversion.source import Source
-from lumos_queue.conversion.sources.registry import NAMES as SOURCES
-from lumos_queue.conversion.sources.registry import open_source
-from lumos_queue.domains import DOMAINS
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.sources import NAMES as SOURCES
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.errors import unknown
+from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Task
 
 

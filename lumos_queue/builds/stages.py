@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from db.journal import RecordedStep, annotated_steps
-from lumos_queue.benchmarks.numeric import same_number
 from lumos_queue.notation import STOP_PLANNING, says_stop, write_action, write_actions, write_subgoal
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal
+from lumos_queue.scoring.numeric import same_number
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lumos_queue.builds.folder import LINEAGE
 from lumos_queue.builds.formats import open_writer, suffix
-from lumos_queue.builds.workbench import Workbench
+from lumos_queue.builds.staging import Workbench
 
 _FILES = (
     "SELECT DISTINCT kept.part, line.file FROM kept JOIN line ON line.candidate = kept.candidate "

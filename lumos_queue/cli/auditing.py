@@ -88,7 +88,7 @@ def label(
     from lumos_queue.cli.audit_tables import print_labelled
     from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
-    from lumos_queue.labelling import places_text, read_labels
+    from lumos_queue.review.label_files import places_text, read_labels
     from lumos_queue.settings import read_settings
 
     settings = read_settings()

@@ -16,7 +16,7 @@ from lumos_queue.cli import output
 if TYPE_CHECKING:
     from lumos_queue.jobs.convert import Convert
     from lumos_queue.settings import Settings
-    from lumos_queue.submission import Rows
+    from lumos_queue.submission.store import Rows
 
 Source = Annotated[str, typer.Argument(
     help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
@@ -96,16 +96,16 @@ def convert(
 def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     """The job and its rows. Raises SpecError for what cannot be done; embedded, the teacher is asked who it is."""
     from lumos_queue.benchmarks.base import Benchmark
-    from lumos_queue.cli.agents import address, identify, pairs
-    from lumos_queue.cli.teacher_vision import check_sight, vision_of
+    from lumos_queue.benchmarks.sources import open_source
     from lumos_queue.conversion.demos import for_prompt
     from lumos_queue.conversion.duplicates import repeated
-    from lumos_queue.conversion.sources.registry import open_source
-    from lumos_queue.conversion.splits import split_of
     from lumos_queue.endpoints.base import Sampling
     from lumos_queue.errors import SpecError
     from lumos_queue.jobs.convert import TEACHING, Convert
-    from lumos_queue.submission import read_rows
+    from lumos_queue.readers.splits import split_of
+    from lumos_queue.submission.agents import address, identify, pairs
+    from lumos_queue.submission.store import read_rows
+    from lumos_queue.submission.teacher_vision import check_sight, vision_of
 
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):

@@ -35,10 +35,10 @@ def correct(
 ) -> None:  # fmt: skip
     """Store a corrected copy of an episode; actions run again, and the copy is checked."""
     from lumos_queue.cli.run import database
-    from lumos_queue.corrections import annotation_text
-    from lumos_queue.corrections import correct as store
-    from lumos_queue.edits import Changes
     from lumos_queue.errors import SpecError
+    from lumos_queue.review.corrections import annotation_text
+    from lumos_queue.review.corrections import correct as store
+    from lumos_queue.review.edits import Changes
     from lumos_queue.settings import read_settings
 
     if bool(subgoal or action) + bool(file) + show != 1:

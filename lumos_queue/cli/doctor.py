@@ -95,7 +95,7 @@ def _broker(settings: Settings) -> Finding:
 
 
 def _starter() -> Iterator[Finding]:
-    from lumos_queue.starter import STARTERS, starter_url
+    from lumos_queue.endpoints.starter import STARTERS, starter_url
 
     for formulation in STARTERS:
         try:
@@ -105,8 +105,8 @@ def _starter() -> Iterator[Finding]:
 
 
 def _endpoint(url: str, settings: Settings) -> Finding:
-    from lumos_queue.cli.agents import identify
     from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
+    from lumos_queue.submission.agents import identify
 
     try:
         told = asyncio.run(identify({url}, settings))[url]

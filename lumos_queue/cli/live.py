@@ -12,11 +12,11 @@ from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
 from lumos_queue.cli import output
 from lumos_queue.cli.outage import Outage, Patience, gave_up
-from lumos_queue.reports.statistics import wilson
+from lumos_queue.scoring.statistics import wilson
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
-    from workers.process import Process
+    from workers.context import Process
 
 LOOK_SECONDS = 4.0  #: at most from one look to the next, so that an outage is told of within 5 s
 LINE_SECONDS = 5.0  #: between lines where standard error is no terminal

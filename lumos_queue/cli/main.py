@@ -13,18 +13,18 @@ from lumos_queue.cli import (
     backup,
     builds,
     captioning,
-    changing,
+    compat,
     converting,
     correcting,
-    data,
-    looking,
-    operating,
+    downloads,
+    episodes,
+    job_state,
+    jobs,
     output,
     papers,
-    querying,
-    released,
     rollouts,
     submitting,
+    workers,
 )
 from lumos_queue.cli import options as opt
 
@@ -39,24 +39,24 @@ for name, group in (
     ("rollouts", rollouts.rollouts_app), ("blame", rollouts.blame_app),
 ):  # fmt: skip
     app.add_typer(group, name=name)
-builds.dataset_app.command("unify")(released.unify)
+builds.dataset_app.command("unify")(compat.unify)
 db_app.command("backup")(backup.db_backup)
-data_app.command("get")(data.data_get)
-data_app.command("list")(data.data_list)
+data_app.command("get")(downloads.data_get)
+data_app.command("list")(downloads.data_list)
 data_app.command("captions")(captioning.data_captions)
 app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submitting.evaluate)
 app.command("infer", help="Run an agent on a benchmark, unscored.")(submitting.infer)
 for command in (
     converting.convert, converting.budget, submitting.train,
-    looking.jobs, looking.job, looking.report, querying.episodes, looking.show, correcting.correct, correcting.label,
+    jobs.jobs, jobs.job, jobs.report, episodes.episodes, jobs.show, correcting.correct, correcting.label,
     rollouts.reground, papers.tables,
-    changing.pause, changing.resume, changing.cancel, changing.rm, operating.workers, operating.endpoints,
+    job_state.pause, job_state.resume, job_state.cancel, job_state.rm, workers.workers, workers.endpoints,
 ):  # fmt: skip
     app.command()(command)
 
 
-app.command("import")(released.import_files)
-app.command("export-compat")(released.export_compat)
+app.command("import")(compat.import_files)
+app.command("export-compat")(compat.export_compat)
 
 
 @app.command()
@@ -93,9 +93,9 @@ def worker(
     import logging
 
     from lumos_queue.cli.run import POOLS
-    from lumos_queue.display import LogFormatter
     from lumos_queue.errors import unknown
     from lumos_queue.settings import read_settings
+    from lumos_queue.util.display import LogFormatter
     from workers.dispatcher import serve
 
     wanted = tuple(pool.strip() for pool in pools.split(",") if pool.strip())
@@ -113,7 +113,7 @@ def worker(
 def up(json: opt.Json = False) -> None:
     """Run broker, workers, dispatcher and Flower here until Ctrl-C."""
     from lumos_queue.settings import read_settings
-    from workers.deployment import up as start
+    from workers.up import up as start
 
     code = start(read_settings(), output.say)
     output.result({"stopped": True, "code": code}, lambda _: None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from lumos_queue.display import harmless, json_line, one_line
+from lumos_queue.util.display import harmless, json_line, one_line
 
 #: Whether this command was called with --json: set once, as the command begins.
 as_json = False

@@ -29,11 +29,11 @@ def tables(
     if not run:
         shown = _shown(settings, what)
         return output.result({"tables": shown}, lambda _: print_tables(shown))
-    from lumos_queue.cli.agents import pairs
-    from lumos_queue.cli.requests import inference
     from lumos_queue.cli.run import submit_and_run
     from lumos_queue.cli.submitting import finish
-    from lumos_queue.tables.running import find_row, options_of
+    from lumos_queue.papers.running import find_row, options_of
+    from lumos_queue.submission.agents import pairs
+    from lumos_queue.submission.job_request import inference
 
     _, row, column = find_row(what)
     given = {"planner": planner, "grounder": grounder, "solver": solver}
@@ -54,9 +54,9 @@ def _require_weights(row: Any, column: Any, roles: dict[str, str], settings: Any
     """Ask every endpoint who it is, before anything is stored."""
     import asyncio
 
-    from lumos_queue.cli.agents import address, identify
-    from lumos_queue.tables.matching import model_of
-    from lumos_queue.tables.running import check_weights
+    from lumos_queue.papers.matching import model_of
+    from lumos_queue.papers.running import check_weights
+    from lumos_queue.submission.agents import address, identify
 
     urls = {role: address(url, deployed=False) for role, url in roles.items()}
     told = asyncio.run(identify(set(urls.values()), settings))
@@ -67,7 +67,7 @@ def _shown(settings: Any, what: str) -> list[dict[str, Any]]:
     """The tables asked for; of one row where one is named. Without a database nothing was run."""
     from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError, unknown
-    from lumos_queue.tables.printed import KEYS, papers_tables
+    from lumos_queue.papers.comparison import KEYS, papers_tables
 
     key, _, row = what.partition("/")
     keys = [key] if key else KEYS

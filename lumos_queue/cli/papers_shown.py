@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lumos_queue.cli import output
-from lumos_queue.display import harmless
+from lumos_queue.util.display import harmless
 
 HEAD = ("row", "", "published", "ours", "n")
 _RIGHT = (False, False, True, True, True)

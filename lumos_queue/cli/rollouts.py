@@ -35,9 +35,9 @@ def rollouts(
     """Submit an evaluation in which each chosen episode's first subgoals are given and the models go on."""
     if context.invoked_subcommand:
         return
-    from lumos_queue.builds.stepwise import prefixes
     from lumos_queue.cli.deriving import Asked
     from lumos_queue.errors import unknown
+    from lumos_queue.rollouts.stepwise import prefixes
 
     if at not in ("each", "last"):
         raise unknown("place to go on at", at, ("each", "last"))
@@ -56,8 +56,8 @@ def rollouts_report(
 ) -> None:  # fmt: skip
     """Which subgoals were right: by the gold values, else by what the rollouts from there came to."""
     from lumos_queue.builds.lines import new_lines
-    from lumos_queue.builds.rollout_report import report_rollouts
     from lumos_queue.cli.run import database
+    from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as opened, new_lines(out) as write:
@@ -81,8 +81,8 @@ def blame(
     """
     if context.invoked_subcommand:
         return
-    from lumos_queue.builds.blame import replacements
     from lumos_queue.cli.deriving import Asked
+    from lumos_queue.rollouts.blame import replacements
 
     roles = {"planner": planner, "grounder": grounder}
     asked = Asked(
@@ -98,9 +98,9 @@ def blame_report(
     json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Whose fault each episode is: planner, grounder, both or neither; of all episodes of the two jobs."""
-    from lumos_queue.builds.blame_report import report_blame
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.cli.run import database
+    from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as opened, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
@@ -117,8 +117,8 @@ def reground(
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Ground the stored plans of episodes anew, and run the actions anew."""
-    from lumos_queue.builds.derived import regrounding
     from lumos_queue.cli.deriving import Asked
+    from lumos_queue.rollouts.derived import regrounding
 
     asked = Asked(
         where, agent, {"grounder": grounder}, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing,

@@ -17,10 +17,10 @@ from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.live import Progress
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
-from lumos_queue.open_files import allow_open_files
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows, submit
+from lumos_queue.submission.store import Rows, submit
+from workers.open_files import allow_open_files
 
 POOLS = ("cpu", "llm", "gpu")
 STOPPED = ("done", "cancelled", "paused")
@@ -88,7 +88,7 @@ def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
     job = row.id
     if not settings.broker_url:
         return _run_here(settings, job)
-    from workers.nudge import nudge
+    from workers.notify import nudge
 
     if not nudge(settings, row.kind, job, row.items, row.pool):
         output.say("the broker does not answer: a dispatcher will find the job")
@@ -102,8 +102,8 @@ def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
 
 def _run_here(settings: Settings, job: str) -> Exit:
     """Be the whole deployment: a dispatcher for this one job, in a thread, while the main thread shows how it goes."""
+    from workers.context import Process
     from workers.dispatcher import Dispatcher
-    from workers.process import Process
     from workers.watchdog import Watchdog
 
     if too_few := allow_open_files(settings):
@@ -135,7 +135,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
 @contextmanager
 def _told_by_progress() -> Iterator[None]:
     """What the parts of a deployment log of an outage, a person is told by the progress: not each try once more."""
-    loggers = [logging.getLogger(name) for name in ("workers.work", "workers.dispatcher")]
+    loggers = [logging.getLogger(name) for name in ("workers.run", "workers.dispatcher")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

@@ -9,7 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.cli.looking import show_reports
+from lumos_queue.cli.jobs import show_reports
 
 
 def finish(settings, identifier: str, code: int, follow: bool) -> None:
@@ -38,9 +38,9 @@ def _inference(kind: str):
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
-        from lumos_queue.cli.requests import Options, inference
         from lumos_queue.cli.run import submit_and_run
         from lumos_queue.settings import read_settings
+        from lumos_queue.submission.job_request import Options, inference
 
         settings = read_settings()
         options = Options(

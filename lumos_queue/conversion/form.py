@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from lumos_queue.conversion.copied import copied_numbers
+from lumos_queue.benchmarks.source import Source
 from lumos_queue.conversion.lengths import Count, tokens
-from lumos_queue.conversion.source import Source
-from lumos_queue.conversion.stated import results_stated
 from lumos_queue.conversion.verdicts import verdict
 from lumos_queue.notation import Issue, variables_in
+from lumos_queue.rationales.maths.copied import copied_numbers
+from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
 
 #: What a domain's actions are called, as its instruction lists them; a domain that is not here takes any name.

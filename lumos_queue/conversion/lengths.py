@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from lumos_queue.domains import DOMAINS, PLAN_HEAD
-from lumos_queue.launch import from_launch
 from lumos_queue.notation import write_actions
+from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD
 from lumos_queue.records import AnnotatedSubgoal
+from lumos_queue.util.launch_folder import from_launch
 
 Count = Callable[[str], int]
 

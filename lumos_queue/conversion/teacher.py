@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from lumos_queue.conversion import demos
 from lumos_queue.conversion.form import issue_verdicts
 from lumos_queue.conversion.verdicts import verdict
-from lumos_queue.dialogue import FRAMINGS, Turn
 from lumos_queue.notation import read_annotation
+from lumos_queue.prompts.dialogue import FRAMINGS, Turn
 from lumos_queue.records import AnnotatedSubgoal, Completion, Task, Verdict
 
 SYSTEM = (

@@ -55,7 +55,7 @@ def verdict(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Ve
 
 
 def named(reason: str, detail: str) -> list[Verdict]:
-    """A reason of a converter by rule (conversion/reasons.py) as a verdict of its own name: there is no annotation."""
+    """A reason of a converter by rule (rationales/reasons.py) as a verdict of its own name: there is no annotation."""
     return [Verdict(module, reason, detail) for module in MODULES]
 
 

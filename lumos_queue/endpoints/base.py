@@ -54,7 +54,7 @@ class EndpointSettings(Protocol):
 
     @property
     def api_keys(self) -> Path | None:
-        """The file with the keys of servers (lumos_queue/api_keys.py)."""
+        """The file with the keys of servers (lumos_queue/endpoints/api_keys.py)."""
         ...
 
     @property

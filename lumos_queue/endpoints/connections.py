@@ -11,10 +11,10 @@ import asyncio
 import time
 from urllib.parse import urlsplit
 
-from lumos_queue.addresses import Origin
 from lumos_queue.endpoints.connection import Broken, Connection, Reply, Unreachable
 from lumos_queue.endpoints.dial import dial, tls_context
 from lumos_queue.endpoints.hosts import Hosts
+from lumos_queue.util.addresses import Origin
 
 
 class Connections:

@@ -16,9 +16,9 @@ from typing import Any
 
 import aiohappyeyeballs
 
-from lumos_queue.addresses import meant
 from lumos_queue.endpoints.connection import ForbiddenHost
 from lumos_queue.endpoints.hosts import Hosts
+from lumos_queue.util.addresses import meant
 
 STAGGER_SECONDS = 0.25  #: between the starts of two tries
 

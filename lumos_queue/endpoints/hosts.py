@@ -11,8 +11,8 @@ import ipaddress
 import re
 from typing import NamedTuple
 
-from lumos_queue.addresses import METADATA, Address, ascii_name, embedded_addresses, meant, special_kind
 from lumos_queue.errors import SpecError
+from lumos_queue.util.addresses import METADATA, Address, ascii_name, embedded_addresses, meant, special_kind
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _HOST_AND_PORT = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")

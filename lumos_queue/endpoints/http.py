@@ -14,15 +14,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from lumos_queue.addresses import Origin
-from lumos_queue.api_keys import find_key
+from lumos_queue.endpoints.api_keys import find_key
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.connection import Broken, ForbiddenHost, Reply, TooLong, Unreachable
 from lumos_queue.endpoints.connections import Connections
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
 from lumos_queue.errors import EndpointRefused, InfrastructureError
-from lumos_queue.storable import storable
+from lumos_queue.util.addresses import Origin
+from lumos_queue.util.sanitize import storable
 
 CONNECT_SECONDS = 10.0
 PROBE_SECONDS = 10.0  #: for what is asked once, about the server itself

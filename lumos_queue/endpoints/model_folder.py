@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
-from lumos_queue.foreign_json import read_json
+from lumos_queue.util.untrusted_json import read_json
 
 
 def check_folder(folder: Path) -> None:

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from lumos_queue.addresses import usual_host
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.launch import from_launch
+from lumos_queue.util.addresses import usual_host
+from lumos_queue.util.launch_folder import from_launch
 
 #: scheme → (what it is, the transport, or '' for none)
 TRANSPORTS = {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from lumos_queue.records import Completion
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
 
 #: A server that does not skip special tokens shows the end of a Llama-2 reply as this text.
 END = "</s>"

@@ -22,8 +22,8 @@ from typing import Any
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
-from lumos_queue.foreign_json import read_json
 from lumos_queue.records import Completion
+from lumos_queue.util.untrusted_json import read_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lumos_queue.commands import Do, Final
-from lumos_queue.limit import CONCLUDE
 from lumos_queue.records import Action, Execution, Outcome
+from lumos_queue.scoring.limit import CONCLUDE
 
 ANSWERING = ("QA", "Calculator")  #: actions whose values are answers
 CONCLUSION = "Conclude"  #: the action that makes one answer of them: no grounder wrote it

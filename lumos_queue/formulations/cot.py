@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Ask
-from lumos_queue.dialogue import question_prompt
+from lumos_queue.prompts.dialogue import question_prompt
+from lumos_queue.prompts.single_model import read_cot_answer
 from lumos_queue.records import Outcome
-from lumos_queue.solver import read_cot_answer
 
 
 def cot(task, agent):

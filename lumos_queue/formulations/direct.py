@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Ask
-from lumos_queue.dialogue import question_prompt
+from lumos_queue.prompts.dialogue import question_prompt
 from lumos_queue.records import Outcome
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from lumos_queue.commands import Ask, Do, Note
 from lumos_queue.formulations.answer import at_limit, concluded, last_value
 from lumos_queue.notation import says_stop
+from lumos_queue.prompts.single_model import read_integrated
 from lumos_queue.records import Outcome
-from lumos_queue.solver import read_integrated
 
 
 def integrated(task, agent, version=2):

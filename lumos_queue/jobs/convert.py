@@ -9,13 +9,12 @@ from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.actions.registry import open_stateless
-from lumos_queue.conversion.desk import Desk
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.conversion.check import Desk
 from lumos_queue.conversion.lengths import counting
 from lumos_queue.conversion.oracle import Stated
-from lumos_queue.conversion.perturb import perturbation
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.source import Source
-from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import Reading, first_prompt, head
 from lumos_queue.conversion.verdicts import merged, named, rejecting, verdict
 from lumos_queue.endpoints.base import Endpoint, Sampling
@@ -23,11 +22,12 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.annotation import annotation, taught
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
-from lumos_queue.perform import Performer
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import LEVELS, Outcome, Score, Task, Verdict
 
 TEACHING = Sampling(max_tokens=800, stop=())

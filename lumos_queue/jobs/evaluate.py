@@ -11,13 +11,13 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark, Tried
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Command, Do
+from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import Formulation, Journal
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.infer import Context, Infer
-from lumos_queue.limit import judged_answer
 from lumos_queue.notation import without_roles
 from lumos_queue.records import REFUSED, Action, Execution, Outcome, Task
-from lumos_queue.roles import JUDGE
+from lumos_queue.scoring.limit import judged_answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.agent import Agent
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Formulation, Journal, run_episode
-from lumos_queue.fetching.opening import open_caller
+from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.prefill import Given
+from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.formulations.registry import UNEXECUTED, VERSION, formulation
-from lumos_queue.given import Given
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.images import Images
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from lumos_queue.episode import Journal
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.jobs.base import Result, Work
-from lumos_queue.launch import child_environment, empty_folder
-from lumos_queue.storable import storable_json
 from lumos_queue.training.recipes.base import Recipe, Window
 from lumos_queue.training.recipes.registry import read_recipe
+from lumos_queue.util.launch_folder import child_environment, empty_folder
+from lumos_queue.util.sanitize import storable_json
 
 #: The child's output beyond this is dropped; its last line is the result.
 _KEPT_BYTES = 1 << 20
@@ -60,7 +60,7 @@ class Train:
         """Do the item in a fresh process: memory, threads and a GPU are free again when it ends."""
         request = {"train": self.as_json(), "window": self.windows()[work.ordinal]}
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "lumos_queue.training.child", cwd=context, env=child_environment(),
+            sys.executable, "-P", "-m", "lumos_queue.jobs.train_child", cwd=context, env=child_environment(),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Protocol
 
-from lumos_queue.reports.statistics import Stratum, cohen_kappa, stratified_share
+from lumos_queue.scoring.statistics import Stratum, cohen_kappa, stratified_share
 
 JUDGED = ("right", "wrong")
 COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")

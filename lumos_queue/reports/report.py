@@ -23,14 +23,14 @@ from db.reading import (
 from db.versions import code_versions, prompt_heads
 from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.domains import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
+from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.registry import UNEXECUTED
-from lumos_queue.limit import at_limit_of
+from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.scores import baselines, scores
-from lumos_queue.roles import TOOL_ROLES
+from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
-from lumos_queue.reports.statistics import weighted_interval
+from lumos_queue.scoring.statistics import weighted_interval
 
 #: (task, value from 0 to 1, trials it is the mean of), one for each scored episode
 Values = Sequence[tuple[int, float, int]]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from math import fsum
 from statistics import stdev
 
-from lumos_queue.reports.statistics import weighted_interval
+from lumos_queue.scoring.statistics import weighted_interval
 
 
 @dataclass(frozen=True, slots=True)
 class SetMeans:
-    """A metric over sample sets (benchmarks/sets.py)."""
+    """A metric over sample sets (scoring/sample_sets.py)."""
 
     means: tuple[float, ...]  #: of set 0, 1, …
     mean: float  #: of the means

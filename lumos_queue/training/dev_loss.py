@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
+from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.training.checkpoints import load_weights
-from lumos_queue.training.conversations import read_conversations
 from lumos_queue.training.fit import FitSpec, load_tokenizer, step_loss
 from lumos_queue.training.masks import encode
 from lumos_queue.training.model import make_model

@@ -19,6 +19,7 @@ from transformers import AutoTokenizer, LlamaForCausalLM
 
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.training.batches import Batches, step_seed
 from lumos_queue.training.checkpoints import (
     Checkpoint,
@@ -27,7 +28,6 @@ from lumos_queue.training.checkpoints import (
     read_checkpoint,
     save_checkpoint,
 )
-from lumos_queue.training.conversations import read_conversations
 from lumos_queue.training.masks import Example, encode, pad
 from lumos_queue.training.model import ModelSpec, add_dropout, make_model
 

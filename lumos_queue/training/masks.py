@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from lumos_queue.training.conversations import Conversation
+from lumos_queue.prompts.conversations import Conversation
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from transformers import PreTrainedTokenizerFast
 
-from lumos_queue.dialogue import ASSISTANT, USER
-from lumos_queue.domains import DOMAINS, PLAN_HEAD, domain_named
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
+from lumos_queue.prompts.dialogue import ASSISTANT, USER
+from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD, domain_named
 from lumos_queue.training.tokenizer import train_tokenizer
 
 VOCABULARY = 2900  #: tokens at most, besides the phrases

@@ -11,8 +11,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerFast
 
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.launch import from_launch
-from lumos_queue.training.conversations import Conversation, read_conversations
+from lumos_queue.prompts.conversations import Conversation, read_conversations
 from lumos_queue.training.dev_loss import dev_loss
 from lumos_queue.training.fit import FitSpec, load_tokenizer
 from lumos_queue.training.masks import encode
@@ -21,6 +20,7 @@ from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
 from lumos_queue.training.scratch import tokenizer_of
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.window import export_checkpoint, run_window
+from lumos_queue.util.launch_folder import from_launch
 
 TRAIN, DEV, TOKENIZER, EXPORT, MADE_FROM = "train.jsonl", "dev.jsonl", "tokenizer", "export", "made-from.json"
 WARM_UP = 20  #: steps at most: a model that is trained already needs few

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
-from lumos_queue.foreign_json import read_json
 from lumos_queue.training.fit import load_tokenizer
 from lumos_queue.training.model import ModelSpec, make_model
+from lumos_queue.util.untrusted_json import read_json
 
 _FIELDS = {
     "hidden": "hidden_size",

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from lumos_queue.benchmarks.gsm8k import benchmark as gsm8k
-from lumos_queue.benchmarks.mawps import benchmark as mawps
-from lumos_queue.benchmarks.mawps import masked_task
-from lumos_queue.benchmarks.wordmath import benchmark as wordmath
-from lumos_queue.benchmarks.wordmath import generate
+from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
+from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
+from lumos_queue.benchmarks.mawps.benchmark import masked_task
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
+from lumos_queue.benchmarks.wordmath.benchmark import generate
+from lumos_queue.builds.augment import other_names, other_numbers
+from lumos_queue.builds.heldout import HeldOut, asdiv_texts, svamp_texts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Annotation, Task
-from lumos_queue.training.augment import other_names, other_numbers
-from lumos_queue.training.heldout import HeldOut, asdiv_texts, svamp_texts
 
 DEV_PART = 12  #: one MAWPS row in so many is kept for choosing between fits, never trained on
 

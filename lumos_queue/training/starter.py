@@ -10,10 +10,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from lumos_queue.agent import Agent
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.training.conversations import Conversation, gold_conversations, write_conversations
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
 from lumos_queue.training.fit import FitSpec
 from lumos_queue.training.scratch import VOCABULARY, phrases
 from lumos_queue.training.sources import Sources

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.agent import Agent
-from lumos_queue.benchmarks.wordmath import benchmark as wordmath
-from lumos_queue.benchmarks.wordmath import generate
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
+from lumos_queue.benchmarks.wordmath.benchmark import generate
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.training.conversations import gold_conversations, write_conversations
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations, write_conversations
 
 #: A dead process is found soon. The order of the three is what matters.
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from tests.campaign.site import Site
 from tests.campaign.up import is_gone
-from workers.deployment import LEAVING_SECONDS
+from workers.up import LEAVING_SECONDS
 
 if TYPE_CHECKING:
     from tests.campaign.strikes import Event
 
 SLACK = 1.0  #: seconds that a machine which is busy with all this may add
-OTHERS = 2.0  #: seconds more that a whole deployment may take (workers/deployment.py: its broker comes last)
+OTHERS = 2.0  #: seconds more that a whole deployment may take (workers/up.py: its broker comes last)
 
 
 def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from db.connection import Database
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.wordmath import generate
+from lumos_queue.benchmarks.wordmath.benchmark import generate
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.faults.endpoint import Endpoint
 from tests.gold_agent import gold_replies
 from tests.integration.going_on import WithTasks

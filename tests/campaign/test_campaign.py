@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import text
 
-from db.claims import Batch, commit
+from db.commit import Batch, commit
 from db.connection import open_database
 from db.migrate import upgrade
 from tests.campaign.account import account, judge_faults, judge_memory, lost_on_the_way, reasons, split_ends

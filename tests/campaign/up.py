@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 
-from lumos_queue.orphan import die_with_parent
+from lumos_queue.util.process import die_with_parent
 from tests.faults.groups import PLUGIN, ROOT
 from tests.services import wait_until
-from workers.children import RESTARTS, WITHIN_SECONDS
+from workers.supervisor import RESTARTS, WITHIN_SECONDS
 
 #: A word of the command line of each child.
 ROLES = {"worker_llm": "llm@%h", "worker_cpu": "cpu@%h", "flower": "flower", "dispatcher": "worker"}

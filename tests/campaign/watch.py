@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from tests.campaign.site import Site
 from tests.campaign.streams import LOW, Stream
 from tests.campaign.up import GONE
-from workers.nudge import nudge
+from workers.notify import nudge
 
 MEMORY_EVERY = 2.0  #: seconds
 NUDGE_EVERY = 10  #: seconds: killed workers and a broken broker lose nudges, and the dispatcher alone is one process

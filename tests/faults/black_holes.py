@@ -14,7 +14,7 @@ from tests.faults.deployment import FENCE, LEASE, Deployment
 from tests.faults.lab import Lab, case
 from tests.faults.result import Result
 from tests.tcp_proxy import TcpProxy
-from workers.ending import LEAVING_SECONDS
+from workers.stop_signal import LEAVING_SECONDS
 
 DRAIN = 1.0  #: seconds
 

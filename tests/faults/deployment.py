@@ -16,12 +16,12 @@ from sqlalchemy.exc import DBAPIError
 
 from db.connection import open_database
 from db.migrate import upgrade
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows, read_rows, submit
+from lumos_queue.submission.store import Rows, read_rows, submit
 from tests.faults import witness
 from tests.faults.endpoint import Endpoint
 from tests.faults.groups import ROOT, Group
@@ -29,7 +29,7 @@ from tests.faults.reckoning import reckon
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
-from workers.nudge import nudge
+from workers.notify import nudge
 
 #: Short, so that a case takes seconds; what matters is the order of the three.
 HEARTBEAT, FENCE, LEASE = 0.5, 2.0, 3.0

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.orphan import die_with_parent
+from lumos_queue.util.process import die_with_parent
 
 
 class Endpoint:

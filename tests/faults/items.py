@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.deaths import DEATHS
+from db.quarantine import DEATHS
 from tests.faults.deployment import CONCURRENCY, FENCE, LEASE
 from tests.faults.groups import Group
 from tests.faults.lab import Lab, case
 from tests.faults.poisonous import KILL
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
-from workers.presence import HUNG, HUNG_LEASES
+from workers.session import HUNG, HUNG_LEASES
 
 
 @case("one poisonous item among 200, PostgreSQL and Redis")

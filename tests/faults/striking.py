@@ -34,8 +34,8 @@ from db.connection import Database, open_database
 from db.fence import end_session
 from db.models import Job, WorkerSession
 from lumos_queue.settings import read_settings
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 SYSTEMATIC = 100  #: the first so many calls of a process are struck one after the other
 LATEST = 300  #: the others are random among so many

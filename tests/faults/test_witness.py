@@ -8,7 +8,7 @@ from sqlite3 import dbapi2
 import pytest
 from sqlalchemy import text
 
-from db.claims import Batch, commit
+from db.commit import Batch, commit
 from db.connection import open_database
 from db.fence import end_session
 from db.migrate import upgrade

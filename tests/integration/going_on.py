@@ -11,12 +11,12 @@ from typing import Any
 from db.connection import Database
 from db.filters import parse_where
 from db.trajectories import stream_episodes
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
-from lumos_queue.submission import Rows, read_rows
+from lumos_queue.submission.store import Rows, read_rows
 from tests.fake_endpoint import FakeEndpoint
 from tests.faulty_agent import FaultyAgent
 from tests.stored import run_embedded

@@ -29,19 +29,19 @@ from db.connection import Database, open_database
 from db.jobs import get_job
 from db.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, Job
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
-from lumos_queue.submission import submit
+from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.going_on import rows_of
 from tests.integration.made_before import done, dump
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 ITEMS = 12
 NOW, LATER = "reports now", "reports later"  #: the lines of no table

@@ -25,25 +25,25 @@ from typing import Any
 
 from sqlalchemy import MetaData, select, text, update
 
-from db.claiming import Holder, Wish
-from db.claims import Batch, commit
+from db.claims import Holder, Wish
+from db.commit import Batch, commit
 from db.connection import Database, now, open_database
-from db.deaths import DEATHS
 from db.fence import reap, start_session
 from db.jobs import cancel, get_job, pause
 from db.migrate import upgrade
 from db.models import Heartbeat
-from lumos_queue.agent import Agent
+from db.quarantine import DEATHS
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
-from lumos_queue.version import code_version
+from lumos_queue.submission.store import read_rows, submit
+from lumos_queue.util.version import code_version
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 ITEMS = 12
 PROJECTS = ("killed", "paused", "cancelled", "refused", "deadly")

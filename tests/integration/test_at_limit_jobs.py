@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from db.jobs import get_job
-from lumos_queue.agent import Agent
 from lumos_queue.builds.candidates import unsuccessful
 from lumos_queue.cli.rollouts import blame_app, rollouts_app
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.reports.report import make_report
 from tests.faulty_agent import FaultyAgent
 from tests.integration.going_on import command, episodes, long_rows, servers

@@ -15,12 +15,12 @@ from db.jobs import remove
 from db.labels import NewLabel, add_labels
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli import auditing, changing, correcting, looking, output
+from lumos_queue.cli import auditing, correcting, job_state, jobs, output
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
-from lumos_queue.reports.statistics import wilson
-from lumos_queue.submission import read_rows
+from lumos_queue.scoring.statistics import wilson
+from lumos_queue.submission.store import read_rows
 from tests.stored import run_embedded
 
 
@@ -44,7 +44,7 @@ def lumos(stored, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "150")
     app = typer.Typer()
     app.add_typer(auditing.app, name="audit")
-    for command in (correcting.correct, correcting.label, changing.rm, looking.show):
+    for command in (correcting.correct, correcting.label, job_state.rm, jobs.show):
         app.command()(command)
 
     def run(*arguments: str):

@@ -23,8 +23,8 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.stored import state, stored_rows
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 MADE = Path(__file__).with_name("before_0006.jsonl.gz")  #: made_before.py says how
 ITEMS = 12

@@ -17,7 +17,7 @@ from db.migrate import require_current, upgrade
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.candidates import unsuccessful
-from lumos_queue.builds.derived import right
+from lumos_queue.rollouts.derived import right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
 from tests.integration.test_before import jobs, load, read

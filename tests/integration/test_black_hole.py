@@ -17,18 +17,18 @@ from sqlalchemy.exc import DBAPIError
 
 from db.connection import open_database
 from db.errors import retryable
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
 from tests.stored import wait_for
 from tests.tcp_proxy import TcpProxy
-from workers.ending import LEAVING_SECONDS
+from workers.stop_signal import LEAVING_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAIN = 1.0  #: seconds

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from lumos_queue.builds.blame import fault
 from lumos_queue.cli.rollouts import blame_app
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import STOP_PLANNING
-from lumos_queue.submission import read_rows
-from lumos_queue.training.replies import grounder_replies, planner_replies
+from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
+from lumos_queue.rollouts.blame import fault
+from lumos_queue.submission.store import read_rows
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
 from tests.integration.going_on import WithTasks, command, episodes, evaluated, long_rows, servers
 

@@ -16,26 +16,26 @@ from db.filters import parse_where
 from db.labels import NewLabel, add_labels
 from db.migrate import upgrade
 from db.trajectories import stream_episodes
-from lumos_queue.agent import Agent
-from lumos_queue.benchmarks.wordmath import benchmark
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.difference import difference
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored, read_stored
 from lumos_queue.cli.main import main
-from lumos_queue.corrections import correct
-from lumos_queue.edits import Changes
+from lumos_queue.compat.importing import store_released
+from lumos_queue.compat.joining import join
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.released.importing import store_released
-from lumos_queue.released.joining import join
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations, read_conversations
+from lumos_queue.review.corrections import correct
+from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
-from lumos_queue.training.conversations import gold_conversations, read_conversations
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.going_on import rows_of
@@ -73,7 +73,7 @@ def _conversation(task, module: str):
 
 
 def _prompt_of(task) -> str:
-    from lumos_queue.dialogue import render
+    from lumos_queue.prompts.dialogue import render
 
     return hashlib.sha256(render(_conversation(task, "grounder").turns[:1], "train").encode()).hexdigest()
 
@@ -183,7 +183,7 @@ def test_shares_of_a_mix_hold_exactly(database, tmp_path, shared_data):
     home = tmp_path / "home"
     rows = read_rows(benchmark, None, "train", False)
     run_embedded(home, Convert("wordmath", rows.digest, "train", limit=60), rows)[0].close()
-    from lumos_queue.benchmarks.asdiv import benchmark as asdiv
+    from lumos_queue.benchmarks.asdiv.benchmark import benchmark as asdiv
 
     rows = read_rows(asdiv, shared_data / "asdiv" / "ASDiv.xml", "train", True)
     mixed, _ = run_embedded(home, Convert("asdiv", rows.digest, "train", limit=60), rows)

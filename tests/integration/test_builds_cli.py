@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.benchmarks.wordmath import benchmark
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.convert import Convert
-from lumos_queue.submission import read_rows
+from lumos_queue.submission.store import read_rows
 from tests.stored import run_embedded
 
 ROWS, AGAIN = 30, 5

@@ -9,17 +9,17 @@ import pytest
 
 from db.filters import parse_where
 from db.trajectories import stream_episodes
-from lumos_queue.agent import Agent
-from lumos_queue.benchmarks.wordmath import benchmark
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
-from lumos_queue.dialogue import render
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.submission import read_rows
-from lumos_queue.training.conversations import read_conversations
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import read_conversations
+from lumos_queue.prompts.dialogue import render
+from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint
 from tests.stored import run_embedded
 from tests.tiny_model import make_tiny_model

@@ -10,12 +10,12 @@ from db.jobs import get_job, pause, resume
 from db.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSession
 from db.shares import list_caps, set_cap
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_dispatcher import QUICK, dispatching

@@ -13,23 +13,23 @@ from sqlalchemy import func, select, update
 from db.connection import open_database
 from db.jobs import cancel, progress, resume
 from db.models import CompletionRow, EpisodeRow, Job
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.train import Train
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from lumos_queue.training.recipes.starter import Starter
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import CeleryWorker, running_redis, wait_until
 from tests.stored import run_embedded, state, stored_rows, wait_for
 from workers.app import POOLS, make_app
-from workers.ending import LONGEST
-from workers.nudge import nudge
+from workers.notify import nudge
+from workers.stop_signal import LONGEST
 
 #: Of the four kinds of message, what the fake endpoint is slow with, in seconds.
 SLOW = 0.15
@@ -189,7 +189,7 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
 
         child = wait_until(training, "the training process starts", 20, 0.01)
         assert child.pid not in (pool_process, worker.process.pid)
-        wait_until(lambda: "lumos_queue.training.child" in child.cmdline(), "it is one", 5, 0.01)
+        wait_until(lambda: "lumos_queue.jobs.train_child" in child.cmdline(), "it is one", 5, 0.01)
         assert child.environ()["CUDA_VISIBLE_DEVICES"] == "3"
         wait_for(deployed.database, identifier)
         assert not child.is_running()

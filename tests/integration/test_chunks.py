@@ -7,10 +7,10 @@ import time
 import pytest
 from sqlalchemy import select, update
 
+from db.bulk import insert_rows
 from db.chunks import FIRST_ROWS, MOST_ROWS, Chunks
 from db.connection import Database
 from db.models import Item, Job
-from db.rows import insert_rows
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job

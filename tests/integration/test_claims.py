@@ -9,8 +9,9 @@ import time
 import pytest
 from sqlalchemy import select, text, update
 
-from db.claiming import Wish
-from db.claims import Batch, Finished, GivenBack, commit, release_strays
+from db.bulk import RowsDiffer
+from db.claims import Wish
+from db.commit import Batch, Finished, GivenBack, commit, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
 from db.jobs import (
@@ -25,15 +26,14 @@ from db.jobs import (
 )
 from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, Job
-from db.rows import RowsDiffer
-from db.texts import text_digest
+from db.text_blocks import text_digest
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 HEADS = {"planner": "<|user|>\nPlan.\n"}
 

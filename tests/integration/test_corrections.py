@@ -15,13 +15,13 @@ from db.models import EpisodeRow, Item, Job, Label, VerdictRow
 from db.named import finished_trajectory
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Do, Note, Step
-from lumos_queue.corrections import annotation_text, correct
-from lumos_queue.edits import Changes
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task
+from lumos_queue.review.corrections import annotation_text, correct
+from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows
+from lumos_queue.submission.store import read_rows
 from tests.stored import run_embedded, stored_rows
 
 

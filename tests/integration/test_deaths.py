@@ -9,19 +9,19 @@ import time
 import pytest
 from sqlalchemy import select, update
 
-import db.deaths
-from db.claiming import Holder, Wish, claim_items
-from db.claims import Batch, GivenBack, commit
+import db.quarantine
+from db.claims import Holder, Wish, claim_items
+from db.commit import Batch, GivenBack, commit
 from db.connection import now
-from db.deaths import AT_ONCE, DEATHS, WAITS
 from db.fence import Fenced, beat, end_session, hold_fence, reap
 from db.jobs import begin_work, cancel, get_job, gets_on, pause, progress, put_off, remove, resume, runnable, settle
 from db.models import EndpointShare, Heartbeat, Item, Job
+from db.quarantine import AT_ONCE, DEATHS, WAITS
 from db.shares import fair_shares, list_caps, set_cap
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
-from workers.presence import Presence
+from workers.session import Presence
 
 
 def kill(database, who) -> None:
@@ -129,7 +129,7 @@ def test_leaving_waits_for_a_commit_under_way_and_gives_back_what_it_claimed(dat
 @pytest.fixture
 def no_waits(monkeypatch):
     """An item that has been alone with many deaths is tried again at once."""
-    monkeypatch.setattr(db.deaths, "WAITS", (0.0,) * len(WAITS))
+    monkeypatch.setattr(db.quarantine, "WAITS", (0.0,) * len(WAITS))
 
 
 @pytest.mark.parametrize("poison", [0, 37, 199])

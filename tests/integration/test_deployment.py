@@ -25,12 +25,12 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.services import free_port, wait_until
 from tests.stored import wait_for
-from workers import deployment
-from workers.children import read_procfile
-from workers.nudge import nudge
+from workers import up as deployment
+from workers.notify import nudge
+from workers.supervisor import read_procfile
 
 UP = """
 import sys

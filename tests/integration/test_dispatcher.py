@@ -9,17 +9,17 @@ from contextlib import contextmanager
 
 import pytest
 
-from db.claims import Batch, GivenBack, commit
+from db.commit import Batch, GivenBack, commit
 from db.connection import open_database
 from db.jobs import cancel, pause, progress, remove
 from db.migrate import upgrade
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.claims import claim, finish, holder, new_job
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
@@ -27,9 +27,9 @@ from tests.gold_agent import gold_replies
 from tests.services import free_port, wait_until
 from tests.stored import state, wait_for
 from workers.app import POOLS, make_app
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.nudge import nudge
-from workers.process import Process
+from workers.notify import nudge
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "poll_seconds": 0.2}
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from sqlalchemy import func, insert, literal, select
 
-from db.claims import Batch, Finished, commit
+from db.commit import Batch, Finished, commit
 from db.jobs import count_endings, get_job, progress, resume, settle
 from db.labels import NewLabel, add_labels
 from db.models import Attempt, EndingHistory, EpisodeRow, Item, Job, Label, ScoreRow, VerdictRow

@@ -22,7 +22,7 @@ from db.trajectories import load_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import WITHIN
 from lumos_queue.records import Action
-from lumos_queue.submission import read_rows
+from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 

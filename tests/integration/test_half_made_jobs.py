@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import update
 
-from db.claims import Batch, commit
+from db.commit import Batch, commit
 from db.jobs import pause, settle
 from db.models import Job
 from db.removal import hide

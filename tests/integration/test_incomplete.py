@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import update
 
-from db.deaths import DEATHS, bury
 from db.models import Item
+from db.quarantine import DEATHS, bury
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.cli.run import database

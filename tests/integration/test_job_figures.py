@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from db.budget import pause_for, set_budget, spent, tokens
-from db.claims import Batch, Finished, GivenBack, commit
+from db.commit import Batch, Finished, GivenBack, commit
 from db.connection import now
 from db.fence import beat, end_session, start_session
 from db.jobs import cancel, get_job, resume, settle

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from db.claims import Batch, commit
+from db.bulk import RowsDiffer
+from db.commit import Batch, commit
 from db.fence import end_session
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
-from db.rows import RowsDiffer
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Note, Step
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from tests.claims import claim, holder, new_job

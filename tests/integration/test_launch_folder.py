@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.submission.store import read_rows, submit
 from tests.services import free_port, wait_until
 from tests.stored import stored_rows, wait_for
 

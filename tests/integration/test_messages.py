@@ -11,17 +11,17 @@ import redis
 
 from db.connection import open_database
 from db.reading import refused_messages
-from db.refused import add_refused
+from db.rejected import add_refused
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.bad_messages import BAD_ENVELOPES, Bad, bad_messages, body, counted, headers, publish
 from tests.services import CeleryWorker, wait_until
 from tests.stored import wait_for
-from workers.messages import described
-from workers.nudge import nudge
-from workers.refusals import Refusals
+from workers.notify import nudge
+from workers.rejected import Refusals
+from workers.validation import described
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_counts_are_added_up_in_both_databases(database):
 def test_counts_wait_for_a_database_that_does_not_answer(tmp_path, monkeypatch):
     from db.migrate import upgrade
 
-    monkeypatch.setattr("workers.refusals.AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("workers.rejected.AGAIN_SECONDS", 0.1)
     file = tmp_path / "folder" / "lumos.db"
     file.parent.touch()  # a file where the folder should be: nothing can be opened there
     refusals = Refusals(Settings(database_url=f"sqlite:///{file}"))

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.open_files import allow_open_files, files_needed
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.services import wait_until
+from workers.open_files import allow_open_files, files_needed
 
 ROOT = Path(__file__).resolve().parents[2]
 ITEMS = 20

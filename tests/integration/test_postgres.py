@@ -15,11 +15,11 @@ from db.connection import open_database
 from db.journal import load_steps
 from db.migrate import current, downgrade, head, upgrade
 from db.models import Base
-from db.texts import insert_texts
+from db.text_blocks import insert_texts
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
-from lumos_queue.storable import storable_json
-from lumos_queue.submission import read_rows
+from lumos_queue.submission.store import read_rows
+from lumos_queue.util.sanitize import storable_json
 from tests.stored import run_embedded, stored_rows
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import select, update
 
-import workers.presence
+import workers.session
 from db.connection import now
 from db.fence import beat, start_session
 from db.jobs import cancel
@@ -19,7 +19,7 @@ from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
 from tests.claims import new_job
 from tests.services import wait_until
-from workers.presence import Presence
+from workers.session import Presence
 
 QUICK = Settings(heartbeat_seconds=0.05, fence_seconds=0.6, lease_seconds=1.0)
 URL = "tgi://a:1"
@@ -37,7 +37,7 @@ def present(database, settings: Settings = QUICK):
 @pytest.fixture(autouse=True)
 def no_exit(monkeypatch):
     """A loop that seems to hang in a test ends no process."""
-    monkeypatch.setattr(workers.presence, "HUNG_LEASES", 1000)
+    monkeypatch.setattr(workers.session, "HUNG_LEASES", 1000)
 
 
 def silent(database, session: int) -> float:
@@ -58,7 +58,7 @@ def test_a_process_that_cannot_report_may_soon_write_no_more_though_nobody_said_
             time.sleep(1.0)
             return beat(*arguments)
 
-        monkeypatch.setattr(workers.presence, "beat", hangs)
+        monkeypatch.setattr(workers.session, "beat", hangs)
         wait_until(lambda: presence.lost, "it stops itself", 3)
         with database.engine.connect() as connection:
             ended = select(WorkerSession.ended_at).where(WorkerSession.id == presence.session)
@@ -69,7 +69,7 @@ def test_a_process_that_cannot_report_may_soon_write_no_more_though_nobody_said_
             assert presence.lost
             time.sleep(0.01)
         assert len(beats) >= 2
-        monkeypatch.setattr(workers.presence, "beat", beat)
+        monkeypatch.setattr(workers.session, "beat", beat)
         wait_until(lambda: not presence.lost, "it lives again: nobody took its items", 3)
 
 

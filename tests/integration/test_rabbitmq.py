@@ -15,20 +15,20 @@ from kombu import Connection
 
 from db.connection import open_database
 from db.jobs import progress
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.bad_messages import bad_messages, counted, publish
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import fetch, running_up
 from tests.services import CeleryWorker, wait_until
 from tests.stored import wait_for
-from workers.nudge import nudge
+from workers.notify import nudge
 
 
 @pytest.fixture(scope="module")

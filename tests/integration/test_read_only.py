@@ -15,21 +15,21 @@ from db.connection import open_database
 from db.jobs import put_off
 from db.migrate import upgrade
 from db.models import Heartbeat, Item, WorkerSession
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
 from tests.stored import state
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
-from workers.work import work_on
+from workers.run import work_on
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "poll_seconds": 0.2}
 
@@ -97,10 +97,10 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
         if where == "gets_on":
             put_off(database, identifier, "earlier", 0.0)
         process = Process(settings)
-        monkeypatch.setattr("workers.work." + where, failing)
+        monkeypatch.setattr("workers.run." + where, failing)
         if where == "put_off":  # which is called after another failure
-            monkeypatch.setattr("workers.work.begin_work", lambda *_: (_ for _ in ()).throw(SpecError("cannot start")))
-        monkeypatch.setattr("workers.presence.end_session", failing)
+            monkeypatch.setattr("workers.run.begin_work", lambda *_: (_ for _ in ()).throw(SpecError("cannot start")))
+        monkeypatch.setattr("workers.session.end_session", failing)
         with suppress(DBAPIError):
             work_on(process, identifier, lambda: False)
         beats = select(func.max(Heartbeat.at))

@@ -11,17 +11,17 @@ from sqlalchemy import select, text
 from db.jobs import get_job
 from db.journal import EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Item
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 from workers.writer import ALONE
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 2.0, "lease_seconds": 3.0, "poll_seconds": 0.2}
@@ -32,7 +32,7 @@ UNSCORED = "I1 an accepted result is scored once, anything else never"  # infra_
 @pytest.fixture
 def run(database, monkeypatch):
     """Runs a job embedded, on a database that refuses what `refuse(sql condition)` says; until `until` or its end."""
-    monkeypatch.setattr("workers.work.FAULT_SECONDS", 0.3)
+    monkeypatch.setattr("workers.run.FAULT_SECONDS", 0.3)
     rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
 
     def go(until=None, items: int = ITEMS, concurrency: int = 8, seconds: float = 40.0):

@@ -18,26 +18,26 @@ from db.derived import tries_of
 from db.jobs import get_job
 from db.models import CompletionRow, EpisodeRow
 from db.reading import calls_by_ending, keyed_tasks, latency_by_role
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.derived import derive, regrounding
 from lumos_queue.builds.stages import stages_of
-from lumos_queue.builds.stepwise import Tries, gold_hits, judge, prefixes
 from lumos_queue.cli.rollouts import reground, rollouts_app
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import GIVEN
 from lumos_queue.reports.report import make_report
+from lumos_queue.rollouts.derived import derive, regrounding
+from lumos_queue.rollouts.stepwise import Tries, gold_hits, judge, prefixes
 from lumos_queue.settings import Settings
-from lumos_queue.submission import submit
+from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
 from tests.integration.going_on import command, episodes, evaluated, long_rows, rows_of, servers
 from tests.services import wait_until
 from tests.stored import run_embedded
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 TASKS = 8
 

@@ -17,20 +17,20 @@ from sqlalchemy import func, select, text
 from db.connection import open_database
 from db.jobs import progress
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSession
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import INVARIANTS
 from tests.gold_agent import gold_replies
 from tests.services import CeleryWorker, wait_until
 from tests.stored import state
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.nudge import nudge
-from workers.process import Process
+from workers.notify import nudge
 
 EPISODES, CONCURRENCY = 40, 8
 #: Short, so that a dead process is found soon; the order of the three is what matters.

@@ -16,8 +16,8 @@ from sqlalchemy.exc import DBAPIError
 
 import workers.slice
 import workers.writer
-from db.claiming import Wish
-from db.claims import Batch, GivenBack, commit
+from db.claims import Wish
+from db.commit import Batch, GivenBack, commit
 from db.connection import now
 from db.fence import Fenced
 from db.jobs import cancel, get_job, pause, progress
@@ -30,7 +30,7 @@ from lumos_queue.records import Completion, Outcome
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
 from tests.integration.test_deaths import items_of, kill
-from workers.presence import Presence
+from workers.session import Presence
 from workers.slice import IDLE_SECONDS, Slice
 from workers.writer import Writer
 

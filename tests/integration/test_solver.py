@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.dialogue import render
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.submission import read_rows
-from lumos_queue.training.conversations import gold_conversations
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations
+from lumos_queue.prompts.dialogue import render
+from lumos_queue.submission.store import read_rows
 from tests.stored import run_embedded, stored_rows
 
 TASKS = 4

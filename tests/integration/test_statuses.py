@@ -10,17 +10,17 @@ from sqlalchemy import text
 
 from db.connection import open_database
 from db.migrate import upgrade
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, digest, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ REFUSALS = (301, 400, 401, 402, 403, 404, 405, 410, 413, 418, 422, 451)
 def soon(monkeypatch):
     """What waits for seconds waits for parts of one."""
     monkeypatch.setattr("lumos_queue.endpoints.client.GRACE_SECONDS", 0.5)
-    monkeypatch.setattr("workers.work.WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("workers.run.WAIT_SECONDS", 0.5)
     monkeypatch.setattr("workers.slice.REFUSED_SECONDS", 0.8)
     monkeypatch.setattr("workers.slice.UNDECIDED_SECONDS", 0.3)
 

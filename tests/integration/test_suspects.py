@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.claiming import Wish
-from db.claims import Batch, Finished, GivenBack, commit, end_refused, release_strays
+from db.claims import Wish
+from db.commit import Batch, Finished, GivenBack, commit, end_refused, release_strays
 from db.connection import now
-from db.deaths import AT_ONCE, DEATHS
 from db.fence import Fenced, beat, end_session, reap
 from db.jobs import begin_work, cancel, get_job, pause, runnable, settle
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, Job, WorkerSession
+from db.quarantine import AT_ONCE, DEATHS
 from lumos_queue.commands import Ask, Step
 from lumos_queue.records import GIVEN, Completion
 from tests.claims import claim, finish, holder, new_job

@@ -17,19 +17,19 @@ from db.budget import set_budget, spent
 from db.connection import open_database
 from db.jobs import get_job, resume
 from db.models import CompletionRow, EpisodeRow, TaskRow, VerdictRow
-from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.conversion.verdicts import NOTED
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows
+from lumos_queue.submission.store import Rows
 from tests import scripted_teacher as teacher
 from tests.fake_endpoint import FakeEndpoint
 from tests.services import wait_until
 from tests.stored import run_embedded, state, stored_rows
+from workers.context import Process
 from workers.dispatcher import Dispatcher
-from workers.process import Process
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ import sys, time
 from lumos_queue.settings import read_settings
 from tests.stored import state
 from workers.dispatcher import Dispatcher
-from workers.process import Process
+from workers.context import Process
 process = Process(read_settings())
 while state(process.database, sys.argv[1]) != "done":
     Dispatcher(process, ["llm"], only=sys.argv[1]).run(lambda: False)
@@ -198,7 +198,7 @@ process.close()
 
 def submitted(folder, job, rows):
     from db.migrate import upgrade
-    from lumos_queue.submission import submit
+    from lumos_queue.submission.store import submit
 
     settings = Settings(home=folder)
     database = open_database(settings.database)

@@ -14,19 +14,19 @@ from db.migrate import upgrade
 from db.models import EpisodeRow, ExecutionRow, ToolCallRow
 from db.tool_calls import recorded_call
 from lumos_queue.actions.registry import INTERFACES
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Call
 from lumos_queue.errors import SpecError
-from lumos_queue.fetching import tools
-from lumos_queue.fetching.guard import Guard
-from lumos_queue.fetching.http import Http
-from lumos_queue.fetching.manners import Manners
-from lumos_queue.fetching.opening import open_caller
+from lumos_queue.execution.tools import registry
+from lumos_queue.execution.tools.guard import Guard
+from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.opening import open_caller
+from lumos_queue.execution.tools.rate_limit import Manners
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission import Rows
+from lumos_queue.submission.store import Rows
 from tests.fake_web import FakeWeb
 from tests.stored import run_embedded
 
@@ -69,10 +69,10 @@ def serve(web: FakeWeb, monkeypatch) -> None:
     web.pages["Long"] = "".join(f"<p>Paragraph {n} of a long page: {'many words ' * 40}.</p>" for n in range(60))
 
     def calling(settings):
-        client = Http(Guard({("127.0.0.1", web.port)}), tools.user_agent(settings), manners=Manners(0))
-        return tools.calling_through(client, web.api)
+        client = Http(Guard({("127.0.0.1", web.port)}), registry.user_agent(settings), manners=Manners(0))
+        return registry.calling_through(client, web.api)
 
-    monkeypatch.setattr(tools, "calling", calling)
+    monkeypatch.setattr(registry, "calling", calling)
 
 
 _OBSERVED = ("position", "branch", "command", "status", "result", "result_block", "outputs", "outputs_block", "message")

@@ -12,7 +12,7 @@ import db.trajectories
 from db.connection import open_database
 from db.filters import FIELDS, parse_where
 from db.models import EpisodeRow, TextBlock
-from db.texts import insert_texts
+from db.text_blocks import insert_texts
 from db.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
 from lumos_queue.cli.main import main
 from lumos_queue.query import episodes

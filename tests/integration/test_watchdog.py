@@ -14,9 +14,9 @@ from sqlalchemy.exc import DBAPIError
 
 from lumos_queue.settings import Settings
 from tests.integration.test_work import ended_by
-from workers.ending import LEAVING_SECONDS
-from workers.presence import HUNG
-from workers.process import Process
+from workers.context import Process
+from workers.session import HUNG
+from workers.stop_signal import LEAVING_SECONDS
 from workers.watchdog import Watchdog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys, time
 from lumos_queue.settings import Settings
-from workers.process import Process
+from workers.context import Process
 from workers.watchdog import Watchdog
 
 process = Process(Settings(database_url=sys.argv[1], drain_seconds=0.5))

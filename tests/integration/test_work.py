@@ -12,20 +12,20 @@ from sqlalchemy import select, text
 
 from db.jobs import get_job, put_off, runnable
 from db.models import WorkerSession
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission import read_rows, submit
+from lumos_queue.submission.store import read_rows, submit
 from tests.claims import new_job
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_presence import silent
 from tests.services import wait_until
-from workers.process import Process
-from workers.work import attempt, work_on
+from workers.context import Process
+from workers.run import attempt, work_on
 
 ITEMS = 4
 

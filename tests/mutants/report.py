@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.reports.statistics import Stratum, stratified_share, wilson
+from lumos_queue.scoring.statistics import Stratum, stratified_share, wilson
 from tests.mutants.mutant import ERROR, KILLED, SURVIVED, TIMEOUT, UNTESTED, Change, Mutant
 
 COLUMNS = ("module", "mutants", "tested", "killed", "survived", "no tests", "timeout", "error", "equivalent", "score")
@@ -36,7 +36,7 @@ def write_table(modules: Sequence[Module], accepted: Collection[Change]) -> str:
     """A Markdown table: a row for each module and one for all.
 
     A module's interval is Wilson's. The score of all weights each module by how many mutants it has
-    (`lumos_queue.reports.statistics.stratified_share`).
+    (`lumos_queue.scoring.statistics.stratified_share`).
     """
     rows = [_write_row(module, accepted) for module in modules]
     strata = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from lumos_queue.agent import Agent
-from lumos_queue.cli.agents import make_agent
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import read_settings
+from lumos_queue.submission.agents import make_agent
 
 #: As the code before `bos` stored them.
 STORED = {

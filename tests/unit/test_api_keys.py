@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.addresses import Origin
-from lumos_queue.api_keys import find_key, read_keys
 from lumos_queue.endpoints import dial
+from lumos_queue.endpoints.api_keys import find_key, read_keys
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import InfrastructureError, SpecError, Undecided
 from lumos_queue.settings import Settings, read_settings
+from lumos_queue.util.addresses import Origin
 from tests.fake_endpoint import FakeEndpoint
 
 

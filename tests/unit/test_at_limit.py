@@ -11,22 +11,22 @@ from dataclasses import replace
 import pytest
 
 from db.journal import RecordedStep
-from lumos_queue.agent import Agent
-from lumos_queue.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.builds.candidates import Rules, unsuccessful
 from lumos_queue.builds.contamination import TestSplits
-from lumos_queue.builds.derived import right
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try
 from lumos_queue.builds.sources import Sources
-from lumos_queue.cli.agents import check_at_limit
-from lumos_queue.domains import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.limit import LIMITED, at_limit_of, judged_answer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Action, Annotation, Execution, Outcome, Score, Task
+from lumos_queue.rollouts.derived import right
+from lumos_queue.scoring.limit import LIMITED, at_limit_of, judged_answer
+from lumos_queue.submission.agents import check_at_limit
 from tests.gold_qa import OracleQa, ScriptedRole, plans_of, try_out
 from tests.unit.test_benchmarks_qa_gold import step
 from tests.unit.test_benchmarks_qa_gold import task as question

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from db.audits import Sampled
-from lumos_queue.audits import allocate, draw, stratum_of
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.labelling import read_labels
 from lumos_queue.reports.audit import make_audit_report, opinion
-from lumos_queue.reports.statistics import wilson
+from lumos_queue.review.label_files import read_labels
+from lumos_queue.scoring.sampling import allocate, draw, stratum_of
+from lumos_queue.scoring.statistics import wilson
 
 AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100)
 

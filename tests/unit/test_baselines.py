@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lumos_queue.benchmarks.baselines import numeric_baselines
 from lumos_queue.records import Task
+from lumos_queue.scoring.number_baselines import numeric_baselines
 
 
 def verdicts(*rows: tuple[str, str]) -> dict[str, list[bool]]:

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.captions import read_captions
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.images import read_image
+from lumos_queue.readers.captions import read_captions
 from lumos_queue.records import Task
-from lumos_queue.submission import read_rows
+from lumos_queue.submission.store import read_rows
+from lumos_queue.util.images import read_image
 from tests.image_files import gif_bomb, honest
 
 AOK = {

@@ -11,9 +11,9 @@ import pytest
 
 from lumos_queue.actions.qa.answering import YES_NO
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.hops import Hop, annotation
 from lumos_queue.notation import write_action
+from lumos_queue.rationales.questions.hops import Hop, annotation
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal, Task
 from tests.gold_qa import OracleQa, ScriptedRole, WrongQa, plans_of, trial, try_out
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.benchmarks import judge
-from lumos_queue.benchmarks.pages import likeliest_title
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.cot import cot
 from lumos_queue.formulations.direct import direct
 from lumos_queue.records import Task
+from lumos_queue.scoring import judge
+from lumos_queue.scoring.page_baselines import likeliest_title
 from tests.judged import said_by, scores, write_json
 
 HOTPOTQA, MUSIQUE = open_benchmark("hotpotqa"), open_benchmark("musique")

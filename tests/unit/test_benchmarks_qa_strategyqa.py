@@ -7,11 +7,11 @@ import json
 import pytest
 
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.yes_no import contains_yes, read_yes_no
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.cot import cot
 from lumos_queue.formulations.direct import direct
 from lumos_queue.records import Task
+from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 from tests.judged import said_by, scores, write_json
 
 STRATEGYQA = open_benchmark("strategyqa")

@@ -6,8 +6,8 @@ import pytest
 
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.spans import exact_match, f1, is_no_answer, read_answer
 from lumos_queue.records import Task
+from lumos_queue.scoring.spans import exact_match, f1, is_no_answer, read_answer
 
 HOTPOTQA = open_benchmark("hotpotqa")
 

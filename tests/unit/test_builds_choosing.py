@@ -17,7 +17,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
 from lumos_queue.errors import SpecError
-from lumos_queue.given import GIVEN
+from lumos_queue.execution.prefill import GIVEN
 from lumos_queue.records import Action, Completion, Execution, Subgoal, Task, Verdict
 
 TASK = Task("wordmath", "d", "7", "Ann has 2 pens and buys 3 more. How many pens has she?", {}, {"answer": "5"})

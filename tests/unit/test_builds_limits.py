@@ -18,7 +18,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import Try, examine_try, pairs
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
-from lumos_queue.given import GIVEN
+from lumos_queue.execution.prefill import GIVEN
 from lumos_queue.records import Completion, Execution, Verdict
 from tests.unit.test_builds_choosing import TASK, episode, kept, lineage
 

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from db.journal import RecordedStep
-from lumos_queue.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds import near
+from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key
 from lumos_queue.builds.folder import MANIFEST, folder_of, present, publish, staged
 from lumos_queue.builds.licences import is_non_commercial, strictness, warning

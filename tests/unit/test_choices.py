@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.benchmarks.choices import choice_baselines, choice_scores, task_text
-from lumos_queue.benchmarks.letters import LETTERS, chosen
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
+from lumos_queue.scoring.letters import LETTERS, chosen
 
 ANIMALS = ("dog", "hot dog", "cat", "a dog house")
 FIVE = ("red", "blue", "green", "dark blue", "grey")

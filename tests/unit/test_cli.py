@@ -15,7 +15,7 @@ from lumos_queue.cli.trajectory import lanes
 from lumos_queue.records import Task
 from lumos_queue.reports.report import expected_calls
 from lumos_queue.reports.scores import scores
-from lumos_queue.reports.statistics import wilson
+from lumos_queue.scoring.statistics import wilson
 from tests.fake_endpoint import FakeEndpoint
 
 

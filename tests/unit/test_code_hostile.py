@@ -14,12 +14,12 @@ import pytest
 
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import KINDS
-from lumos_queue.agent import Agent
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.iterative import iterative
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Execution, Task
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from lumos_queue.released.compat import export_rows
-from lumos_queue.released.raw import RawAnnotation
+from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.training_files import export_rows
 from tests import compat_oracle
 
 PLAN = "Please provide a reasonable subgoal-based plan to solve the given task.\\nTask: "

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.conversion import asdiv, equations, gsm8k
-from lumos_queue.conversion.expressions import Number, Operation, evaluate, parse_infix, parse_prefix, show
-from lumos_queue.conversion.prose import quantity
-from lumos_queue.conversion.reasons import REASONS, NotConvertible
+from lumos_queue.benchmarks.asdiv import rationale as asdiv
+from lumos_queue.benchmarks.gsm8k import rationale as gsm8k
+from lumos_queue.rationales.maths import equations
+from lumos_queue.rationales.maths.expressions import Number, Operation, evaluate, parse_infix, parse_prefix, show
+from lumos_queue.rationales.maths.prose import quantity
+from lumos_queue.rationales.reasons import REASONS, NotConvertible
 
 
 def lines(annotation):

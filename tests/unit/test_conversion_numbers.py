@@ -10,18 +10,19 @@ from fractions import Fraction
 import pytest
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.conversion import equations, gsm8k
-from lumos_queue.conversion.constants import named_constants
-from lumos_queue.conversion.expressions import parse_prefix, show
+from lumos_queue.benchmarks.gsm8k import rationale
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.conversion.form import form_verdicts
 from lumos_queue.conversion.lengths import estimated
-from lumos_queue.conversion.linkings import readings
-from lumos_queue.conversion.links import ambiguous_operands
-from lumos_queue.conversion.perturb import perturbation
-from lumos_queue.conversion.question_numbers import question_numbers
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.registry import open_source
+from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.notation import read_annotation
+from lumos_queue.rationales.maths import equations
+from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
+from lumos_queue.rationales.maths.expressions import parse_prefix, show
+from lumos_queue.rationales.maths.question_numbers import question_numbers
+from lumos_queue.rationales.maths.readings import readings
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 
 
@@ -60,26 +61,26 @@ def passes(question: str, solution: str, answer: str) -> bool:
 )
 def test_a_calculation_in_prose_is_found_where_a_later_one_needs_it(line, formula):
     solution = f"{line}\nThe rest costs 2*9=<<2*9=18>>18."
-    assert raws(gsm8k.annotate("Ida has 4 jars for $9 each. 50% break.", solution, "18")) == [
+    assert raws(rationale.annotate("Ida has 4 jars for $9 each. 50% break.", solution, "18")) == [
         f"R1 = Calculator({formula})", "R2 = Calculator(R1 * 9)",
     ]  # fmt: skip
 
 
 def test_a_calculation_in_prose_counts_also_where_the_question_has_its_result():
     solution = "She ate 1+1=2 cups.\nIn total 2+3=<<2+3=5>>5 cups."
-    annotation = gsm8k.annotate("1 cup at noon, 1 at night, then 3, of 2 bags", solution, "5")
+    annotation = rationale.annotate("1 cup at noon, 1 at night, then 3, of 2 bags", solution, "5")
     assert raws(annotation) == ["R1 = Calculator(1 + 1)", "R2 = Calculator(R1 + 3)"]
 
 
 def test_an_equation_in_prose_that_ends_a_solution_gives_the_answer():
-    annotation = gsm8k.annotate("4 and 9 and 3", "4+9=<<4+9=13>>13\nSo 13 - 3 = 10 are left.", "10")
+    annotation = rationale.annotate("4 and 9 and 3", "4+9=<<4+9=13>>13\nSo 13 - 3 = 10 are left.", "10")
     assert raws(annotation) == ["R1 = Calculator(4 + 9)", "R2 = Calculator(R1 - 3)"]
 
 
 @pytest.mark.parametrize("prose", ["4 - 2 = 3 are left", "x + 2 = 10", "2y + 8y = 10y", "10 are left"])
 def test_prose_that_does_not_check_calculates_nothing(prose):
     with pytest.raises(NotConvertible, match="value_differs"):
-        gsm8k.annotate("4 and 9", f"4+9=<<4+9=13>>13\n{prose}", "10")
+        rationale.annotate("4 and 9", f"4+9=<<4+9=13>>13\n{prose}", "10")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_prose_that_does_not_check_calculates_nothing(prose):
 )
 def test_a_number_that_is_only_stated_is_copied(question, solution, answer):
     with pytest.raises(NotConvertible, match="copied"):
-        gsm8k.annotate(question, solution, answer)
+        rationale.annotate(question, solution, answer)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def formulas(question, solution):
 def test_a_unit_constant_is_one_of_the_readings():
     solution = "She runs 5*12=<<5*12=60>>60 km.\n60*60=<<60*60=3600>>3600 metres a minute"
     assert {"R1 * R1", "R1 * 60", "60 * R1"} == {program[1] for program in formulas("5 km, 12 times", solution)}
-    annotation = gsm8k.annotate("5 km, 12 times", solution, "3600")
+    annotation = rationale.annotate("5 km, 12 times", solution, "3600")
     assert raws(annotation)[1] == "R2 = Calculator(R1 * 60)"
     assert ambiguous_operands(annotation.steps, "5 km, 12 times", "a minute") != []
     without = solution.replace(" a minute", "")
@@ -196,7 +197,7 @@ def test_the_denominator_of_a_fraction_is_one_of_the_readings():
 
 def test_a_constant_multiplies_and_is_not_added():
     solution = "30*2=<<30*2=60>>60 minutes\n60+60=<<60+60=120>>120 minutes"
-    assert raws(gsm8k.annotate("30 minutes, doubled on 2 days", solution, "120"))[1] == "R2 = Calculator(R1 + R1)"
+    assert raws(rationale.annotate("30 minutes, doubled on 2 days", solution, "120"))[1] == "R2 = Calculator(R1 + R1)"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,7 @@ def test_no_line_takes_for_ever(piece):
     started = time.process_time()
     for end in ("", "!", " = ", "= <<3=3>>"):
         with contextlib.suppress(NotConvertible):
-            gsm8k.annotate("1 and 2", f"{piece * (1000 // len(piece))}{end}\n<<1+2=3>>", "3")
+            rationale.annotate("1 and 2", f"{piece * (1000 // len(piece))}{end}\n<<1+2=3>>", "3")
     assert time.process_time() - started < 2
 
 
@@ -258,4 +259,4 @@ def test_megabytes_take_seconds(piece):
     text = piece * (1_000_000 // len(piece))
     for question, solution in ((text, "<<1+2=3>>"), ("1 and 2", text), ("1 and 2", text.replace(" ", "\n"))):
         with contextlib.suppress(NotConvertible):
-            gsm8k.annotate(question, solution, "3")
+            rationale.annotate(question, solution, "3")

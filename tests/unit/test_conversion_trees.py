@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from lumos_queue.conversion.expressions import (
+from lumos_queue.rationales.maths.expressions import (
     Number,
     Operation,
     Result,
@@ -18,8 +18,8 @@ from lumos_queue.conversion.expressions import (
     replace_numbers,
     show,
 )
-from lumos_queue.conversion.program import MAX_ACTIONS, MAX_BITS, Program
-from lumos_queue.conversion.reasons import NotConvertible
+from lumos_queue.rationales.maths.program import MAX_ACTIONS, MAX_BITS, Program
+from lumos_queue.rationales.reasons import NotConvertible
 
 ONE, TWO, THREE = Number(Fraction(1)), Number(Fraction(2)), Number(Fraction(3))
 

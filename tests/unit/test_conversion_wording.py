@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from lumos_queue.conversion import asdiv, equations, gsm8k
-from lumos_queue.conversion.blanks import blank
+from lumos_queue.benchmarks.asdiv import rationale as asdiv
+from lumos_queue.benchmarks.gsm8k import rationale as gsm8k
+from lumos_queue.rationales.maths import equations
+from lumos_queue.rationales.maths.blanks import blank
 
 
 @pytest.mark.parametrize(

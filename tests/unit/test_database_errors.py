@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError
 
+from db.bulk import RowsDiffer
 from db.errors import blames_rows, reason, retryable
-from db.rows import RowsDiffer
 
 
 def wrapped(original: Exception, base: type[Exception]) -> DBAPIError:

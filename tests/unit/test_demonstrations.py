@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.demonstrations.base import demonstrations
-from lumos_queue.dialogue import Dialogue
-from lumos_queue.domains import PLAN_HEAD, domain_named
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, write_actions
+from lumos_queue.prompts.demonstrations.base import demonstrations
+from lumos_queue.prompts.dialogue import Dialogue
+from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 DOMAINS = ("webshop", "intercode_sql")

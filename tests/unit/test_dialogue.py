@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumos_queue.dialogue import FRAMINGS, Dialogue, Turn, question_prompt, render
-from lumos_queue.domains import DOMAINS, PLAN_HEAD, domain_named
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, read_annotation, read_plan, read_subgoal, write_plan, write_subgoal
+from lumos_queue.prompts.dialogue import FRAMINGS, Dialogue, Turn, question_prompt, render
+from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD, domain_named
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 TALKING = ("maths", "complex_qa", "web_agent")

@@ -14,8 +14,8 @@ from sqlalchemy import create_engine, text
 
 from lumos_queue.cli import output
 from lumos_queue.cli.main import main
-from lumos_queue.display import LogFormatter, harmless, json_line, one_line
-from lumos_queue.foreign_json import DEEPEST, read_json
+from lumos_queue.util.display import LogFormatter, harmless, json_line, one_line
+from lumos_queue.util.untrusted_json import DEEPEST, read_json
 
 CLI = Path(output.__file__).parent
 #: Colour, title, C1's CSI, backspace, right-to-left override and isolate, zero width, line separator.

@@ -12,11 +12,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lumos_queue.cli import data as commands
+from lumos_queue.cli import downloads as commands
 from lumos_queue.cli import output
-from lumos_queue.data import catalogue
-from lumos_queue.data.cache import fetch
-from lumos_queue.data.catalogue import FILES, PublicFile, files_named
+from lumos_queue.downloads import catalogue
+from lumos_queue.downloads.cache import fetch
+from lumos_queue.downloads.catalogue import FILES, PublicFile, files_named
 from lumos_queue.errors import SpecError
 
 BODY = b'{"question": "2 and 3?"}\n' * 5000
@@ -187,7 +187,7 @@ def test_a_record_that_is_none_is_named(server, tmp_path):
 def test_redirects_are_followed_on_the_web_and_never_from_https_to_http(server, tmp_path):
     import httpx2
 
-    from lumos_queue.data.download import _no_step_down
+    from lumos_queue.downloads.fetch import _no_step_down
 
     assert fetch(server.file("moved", sha256=DIGEST), tmp_path).new
     assert server.asked == ["/moved", "/file"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.dialogue import Dialogue
+from lumos_queue.prompts.dialogue import Dialogue
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 TASK = Task("strategyqa", "d", "1", "Could an ostrich outrun a cyclist?")

@@ -18,7 +18,7 @@ from lumos_queue.endpoints.registry import base_urls, check_url, model_name, ope
 from lumos_queue.endpoints.replies import completion, count, cut
 from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
 
 SETTINGS = SimpleNamespace(request_seconds=5.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=4)
 

@@ -18,7 +18,7 @@ from lumos_queue.endpoints.registry import base_urls, check_url, model_name, ope
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.episode import Place
 from lumos_queue.errors import InfrastructureError, SpecError
-from lumos_queue.perform import Performer
+from lumos_queue.execution.executor import Performer
 from lumos_queue.records import Task
 from tests.fake_endpoint import FakeEndpoint
 

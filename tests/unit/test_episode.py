@@ -7,14 +7,14 @@ import asyncio
 import pytest
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
+from lumos_queue.execution.executor import Performer, draw
 from lumos_queue.formulations.iterative import iterative
-from lumos_queue.perform import Performer, draw
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Outcome, Task
 
 TASK = Task("b", "digest", "1", "Ann has 12 boxes of 3 pens and loses 5. How many are left?")

@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from lumos_queue.agent import Agent
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import STRETCH, Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
-from lumos_queue.perform import Performer, draw
+from lumos_queue.execution.executor import Performer, draw
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import REFUSED, Action, Completion, Execution, Outcome, Task
 
 TASK = Task("b", "digest", "1", "How many?")

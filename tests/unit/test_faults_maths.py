@@ -8,7 +8,6 @@ import json
 import pytest
 
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
@@ -16,9 +15,10 @@ from lumos_queue.commands import Ask, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Outcome, Task
 
 GSM8K = open_benchmark("gsm8k")
@@ -130,8 +130,8 @@ def test_fault_30_and_31_each_prompt_is_asked_once_and_a_reply_ends_at_its_own_l
 
 def test_fault_40_a_rationale_of_several_lines_is_trained_on_one_line_so_that_it_can_be_said():
     from lumos_queue.formulations.cot import cot
+    from lumos_queue.prompts.conversations import gold_conversations
     from lumos_queue.records import Annotation
-    from lumos_queue.training.conversations import gold_conversations
 
     agent, question = Agent(roles={}, domain="maths"), task("What is asked?", "31")
     annotation = Annotation((), "31")

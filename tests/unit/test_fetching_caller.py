@@ -10,12 +10,12 @@ import pytest
 
 from lumos_queue.commands import Call
 from lumos_queue.errors import ActionError, InfrastructureError, SpecError
-from lumos_queue.fetching.caller import MOST_KEPT, Caller
-from lumos_queue.fetching.guard import Guard
-from lumos_queue.fetching.http import Http
-from lumos_queue.fetching.manners import Manners
-from lumos_queue.fetching.opening import open_caller
-from lumos_queue.fetching.tools import calling_through, user_agent
+from lumos_queue.execution.tools.caller import MOST_KEPT, Caller
+from lumos_queue.execution.tools.guard import Guard
+from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.opening import open_caller
+from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.registry import calling_through, user_agent
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
 from tests.fake_web import FakeWeb
@@ -173,7 +173,7 @@ def test_who_asks_is_named_with_a_way_to_reach_them(tmp_path):
 
 def test_fault_38_nothing_of_the_network_is_imported_and_no_key_is_needed_until_a_call_is_made():
     code = (
-        "import sys, lumos_queue.fetching.opening as c; c.open_caller(False, '', None);"
+        "import sys, lumos_queue.execution.tools.opening as c; c.open_caller(False, '', None);"
         "print([name for name in ('httpcore2', 'lxml', 'openai', 'idna', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={})

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from lumos_queue.errors import ActionError, InfrastructureError
-from lumos_queue.fetching.guard import Guard, system_resolve
+from lumos_queue.execution.tools.guard import Guard, system_resolve
 
 REFUSED = [
     # loopback, as people write it

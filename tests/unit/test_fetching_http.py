@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.errors import ActionError, InfrastructureError, LumosError
-from lumos_queue.fetching.guard import Guard
-from lumos_queue.fetching.http import Http
-from lumos_queue.fetching.manners import Manners
+from lumos_queue.execution.tools.guard import Guard
+from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.rate_limit import Manners
 from tests.fake_web import FakeWeb
 
 JSON = ["application/json"]

@@ -9,11 +9,11 @@ import pytest
 
 from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.fetching.article import read_article
-from lumos_queue.fetching.guard import Guard
-from lumos_queue.fetching.http import Http
-from lumos_queue.fetching.manners import Manners
-from lumos_queue.fetching.tools import calling_through
+from lumos_queue.execution.tools.article import read_article
+from lumos_queue.execution.tools.guard import Guard
+from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.registry import calling_through
 from lumos_queue.records import Execution
 from tests.fake_web import FakeWeb
 

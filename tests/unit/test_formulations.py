@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do, Note
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
 from lumos_queue.formulations.registry import FORMULATIONS, formulation, roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.single_model import read_cot_answer, read_integrated
 from lumos_queue.records import Action, Completion, Execution, Outcome, Subgoal, Task
-from lumos_queue.solver import read_cot_answer, read_integrated
 
 TASK = Task("wordmath", "digest", "1", "Ann has 12 boxes of 3 pens and loses 5 pens. How many are left?")
 AGENT = Agent(roles={}, domain="maths", max_subgoals=3)

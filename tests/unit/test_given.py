@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.execution.prefill import Given, bare, same_subgoal, source_row
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.given import Given, bare, same_subgoal, source_row
 from lumos_queue.jobs.base import Work
 from lumos_queue.jobs.infer import Context, Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import GIVEN, Completion, Outcome, Task
 from tests.unit.test_episode import REPLIES, TASK, performer
 

@@ -10,11 +10,11 @@ import pytest
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.numerals import numbers_in
+from lumos_queue.benchmarks.gsm8k.rationale import convert
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.conversion.gsm8k import convert
-from lumos_queue.conversion.reasons import NotConvertible, unconverted
 from lumos_queue.notation import unlabelled
+from lumos_queue.rationales.reasons import NotConvertible, unconverted
+from lumos_queue.scoring.numerals import numbers_in
 
 SOURCES = {
     "gsm8k/train.jsonl": (7473, {"no_mark": 67, "mark_not_last": 9, "value_differs": 131, "copied": 153}),

@@ -14,20 +14,20 @@ from sqlalchemy import select
 from db.connection import open_database
 from db.migrate import upgrade
 from db.models import Job
-from db.texts import text_digest
-from lumos_queue.agent import Agent
+from db.text_blocks import text_digest
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Note, digest
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.execution.executor import draw
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.perform import draw
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Subgoal, Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission import submit
+from lumos_queue.submission.store import submit
 from tests.integration.going_on import rows_of
 from tests.unit.test_builds_choosing import episode
 
@@ -139,7 +139,7 @@ def test_a_job_asked_for_again_is_still_found(tmp_path, monkeypatch):
 
     The digest covers the version of the code too, which is held fixed here.
     """
-    monkeypatch.setattr("lumos_queue.submission.code_version", lambda: "0.1.0+golden")
+    monkeypatch.setattr("lumos_queue.submission.store.code_version", lambda: "0.1.0+golden")
     settings = Settings(home=tmp_path)
     database = open_database(settings.database)
     upgrade(database)

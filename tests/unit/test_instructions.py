@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.instructions import Instruction, read_instructions
 from lumos_queue.cli.main import main
-from lumos_queue.dialogue import question_prompt, render
+from lumos_queue.compat.mixing import unify
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.prompts.conversations import read_conversations
+from lumos_queue.prompts.dialogue import question_prompt, render
+from lumos_queue.readers.instructions import Instruction, read_instructions
 from lumos_queue.records import Task
-from lumos_queue.released.mixing import unify
-from lumos_queue.training.conversations import read_conversations
 
 ROWS = [
     {"instruction": "Name the colour.", "input": "A ripe lemon.", "output": "Yellow.\nOr green."},

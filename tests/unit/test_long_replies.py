@@ -6,11 +6,11 @@ import asyncio
 import time
 
 from lumos_queue.commands import Do
-from lumos_queue.dialogue import MOST_ACTIONS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.execution.executor import Performer
 from lumos_queue.notation import TOO_MANY, read_actions
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.dialogue import MOST_ACTIONS
 from lumos_queue.records import Action, Execution, Outcome, Task
 
 TASK = Task("wordmath", "data", "1", "How many?", {})

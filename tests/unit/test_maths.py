@@ -11,10 +11,10 @@ import pytest
 
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import KINDS
-from lumos_queue.actions.maths.numbers import parse_number
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action
+from lumos_queue.scoring.numbers import parse_number
 
 
 @pytest.fixture(scope="module")

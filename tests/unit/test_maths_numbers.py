@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumos_queue.actions.maths.numbers import parse_number, show_number
+from lumos_queue.scoring.numbers import parse_number, show_number
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from lumos_queue.actions.maths.formula import read
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import KINDS
 from lumos_queue.actions.maths.nodes import combine, from_json, substitute, to_json
-from lumos_queue.actions.maths.numbers import parse_number
 from lumos_queue.actions.maths.show import show
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action
+from lumos_queue.scoring.numbers import parse_number
 
 
 class NoChild:

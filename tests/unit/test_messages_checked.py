@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-import workers.refusals
+import workers.rejected
 from db.connection import open_database
 from db.migrate import upgrade
 from db.reading import refused_messages
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until
-from workers.messages import LARGEST_BODY, Refused, _rebuild, checked
-from workers.refusals import LONGEST_DETAIL, Refusals
+from workers.rejected import LONGEST_DETAIL, Refusals
+from workers.validation import LARGEST_BODY, Refused, _rebuild, checked
 
 JOB = "abcdefgh"
 UUID = "51ca505c-915c-49df-8316-0389c9b1ee1c"
@@ -116,7 +116,7 @@ def counted(database) -> dict[str, tuple[int, str]]:
 
 def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile(database, monkeypatch):
     """The newer detail stays."""
-    monkeypatch.setattr(workers.refusals, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(workers.rejected, "AGAIN_SECONDS", 0.05)
     found = Refusals(Settings(database_url=database.url))
     times = []
 
@@ -127,7 +127,7 @@ def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile
             raise OSError("away")
         return open_database(*arguments)
 
-    monkeypatch.setattr(workers.refusals, "open_database", away_at_first)
+    monkeypatch.setattr(workers.rejected, "open_database", away_at_first)
     found.add("forged", "before", 3)
     wait_until(lambda: counted(database) == {"forged": (5, "meanwhile")}, "they are written", 10)
     found.close()
@@ -143,16 +143,16 @@ def test_a_detail_is_cut_and_made_printable(database):
 
 def test_a_fork_has_counts_of_its_own(database, monkeypatch):
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url)
-    mine = workers.refusals.refusals()
+    mine = workers.rejected.refusals()
     try:
-        assert workers.refusals.refusals() is mine
+        assert workers.rejected.refusals() is mine
         monkeypatch.setattr(os, "getpid", lambda: -1)
-        other = workers.refusals.refusals()
+        other = workers.rejected.refusals()
         assert other is not mine
         monkeypatch.undo()
-        workers.refusals.close_refusals()  # this process's own are not the current ones
-        assert workers.refusals._current is not None and workers.refusals._current[1] is other
+        workers.rejected.close_refusals()  # this process's own are not the current ones
+        assert workers.rejected._current is not None and workers.rejected._current[1] is other
         other.close()
     finally:
         mine.close()
-        monkeypatch.setattr(workers.refusals, "_current", None)
+        monkeypatch.setattr(workers.rejected, "_current", None)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.benchmarks.numerals import numbers_in
-from lumos_queue.benchmarks.numeric import numeric_scores, read_number, same_number
+from lumos_queue.scoring.numerals import numbers_in
+from lumos_queue.scoring.numeric import numeric_scores, read_number, same_number
 
 
 @pytest.mark.parametrize(

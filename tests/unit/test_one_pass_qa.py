@@ -9,12 +9,12 @@ import pytest
 
 from lumos_queue.actions.qa.answering import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, YES_NO
 from lumos_queue.actions.qa.interface import QaActions, QaSession
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Call, Do, Final, digest
 from lumos_queue.episode import Place
 from lumos_queue.formulations.registry import VERSION, formulation
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Annotation, Completion, Execution, Subgoal, Task
 from tests.gold_qa import OracleQa, ScriptedRole, plans_of, try_out
 from tests.unit.test_benchmarks_qa_gold import step

@@ -12,7 +12,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import psutil
 import pytest
 
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
@@ -20,6 +19,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.formulations.iterative import iterative
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from performance import profile
 from performance.collect import chosen, ratio

@@ -7,19 +7,19 @@ import asyncio
 import pytest
 
 from lumos_queue.actions.session import ActionSession, action, describe, offered
-from lumos_queue.agent import Agent
-from lumos_queue.benchmarks.judge import prompt as judge_prompt
 from lumos_queue.commands import WITHIN, Ask, Call, Do
-from lumos_queue.dialogue import Dialogue, question_prompt
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.chat import messages
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import ActionError, EpisodeError
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.answer import concluded
 from lumos_queue.jobs.evaluate import watched
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import Dialogue, question_prompt
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task
+from lumos_queue.scoring.judge import prompt as judge_prompt
 
 TASK = Task("b", "digest", "1", "Who?", gold={"answer": "Ann"})
 AGENT = Agent(roles={}, domain="maths")

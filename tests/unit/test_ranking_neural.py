@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from lumos_queue.actions.ranking.base import titled
+from lumos_queue.actions.ranking.lexical import Lexical
+from lumos_queue.actions.ranking.neural import BATCH, MAX_LENGTH, Neural
+from lumos_queue.actions.ranking.registry import PUBLISHED, open_ranker, prepare_ranker, ranker_of
 from lumos_queue.errors import InfrastructureError, SpecError
-from lumos_queue.ranking.base import titled
-from lumos_queue.ranking.lexical import Lexical
-from lumos_queue.ranking.neural import BATCH, MAX_LENGTH, Neural
-from lumos_queue.ranking.registry import PUBLISHED, open_ranker, prepare_ranker, ranker_of
 from tests.tiny_rankers import make_bert_dpr, make_deberta, make_roberta
 
 QUERY = "Which river flows through the old town?"
@@ -222,7 +222,9 @@ def test_without_a_word_the_ranker_is_lexical():
 
 
 def test_rankers_are_known_without_importing_torch():
-    code = "import sys, lumos_queue.ranking.registry; print('torch' in sys.modules, 'transformers' in sys.modules)"
+    code = (
+        "import sys, lumos_queue.actions.ranking.registry; print('torch' in sys.modules, 'transformers' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 

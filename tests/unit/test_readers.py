@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from lumos_queue.benchmarks import reading
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import NAMES, open_benchmark
-from lumos_queue.domains import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.prompts.instructions import DOMAINS
+from lumos_queue.readers import rows as reading
 from lumos_queue.records import MAIN_METRICS, Task
 
 GSM8K, SVAMP, ASDIV, MAWPS = (open_benchmark(name) for name in ("gsm8k", "svamp", "asdiv", "mawps"))

@@ -12,16 +12,16 @@ from typer.testing import CliRunner, Result
 
 from db.connection import open_database
 from db.models import EpisodeRow, Job
-from lumos_queue.cli import output, released
+from lumos_queue.cli import compat, output
+from lumos_queue.compat.mixing import unify
+from lumos_queue.compat.raw import RawAnnotation, write_raw
 from lumos_queue.errors import SpecError
-from lumos_queue.released.mixing import unify
-from lumos_queue.released.raw import RawAnnotation, write_raw
 from lumos_queue.settings import read_settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-app.command("import")(released.import_files)
-app.command("export-compat")(released.export_compat)
-app.command("unify")(released.unify)
+app.command("import")(compat.import_files)
+app.command("export-compat")(compat.export_compat)
+app.command("unify")(compat.unify)
 
 PLAN = (
     "Subgoal 1: Add.\nAction 1-1: R1 = Calculator({n} + 1) = {m} \n\n"

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from lumos_queue.domains import PLAN_HEAD, domain_named
+from lumos_queue.compat.plan_text import parse_line, split_plan, told_result
+from lumos_queue.compat.raw import RawAnnotation, read_raw, write_raw
+from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.released.compat import export_rows
-from lumos_queue.released.plan_text import parse_line, split_plan, told_result
-from lumos_queue.released.raw import RawAnnotation, read_raw, write_raw
+from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
 
 A4 = """\
 Subgoal-based plan:

@@ -13,18 +13,18 @@ from db.connection import open_database
 from db.journal import load_steps
 from db.migrate import upgrade
 from db.models import Attempt, EpisodeRow, Job, TaskRow
-from lumos_queue.agent import Agent
-from lumos_queue.annotated import annotation_of
+from lumos_queue.builds.annotated import annotation_of
+from lumos_queue.compat.importing import Joined, joined_rows, store_released
+from lumos_queue.compat.joining import join
+from lumos_queue.compat.lines import Line
+from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.reading import read_row
+from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.released.compat import export_rows
-from lumos_queue.released.importing import Joined, joined_rows, store_released
-from lumos_queue.released.joining import join
-from lumos_queue.released.lines import Line
-from lumos_queue.released.raw import RawAnnotation
-from lumos_queue.released.reading import read_row
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.settings import Settings
-from lumos_queue.training.conversations import gold_conversations
 
 PLANS = {
     "maths": (
@@ -245,7 +245,7 @@ def test_a_line_that_holds_no_row_is_named_without_a_field(tmp_path):
 
 
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("lumos_queue.released.lines.LONGEST", 1 << 20)
+    monkeypatch.setattr("lumos_queue.compat.lines.LONGEST", 1 << 20)
     (tmp_path / "p").write_bytes(b'{"x": "' + b"a" * (3 << 20) + b'"}\n' + json.dumps(good_row()).encode())
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with join(tmp_path / "p", ground) as joining:

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.builds.folder import find_build
 from lumos_queue.cli.main import main
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.registry import open_source
 from lumos_queue.errors import BadRow
 from lumos_queue.notation import write_annotation
+from lumos_queue.prompts.conversations import read_conversations
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.settings import read_settings
-from lumos_queue.training.conversations import read_conversations
 from tests.fake_endpoint import FakeEndpoint
 
 INSTRUCTION = "Make a plan for the question with the tools Wikipedia[input] and LLM[input]."

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue import sandbox
 from lumos_queue.errors import ActionError, InfrastructureError
-from lumos_queue.sandbox import Sandbox, serve
+from lumos_queue.util import sandbox
+from lumos_queue.util.sandbox import Sandbox, serve
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODULE = "tests.unit.test_sandbox"
@@ -205,7 +205,7 @@ def test_a_fork_starts_a_child_of_its_own_and_leaves_the_parents_alone(box):
 def test_the_child_ends_when_its_parent_is_killed():
     program = (
         "import asyncio, time\n"
-        "from lumos_queue.sandbox import Sandbox\n"
+        "from lumos_queue.util.sandbox import Sandbox\n"
         f"box = Sandbox({MODULE!r})\n"
         "print(asyncio.run(box.call({'do': 'nothing'}, 5))['pid'], flush=True)\n"
         "time.sleep(60)\n"

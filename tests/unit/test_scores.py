@@ -10,7 +10,7 @@ import pytest
 from lumos_queue.records import Task
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.reports.scores import baselines, scores
-from lumos_queue.reports.statistics import Stratum, cohen_kappa, stratified_share, weighted_interval, wilson
+from lumos_queue.scoring.statistics import Stratum, cohen_kappa, stratified_share, weighted_interval, wilson
 
 
 def tasks(count: int, **sets: list[int]) -> dict[int, Task]:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import baselines, scores
-from lumos_queue.reports.statistics import wilson
+from lumos_queue.scoring.statistics import wilson
 
 
 def tasks(count: int, **inputs) -> dict[int, Task]:

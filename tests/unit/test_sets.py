@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from lumos_queue.benchmarks.sets import draw_sets
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
-from lumos_queue.reports.statistics import weighted_interval, wilson
+from lumos_queue.scoring.sample_sets import draw_sets
+from lumos_queue.scoring.statistics import weighted_interval, wilson
 
 TASKS = [Task("hotpotqa", "", f"row {number}", f"Question {number}?", {"paragraphs": []}) for number in range(700)]
 

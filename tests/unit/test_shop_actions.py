@@ -9,14 +9,15 @@ from dataclasses import replace
 import pytest
 
 from lumos_queue.actions.shop.interface import ShopActions
-from lumos_queue.agent import Agent
-from lumos_queue.benchmarks.webshop import annotate, goals
+from lumos_queue.benchmarks.webshop import goals
+from lumos_queue.benchmarks.webshop.benchmark import annotate
 from lumos_queue.commands import Ask, Do, Step
-from lumos_queue.demonstrations.webshop import DEMONSTRATIONS
 from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.notation import read_actions
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.demonstrations.webshop import DEMONSTRATIONS
 from lumos_queue.records import Completion, Execution, Subgoal, Task
 from tests.gold_shop import gold_says, played
 
@@ -249,7 +250,7 @@ def test_a_shop_that_changed_is_noticed_on_resume():
 def test_the_original_list_of_actions_can_be_rendered():
     from lumos_queue.actions.session import describe
     from lumos_queue.actions.shop.interface import ShopSession
-    from lumos_queue.domains import domain_named
+    from lumos_queue.prompts.instructions import domain_named
 
     mine, published = describe(ShopSession), domain_named("webshop").ground_head
     for signature in ("Search(Query)", "Click(Item)", "Pick(Item_names, Item_features, Query)"):

@@ -11,22 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from lumos_queue.actions.shop import catalogue as generated
 from lumos_queue.actions.shop.interface import ShopActions
+from lumos_queue.actions.shop.lexicon import OPTIONS
 from lumos_queue.actions.shop.products import Product, read_attributes, read_products
 from lumos_queue.actions.shop.stock import open_stock
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.webshop import annotate, benchmark, goals
-from lumos_queue.benchmarks.webshop import catalogue as generated
+from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.baselines import options_said
+from lumos_queue.benchmarks.webshop.benchmark import annotate, benchmark
 from lumos_queue.benchmarks.webshop.goals import split_of
-from lumos_queue.benchmarks.webshop.lexicon import OPTIONS
 from lumos_queue.benchmarks.webshop.tasks import goal_of
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.registry import formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.records import Action, Execution, Task
-from lumos_queue.training.conversations import gold_conversations
 from tests.gold_shop import gold_says, judged, played, window_shopper_says
 
 

@@ -7,9 +7,10 @@ import re
 
 import pytest
 
-from lumos_queue.benchmarks.webshop import benchmark, goals
+from lumos_queue.benchmarks.webshop import goals
+from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.cli.main import main
-from lumos_queue.demonstrations.webshop import DEMONSTRATIONS
+from lumos_queue.prompts.demonstrations.webshop import DEMONSTRATIONS
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 

@@ -10,8 +10,8 @@ import pytest
 from lumos_queue.actions.shop.environment import Visit
 from lumos_queue.actions.shop.products import read_product
 from lumos_queue.actions.shop.stock import Stock
-from lumos_queue.conversion.sources.fields import Node
 from lumos_queue.errors import ActionError
+from lumos_queue.readers.fields import Node
 
 ASIN = "B09P87V3LZ"
 HIDDEN = {"style", "script", "head", "title", "meta"}

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from lumos_queue.conversion.sources.closing import answer_follows
-from lumos_queue.conversion.sources.facts import find_answer
-from lumos_queue.conversion.sources.matching import alike, find, stands
-from lumos_queue.conversion.sources.spans import dates, names, order, quantities
+from lumos_queue.rationales.questions.closing import answer_follows
+from lumos_queue.rationales.questions.facts import find_answer
+from lumos_queue.rationales.questions.matching import alike, find, stands
+from lumos_queue.rationales.questions.spans import dates, names, order, quantities
 
 FACTS = [
     "Ann Berg was born in 1845.",

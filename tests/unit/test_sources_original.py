@@ -8,12 +8,12 @@ from collections import Counter
 
 import pytest
 
+from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.conversion.form import ACTIONS
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.matching import among, content, words
-from lumos_queue.conversion.sources.registry import open_source
-from lumos_queue.conversion.stated import results_stated
 from lumos_queue.notation import read_annotation, replace_variables, unlabelled, variables_in, write_annotation
+from lumos_queue.rationales.maths.stated import results_stated
+from lumos_queue.rationales.questions.matching import among, content, words
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 
 #: source, file, rows, without a rationale, not converted by rule

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from lumos_queue.conversion.sources.bridges import Page, bridge
-from lumos_queue.conversion.sources.comparisons import sides
-from lumos_queue.conversion.sources.relations import is_person
+from lumos_queue.rationales.questions.bridges import Page, bridge
+from lumos_queue.rationales.questions.comparisons import sides
+from lumos_queue.rationales.questions.relations import is_person
 
 INK = Page("The Ink Song", "The Ink Song is a 1901 song by the singer Ann Berg, recorded in Ahr for Acme.")
 ANN = Page(

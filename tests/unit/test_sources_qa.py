@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.conversion.sources.relations import in_words
 from lumos_queue.notation import write_annotation
+from lumos_queue.rationales.questions.relations import in_words
 from tests.source_rows import HOTPOT, MUSIQUE, STEPS, STRATEGY, folder, one, read, refused
 
 __all__ = ["folder"]  # pytest finds the fixture here

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.numeric import numeric_scores
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.sources import NAMES, open_source
 from lumos_queue.cli.main import main
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.source import Source
-from lumos_queue.conversion.sources.registry import NAMES, open_source
-from lumos_queue.conversion.splits import named_split, split_of
 from lumos_queue.conversion.teacher import first_prompt
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import write_annotation
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.splits import named_split, split_of
 from lumos_queue.records import Task
+from lumos_queue.scoring.numeric import numeric_scores
 from tests.source_rows import (
     IDS,
     MUSIQUE,

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from lumos_queue.agent import Agent
-from lumos_queue.conversion.sources.spider import source
-from lumos_queue.demonstrations.base import demonstrations
-from lumos_queue.domains import domain_named
+from lumos_queue.benchmarks.spider.source import source
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.notation import read_actions, write_actions
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import gold_conversations
+from lumos_queue.prompts.demonstrations.base import demonstrations
+from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Action, Task
-from lumos_queue.training.conversations import gold_conversations
 
 CALLS = domain_named("intercode_sql").calls
 

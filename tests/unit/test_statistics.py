@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lumos_queue.reports.statistics import Stratum, cohen_kappa, stratified_share, wilson
+from lumos_queue.scoring.statistics import Stratum, cohen_kappa, stratified_share, wilson
 
 
 @pytest.mark.parametrize(

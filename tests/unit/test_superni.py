@@ -7,11 +7,11 @@ import json
 import pytest
 
 from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.instructions import DIRECTLY
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.superni import rouge_l
+from lumos_queue.benchmarks.superni.benchmark import rouge_l
 from lumos_queue.cli.main import main
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.instructions import DIRECTLY
 from lumos_queue.records import Task
 from tests.fake_endpoint import FakeEndpoint
 

@@ -9,14 +9,14 @@ import pytest
 from lumos_queue.benchmarks.registry import NAMES, open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import roles
-from lumos_queue.tables.columns import COLUMNS
-from lumos_queue.tables.figures import TABLE_4, TABLE_6
-from lumos_queue.tables.matching import Candidate, best, is_tool, is_weights, missing, model_of
-from lumos_queue.tables.model import Row, number
-from lumos_queue.tables.printed import _status as told
-from lumos_queue.tables.protocol import departures
-from lumos_queue.tables.results import TABLES
-from lumos_queue.tables.running import check_weights, find_row, options_of
+from lumos_queue.papers.columns import COLUMNS
+from lumos_queue.papers.comparison import _status as told
+from lumos_queue.papers.figures import TABLE_4, TABLE_6
+from lumos_queue.papers.matching import Candidate, best, is_tool, is_weights, missing, model_of
+from lumos_queue.papers.model import Row, number
+from lumos_queue.papers.protocol import departures
+from lumos_queue.papers.results import TABLES
+from lumos_queue.papers.running import check_weights, find_row, options_of
 
 OWN = [(table.key, row) for table in TABLES.values() for row in table.rows if not row.quoted]
 

@@ -15,9 +15,9 @@ from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.cli import output, papers
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
+from lumos_queue.papers.comparison import KEYS, papers_tables
+from lumos_queue.papers.interfaces import actions_of
 from lumos_queue.settings import read_settings
-from lumos_queue.tables.interfaces import actions_of
-from lumos_queue.tables.printed import KEYS, papers_tables
 from tests.fake_endpoint import FakeEndpoint
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

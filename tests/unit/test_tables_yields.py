@@ -8,8 +8,8 @@ import pytest
 
 from db.connection import open_database
 from lumos_queue.cli.main import main
+from lumos_queue.papers.comparison import papers_tables
 from lumos_queue.settings import read_settings
-from lumos_queue.tables.printed import papers_tables
 
 
 def row(number: int, right: bool = True) -> dict[str, str]:

@@ -7,12 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from lumos_queue.agent import Agent
-from lumos_queue.benchmarks.gsm8k import benchmark as gsm8k
+from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
 from lumos_queue.commands import Ask, Do
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.registry import TRAINABLE, formulation
 from lumos_queue.notation import read_annotation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import (
+    Conversation,
+    gold_conversations,
+    read_conversation,
+    read_conversations,
+    write_conversations,
+)
 from lumos_queue.records import (
     Action,
     AnnotatedSubgoal,
@@ -21,13 +28,6 @@ from lumos_queue.records import (
     Execution,
     Subgoal,
     Task,
-)
-from lumos_queue.training.conversations import (
-    Conversation,
-    gold_conversations,
-    read_conversation,
-    read_conversations,
-    write_conversations,
 )
 
 AGENT = Agent(roles={}, domain="maths")

@@ -12,11 +12,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from lumos_queue.dialogue import Turn
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.conversations import Conversation, write_conversations
+from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.training.batches import Batches
 from lumos_queue.training.checkpoints import load_weights, read_checkpoint, save_checkpoint
-from lumos_queue.training.conversations import Conversation, write_conversations
 from lumos_queue.training.fit import FitSpec, fit_window, load_tokenizer, make_optimizers, set_rates
 from lumos_queue.training.masks import Example
 from lumos_queue.training.model import ModelSpec, export, make_model

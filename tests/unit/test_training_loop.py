@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from lumos_queue.builds.heldout import masked
 from lumos_queue.records import Action, Task
-from lumos_queue.training.heldout import masked
 from tests.conftest import ROOT
 
 

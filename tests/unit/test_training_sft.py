@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from lumos_queue.dialogue import Turn
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
+from lumos_queue.prompts.conversations import Conversation, write_conversations
+from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
-from lumos_queue.training.conversations import Conversation, write_conversations
 from lumos_queue.training.model import ModelSpec, export, make_model
 from lumos_queue.training.recipes.sft import Sft, files_of, find, sft
 from lumos_queue.training.recipes.starter import Starter

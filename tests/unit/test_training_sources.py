@@ -11,12 +11,12 @@ from random import Random
 import pytest
 from safetensors.torch import load_file
 
-from lumos_queue.benchmarks.mawps import benchmark as mawps
-from lumos_queue.benchmarks.mawps import masked_task
+from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
+from lumos_queue.benchmarks.mawps.benchmark import masked_task
+from lumos_queue.builds.augment import other_names, other_numbers
+from lumos_queue.builds.heldout import HeldOut, asdiv_texts, masked, svamp_texts
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
-from lumos_queue.training.augment import other_names, other_numbers
-from lumos_queue.training.heldout import HeldOut, asdiv_texts, masked, svamp_texts
 from lumos_queue.training.model import ModelSpec
 from lumos_queue.training.sources import Sources, is_dev
 from lumos_queue.training.starter import prepare, specs

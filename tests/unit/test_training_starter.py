@@ -9,13 +9,13 @@ import pytest
 from transformers import AutoTokenizer
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.agent import Agent
 from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.wordmath import benchmark, generate
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark, generate
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.registry import formulation
-from lumos_queue.perform import Performer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.training.starter import FORMULATIONS, PHRASES
 
 STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"

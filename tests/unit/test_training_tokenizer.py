@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from transformers import AutoTokenizer
 
-from lumos_queue.dialogue import ASSISTANT, USER, Dialogue, Turn, render
+from lumos_queue.prompts.conversations import Conversation
+from lumos_queue.prompts.dialogue import ASSISTANT, USER, Dialogue, Turn, render
 from lumos_queue.records import Task
-from lumos_queue.training.conversations import Conversation
 from lumos_queue.training.masks import encode, pad
 from lumos_queue.training.starter import PHRASES
 from lumos_queue.training.tokenizer import train_tokenizer

@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.benchmarks.webshop import annotate, goals
-from lumos_queue.conversion.desk import Desk
+from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.webshop import goals
+from lumos_queue.benchmarks.webshop.benchmark import annotate
+from lumos_queue.conversion.check import Desk
 from lumos_queue.conversion.lengths import estimated
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.registry import open_source
 from lumos_queue.conversion.teacher import Reading
-from lumos_queue.dialogue import Turn
-from lumos_queue.domains import domain_named
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
+from lumos_queue.prompts.conversations import Conversation, write_conversations
+from lumos_queue.prompts.dialogue import Turn
+from lumos_queue.prompts.instructions import domain_named
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
-from lumos_queue.training.conversations import Conversation, write_conversations
 from lumos_queue.training.fit import load_tokenizer
 from lumos_queue.training.model import ModelSpec
 from lumos_queue.training.recipes.sft import RATE, SCRATCH_RATE, sft

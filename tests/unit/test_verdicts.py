@@ -8,19 +8,19 @@ from collections.abc import Sequence
 import pytest
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.conversion.comparing import same
-from lumos_queue.conversion.desk import Desk
+from lumos_queue.benchmarks.source import Reference, Source
+from lumos_queue.conversion.check import Desk
 from lumos_queue.conversion.lengths import estimated, tokens
-from lumos_queue.conversion.linkings import readings
-from lumos_queue.conversion.links import ambiguous_operands
 from lumos_queue.conversion.oracle import Stated, with_results
-from lumos_queue.conversion.perturb import candidates, changed, passes_perturbation, perturbation
-from lumos_queue.conversion.source import Reference, Source
-from lumos_queue.conversion.stated import results_stated, strictly_stated
+from lumos_queue.conversion.perturbation import candidates, changed, passes_perturbation, perturbation
 from lumos_queue.conversion.teacher import OFFERED, defused, head, next_prompt, read_reply
 from lumos_queue.conversion.verdicts import VERDICTS, accepted, merged, verdict
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation
+from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
+from lumos_queue.rationales.maths.readings import readings
+from lumos_queue.rationales.maths.stated import results_stated, strictly_stated
 from lumos_queue.records import Action, Completion, Execution, Task
 
 

@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from lumos_queue.conversion.comparing import same
+from lumos_queue.benchmarks.source import Source
 from lumos_queue.conversion.form import form_verdicts, issue_verdicts
 from lumos_queue.conversion.lengths import estimated, tokens
-from lumos_queue.conversion.links import ambiguous_operands
 from lumos_queue.conversion.oracle import Stated, with_results
-from lumos_queue.conversion.source import Source
-from lumos_queue.conversion.stated import results_stated, strictly_stated
 from lumos_queue.conversion.verdicts import NOTED, VERDICTS, accepted, merged, named, rejecting, verdict
 from lumos_queue.notation import Issue, read_annotation
+from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
+from lumos_queue.rationales.maths.stated import results_stated, strictly_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Subgoal, Task, Verdict
 
 

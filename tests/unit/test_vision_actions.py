@@ -10,11 +10,11 @@ from lumos_queue.actions.registry import open_interface, prepare_tools, roles_of
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.vision.interface import VisionActions, VisionSession
 from lumos_queue.commands import Ask
-from lumos_queue.domains import domain_named
 from lumos_queue.episode import Place
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.formulations.registry import formulation, roles
 from lumos_queue.notation import read_actions
+from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Completion, Task
 
 IMAGE = "ab" * 32

@@ -11,8 +11,8 @@ from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.vision import with_images
 from lumos_queue.errors import EpisodeError
-from lumos_queue.images import read_image
 from lumos_queue.settings import Settings
+from lumos_queue.util.images import read_image
 from tests.fake_endpoint import FakeEndpoint, images
 from tests.image_files import honest
 

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from lumos_queue.errors import SpecError
-from lumos_queue.images import MAX_BYTES, image_in, read_image
+from lumos_queue.util.images import MAX_BYTES, image_in, read_image
 from tests.image_files import chunk, gif_bomb, honest, png, profile_bomb, text_bomb, webp_bomb
 
 

@@ -11,10 +11,10 @@ from lumos_queue.actions.registry import open_interface, prepare_tools
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.web.interface import WebSession
 from lumos_queue.actions.web.recorded import Recorded, read_recorded, sentence
-from lumos_queue.domains import domain_named
 from lumos_queue.episode import Place
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
+from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Task
 from tests.tiny_rankers import make_deberta
 

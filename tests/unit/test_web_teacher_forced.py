@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from lumos_queue.agent import Agent
 from lumos_queue.commands import Ask, Do, Note
-from lumos_queue.domains import PLAN_HEAD, domain_named
 from lumos_queue.errors import EpisodeError
 from lumos_queue.formulations.registry import formulation, roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
 from lumos_queue.records import Completion, Execution, Task
 
 PREVIOUS = ["[link]  Hats -> CLICK", "[searchbox]  Colour -> TYPE: red"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.reports.statistics import weighted_interval, wilson
+from lumos_queue.scoring.statistics import weighted_interval, wilson
 
 shares = st.integers(0, 64).map(lambda parts: parts / 64)  # so that 1 - share is exact
 triples = st.lists(st.tuples(st.integers(0, 9), shares, st.floats(0.125, 8)), min_size=1, max_size=40)

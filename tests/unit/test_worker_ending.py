@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import OperationalError
 
-import workers.children
-import workers.ending
+import workers.stop_signal
+import workers.supervisor
 from tests.services import wait_until
-from workers.children import RESTARTS, WITHIN_SECONDS, Child
-from workers.ending import LONGEST, Ender, Ending
+from workers.stop_signal import LONGEST, Ender, Ending
+from workers.supervisor import RESTARTS, WITHIN_SECONDS, Child
 
 SETTINGS = SimpleNamespace(drain_seconds=3.0, slice_seconds=10.0, poll_seconds=2.0)
 PROCESS = SimpleNamespace(settings=SETTINGS, database="the database")
@@ -27,7 +27,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    return Clock(monkeypatch, workers.ending)
+    return Clock(monkeypatch, workers.stop_signal)
 
 
 def ender(**options) -> Ender:
@@ -44,7 +44,7 @@ def waits(monkeypatch, *answers):
             raise found
         return found
 
-    monkeypatch.setattr(workers.ending, "runnable", runnable)
+    monkeypatch.setattr(workers.stop_signal, "runnable", runnable)
     return asked
 
 
@@ -93,7 +93,7 @@ def test_a_bounded_slice_ends_some_time_and_one_alone_does_not(clock, monkeypatc
 
 
 def test_a_child_may_start_again_until_it_dies_too_often_in_too_short_a_time(monkeypatch, tmp_path):
-    clock = Clock(monkeypatch, workers.children)
+    clock = Clock(monkeypatch, workers.supervisor)
     often, seldom = (Child("part", ["true"], tmp_path / name, {}, tmp_path) for name in ("often", "seldom"))
     assert all(often.may_start_again() for _ in range(RESTARTS))
     assert all(seldom.may_start_again() for _ in range(RESTARTS))

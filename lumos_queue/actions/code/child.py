@@ -14,7 +14,7 @@ import pydantic_monty
 from lumos_queue.actions.code.pseudo import program
 from lumos_queue.actions.maths.kinds import MAX_BITS
 from lumos_queue.errors import ActionError
-from lumos_queue.sandbox import serve
+from lumos_queue.util.sandbox import serve
 
 MAX_DEPTH = 500  #: calls within calls
 MAX_PRINTED = 60_000  #: bytes

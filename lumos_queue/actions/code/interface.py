@@ -22,8 +22,8 @@ from typing import Any
 
 from lumos_queue.actions.code.values import as_inputs, as_value, exact_numbers, unsure_names
 from lumos_queue.errors import ActionError
-from lumos_queue.sandbox import Sandbox
-from lumos_queue.storable import storable, storable_json
+from lumos_queue.util.sandbox import Sandbox
+from lumos_queue.util.sanitize import storable, storable_json
 
 SECONDS = 5.0  #: of processor time that one program may take
 MEMORY = 256 << 20  #: bytes that one program may hold

@@ -20,11 +20,11 @@ from typing import Any
 from lumos_queue.actions.maths.formula import value_node
 from lumos_queue.actions.maths.kinds import MAX_BITS
 from lumos_queue.actions.maths.nodes import Node, names
-from lumos_queue.actions.maths.numbers import parse_number, show_number
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.quantities.units import is_open, same_unit
 from lumos_queue.errors import ActionError
+from lumos_queue.scoring.numbers import parse_number, show_number
 
 MAX_DENOMINATOR = 10_000
 NEAR = 2.0**-49  #: of a float: about eight times the distance to the next one

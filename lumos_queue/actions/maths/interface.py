@@ -19,7 +19,7 @@ from lumos_queue.actions.maths.values import Value, as_value, assigned, checked,
 from lumos_queue.actions.registry import no_options
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
-from lumos_queue.sandbox import Sandbox
+from lumos_queue.util.sandbox import Sandbox
 
 #: Processor seconds one symbolic action may take.
 SYMBOLIC_SECONDS = 5.0

@@ -15,7 +15,7 @@ from sympy import S
 from lumos_queue.actions.maths.kinds import failure
 from lumos_queue.actions.maths.nodes import Node, bounded, from_json, to_json
 from lumos_queue.errors import ActionError
-from lumos_queue.sandbox import serve
+from lumos_queue.util.sandbox import serve
 
 Expression: TypeAlias = Any  #: a sympy.Expr, whose attributes sympy does not declare
 

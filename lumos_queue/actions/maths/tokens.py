@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from lumos_queue.actions.maths.kinds import MAX_TEXT, MAX_TOKENS, failure
-from lumos_queue.actions.maths.numbers import MAX_EXPONENT, plain_text, read_numeral
+from lumos_queue.scoring.numbers import MAX_EXPONENT, plain_text, read_numeral
 
 FUNCTIONS = frozenset(
     "sqrt abs exp ln log sin cos tan floor ceil ceiling round min max sum gcd lcm factorial mod".split()

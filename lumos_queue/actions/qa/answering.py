@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from lumos_queue.actions.qa.pages import Page, page_of
 from lumos_queue.actions.qa.retrieve import evidence
+from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError
-from lumos_queue.ranking.base import Ranker
 
 WITH_CONTEXT = (
     "Please answer the following question according to the context. Please answer with one brief entity, beginning "

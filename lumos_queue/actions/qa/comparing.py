@@ -12,7 +12,6 @@ from typing import Any
 
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import MAX_TEXT
-from lumos_queue.actions.maths.numbers import parse_number, show_number
 from lumos_queue.actions.qa.arguments import value_of
 from lumos_queue.actions.qa.reckoning import Unclear, names_units, reckoned
 from lumos_queue.actions.quantities.dates import read_date
@@ -23,6 +22,7 @@ from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.notation import variables_in
 from lumos_queue.records import Action
+from lumos_queue.scoring.numbers import parse_number, show_number
 
 MAX_DEPTH = 30  #: nested brackets
 _RELATIONS = {"≥": ">=", "=>": ">=", "≤": "<=", "=<": "<=", "≠": "!=", "<>": "!=", "==": "="}

@@ -19,8 +19,8 @@ from typing import Any
 from lumos_queue.actions.qa.dump import dump_pages
 from lumos_queue.actions.qa.pages import Page
 from lumos_queue.errors import SpecError
-from lumos_queue.foreign_json import read_json
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.untrusted_json import read_json
 
 FORMATS = "a folder of .txt and .md files, a .jsonl file with 'title' and 'text', or a Wikipedia dump (.xml, .xml.bz2)"
 TEXT_FIELDS = ("text", "paragraph_text", "contents")

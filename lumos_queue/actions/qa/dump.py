@@ -14,9 +14,9 @@ from typing import IO, cast
 
 from lumos_queue.actions.qa.pages import Page
 from lumos_queue.actions.qa.wikitext import facts_of, paragraphs_of
-from lumos_queue.benchmarks.xml import read_elements
 from lumos_queue.errors import SpecError
-from lumos_queue.storable import storable
+from lumos_queue.readers.xml import read_elements
+from lumos_queue.util.sanitize import storable
 
 WHAT = "a pages-articles dump of Wikipedia"
 MAX_WIKITEXT = 2**21  #: characters of one page that are read; MediaWiki allows no more bytes than that

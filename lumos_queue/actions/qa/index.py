@@ -1,6 +1,6 @@
 """Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or in a folder for good.
 
-A paragraph is the unit that is ranked (with its page's title, see ranking/lexical.py); a page is as good as its best
+A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as its best
 paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory and not read.
 """
 
@@ -18,7 +18,7 @@ from bm25s import BM25
 
 from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, Page, tidied, tidy
 from lumos_queue.actions.qa.titles import key_of, titles_in
-from lumos_queue.ranking.lexical import Lexicon, counted, index, score
+from lumos_queue.actions.ranking.lexical import Lexicon, counted, index, score
 
 PAGES = 5  #: how many pages a query finds (as the original took five search hits)
 PARAGRAPHS = 200  #: how many paragraphs are looked at for them

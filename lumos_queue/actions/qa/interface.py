@@ -16,16 +16,16 @@ from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.library import Library, prepare_corpus
 from lumos_queue.actions.qa.pages import Page, pages_value
 from lumos_queue.actions.qa.retrieve import evidence
+from lumos_queue.actions.ranking.base import Ranker
+from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
 from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError, SpecError, unknown
-from lumos_queue.launch import from_launch
 from lumos_queue.notation import variables_in
-from lumos_queue.ranking.base import Ranker
-from lumos_queue.ranking.registry import prepare_ranker, ranker_of
 from lumos_queue.records import Action, Execution, Task
 from lumos_queue.settings import Settings, read_settings
+from lumos_queue.util.launch_folder import from_launch
 
 OPTIONS = {
     "corpus": "where KnowledgeQuery looks: a folder of texts, a .jsonl file or a Wikipedia dump; else the task's own "

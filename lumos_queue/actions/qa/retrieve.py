@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumos_queue.actions.qa.pages import Page
+from lumos_queue.actions.ranking.base import Ranker, best, titled
 from lumos_queue.errors import ActionError
-from lumos_queue.ranking.base import Ranker, best, titled
 
 EVIDENCES = 5
 MAX_EVIDENCE = 3_000  #: characters of one paragraph that are shown

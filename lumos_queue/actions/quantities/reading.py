@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from lumos_queue.actions.maths.numbers import parse_number
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES, spelled
 from lumos_queue.actions.quantities.units import BEHIND_A_UNIT, SHORT
+from lumos_queue.scoring.numbers import parse_number
 
 MAX_TEXT = 300  #: characters that are looked at
 CURRENCIES = "$€£¥₹"

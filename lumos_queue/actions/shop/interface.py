@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.actions.ranking.base import Ranker, best
+from lumos_queue.actions.ranking.registry import ranker_of
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.shop.arguments import asked, clicked, described, value_of
 from lumos_queue.actions.shop.environment import Page, Visit
@@ -14,8 +16,6 @@ from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.actions.shop.tools import check_files, prepared
 from lumos_queue.episode import Diverged, Place
 from lumos_queue.errors import ActionError
-from lumos_queue.ranking.base import Ranker, best
-from lumos_queue.ranking.registry import ranker_of
 from lumos_queue.records import Action, Execution, Task
 
 RESULTS_SHOWN = 2  #: items that Search names, as in the original

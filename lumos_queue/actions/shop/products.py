@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.actions.shop.controls import CONTROLS
-from lumos_queue.benchmarks.reading import MAX_DOCUMENT_BYTES, open_data
-from lumos_queue.conversion.sources.fields import Node, json_rows
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.foreign_json import read_json
-from lumos_queue.storable import storable
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.rows import MAX_DOCUMENT_BYTES, open_data
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.untrusted_json import read_json
 
 FORMAT = "WebShop's product file (items_shuffle*.json): a JSON list, or JSON lines, of objects with 'asin' and 'name'"
 ATTRIBUTES = "WebShop's attribute file (items_ins*.json): a JSON object, asin to {'attributes': [...]}"

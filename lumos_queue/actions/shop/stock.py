@@ -9,7 +9,7 @@ from threading import Lock
 from lumos_queue.actions.shop.products import Product, read_attributes, read_products
 from lumos_queue.actions.shop.search import SearchIndex
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.launch import from_launch
+from lumos_queue.util.launch_folder import from_launch
 
 _ONE_AT_A_TIME = Lock()  #: many episodes ask at once for the stock that only one of them need open
 
@@ -46,7 +46,7 @@ def open_stock(tools: Mapping[str, str]) -> Stock:
 def _opened(catalogue: str, attributes: str, *_digests: str) -> Stock:
     """The digests are part of the key alone: other content under the same name is another stock."""
     if not catalogue:
-        from lumos_queue.benchmarks.webshop.catalogue import products  # which needs Product from here
+        from lumos_queue.actions.shop.catalogue import products  # which needs Product from here
 
         return Stock(products(), "the generated catalogue")
     known = read_attributes(from_launch(attributes)) if attributes else {}

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from lumos_queue.actions.ranking.registry import prepare_ranker
 from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.errors import SpecError
-from lumos_queue.launch import from_launch
-from lumos_queue.ranking.registry import prepare_ranker
+from lumos_queue.util.launch_folder import from_launch
 
 FILES = {
     "catalogue": "WebShop's product file (items_shuffle*.json); without it, the generated catalogue",

@@ -20,8 +20,8 @@ from lumos_queue.actions.sql.database import SECONDS, Rows, again, open_copy, re
 from lumos_queue.actions.sql.dialect import Statement, read_statement
 from lumos_queue.actions.sql.schema import DESCRIBED, described, shown_tables
 from lumos_queue.errors import ActionError, InfrastructureError
-from lumos_queue.sandbox import serve
-from lumos_queue.storable import storable_json
+from lumos_queue.util.sandbox import serve
+from lumos_queue.util.sanitize import storable_json
 
 MAX_COPIES = 4  #: databases kept in memory between requests
 HARD_SECONDS = 1.0  #: of processor time beyond those of a statement, after which the process is ended

@@ -3,7 +3,7 @@
 Covered: the file is opened read-only and never written; the copy is guarded by an authorizer that knows the tables and
 functions that may be used, whatever the parser thought of the statement; time is counted in processor time, rows and
 their JSON text are bounded, texts may have `MAX_TEXT` bytes. Not covered: memory, which the process's own limit bounds
-(`lumos_queue.sandbox`), and a single operation inside SQLite that takes long: the process is ended then.
+(`lumos_queue.util.sandbox`), and a single operation inside SQLite that takes long: the process is ended then.
 
 Texts are compared without regard to case, as MySQL's collations do (spec/lumos.md 9b): every column of the copy by
 itself, other expressions because `for_sqlite` says so where a statement compares, sorts or groups. Not covered, so that

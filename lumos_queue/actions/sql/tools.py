@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from lumos_queue.actions.registry import no_options
 from lumos_queue.errors import ActionError, SpecError
-from lumos_queue.launch import from_launch
+from lumos_queue.util.launch_folder import from_launch
 
 OPTIONS = {
     "databases": "a folder with NAME/NAME.sqlite for each database, as in Spider",

@@ -11,14 +11,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.actions.ranking.base import Ranker
+from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
 from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.web.candidates import parts
 from lumos_queue.actions.web.matching import ranked, with_option
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError
-from lumos_queue.ranking.base import Ranker
-from lumos_queue.ranking.registry import prepare_ranker, ranker_of
 from lumos_queue.records import Task
 
 DOMAIN = "web_agent"

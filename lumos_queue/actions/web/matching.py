@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lumos_queue.actions.ranking.base import Ranker, best, titled
 from lumos_queue.actions.web.candidates import parts
-from lumos_queue.ranking.base import Ranker, best, titled
 
 SHOWN_RANKS = 10  #: candidates named in a result, the best first: as many as AgentBench looks at
 _HISTORY = 3  #: earlier actions that MindAct's model is told

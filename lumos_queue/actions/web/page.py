@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree, html  # pyright: ignore[reportAttributeAccessIssue]  # a C extension without stubs
 
-from lumos_queue.storable import storable
+from lumos_queue.util.sanitize import storable
 
 MAX_HTML = 32 * 2**20  #: characters of one page
 NODE = "backend_node_id"  #: the attribute that names an element, as Chrome's developer tools number them

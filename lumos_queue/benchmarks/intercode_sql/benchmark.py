@@ -21,12 +21,12 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark, Tried
 from lumos_queue.benchmarks.intercode_sql.querying import Asked, asked
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, order_aware_reward, original_reward
-from lumos_queue.benchmarks.reading import tasks
-from lumos_queue.conversion.reasons import NotConvertible
-from lumos_queue.conversion.sources.fields import Node, json_rows
-from lumos_queue.conversion.sources.queries import is_ordered
-from lumos_queue.conversion.sources.spider import source as spider
+from lumos_queue.benchmarks.spider.source import source as spider
 from lumos_queue.errors import ActionError, BadRow, SpecError
+from lumos_queue.rationales.queries import is_ordered
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Score, Task
 
 FIELDS = ("db", "gold", "query")

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.reading import Row, json_document, open_data
-from lumos_queue.conversion.sources.fields import Node
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.rows import Row, json_document, open_data
 
 MAX_CANDIDATE = 5_000  #: characters of one candidate's line
 #: What stands before each part of a prompt, in order.

@@ -9,9 +9,9 @@ from typing import Any
 
 from lumos_queue.actions.web.candidates import describe, document_order
 from lumos_queue.actions.web.page import NODE, SHOWN, Page
-from lumos_queue.conversion.sources.fields import Node
-from lumos_queue.foreign_json import read_json
-from lumos_queue.storable import storable
+from lumos_queue.readers.fields import Node
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.untrusted_json import read_json
 
 MAX_CANDIDATES = 20_000  #: of one page
 MAX_STEPS = 1_000

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.shop.products import Product, json_object, read_products
-from lumos_queue.benchmarks.reading import tasks
 from lumos_queue.benchmarks.webshop.goals import price_limit
-from lumos_queue.conversion.sources.fields import Node, json_rows
 from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Task
 
 GOALS = "goals in WebShop's form: objects with 'instruction_text', 'attributes', 'goal_options' and 'price_upper'"

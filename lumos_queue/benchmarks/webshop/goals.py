@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lumos_queue.actions.shop.interface import RESULTS_SHOWN
+from lumos_queue.actions.shop.kinds import KINDS, Kind
+from lumos_queue.actions.shop.lexicon import ATTRIBUTES, GROUP_NAMES, OPTIONS
 from lumos_queue.actions.shop.products import Product
 from lumos_queue.actions.shop.reward import Goal
 from lumos_queue.actions.shop.stock import open_stock
-from lumos_queue.benchmarks.webshop.kinds import KINDS, Kind
-from lumos_queue.benchmarks.webshop.lexicon import ATTRIBUTES, GROUP_NAMES, OPTIONS
 from lumos_queue.errors import unknown
 
 SPLITS = ("train", "dev", "test")

@@ -15,11 +15,11 @@ from typing import Any
 from lumos_queue.builds.folder import find_build
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.model_folder import check_folder, identity
+from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError
-from lumos_queue.launch import from_launch
 from lumos_queue.settings import Settings
-from lumos_queue.starter import starter_url
 from lumos_queue.training.recipes.base import Window
+from lumos_queue.util.launch_folder import from_launch
 
 STEPS = 500
 RATE, SCRATCH_RATE = 0.005, 0.02  #: for weights that know something already, and for random ones

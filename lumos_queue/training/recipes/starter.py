@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
-from lumos_queue.launch import from_launch
 from lumos_queue.training.recipes.base import Window
+from lumos_queue.util.launch_folder import from_launch
 
 SOURCES = ("gsm8k", "mawps", "asdiv", "svamp")
 STEPS = 6500

@@ -1,0 +1,190 @@
+"""One commit of a slice: what it did goes in, what it will do next comes out, behind the fence, in one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from db.bulk import insert_rows, update_rows
+from db.claims import NOTHING, Claimed, Holder, Wish, claim_items
+from db.connection import Database, now, numbers
+from db.fence import hold_fence
+from db.journal import COLUMNS, COMPARED
+from db.models import Attempt, CompletionRow, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.text_blocks import insert_texts
+from lumos_queue.records import GIVEN, Outcome, Score, Verdict
+
+_HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
+_SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
+_VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
+_EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
+                    "seconds", "level")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An item's result, about to become the accepted one."""
+
+    item: int
+    outcome: Outcome | None = None  #: of kinds whose items are episodes
+    scores: Sequence[Score] = ()
+    attempt: int = 1
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    output: Any = None  #: of kinds whose items are not
+    verdicts: Sequence[Verdict] = ()
+    level: str = ""  #: how an annotation was checked
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """An item that is owed again: after an infrastructure failure, or because the slice stops.
+
+    If its job is being cancelled, settling the job cancels the item.
+    """
+
+    item: int
+    problem: str = ""  #: empty: nothing failed
+    wait_seconds: float = 0.0  #: before it is due again
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
+
+    claims: dict[int, int]  #: claim number of each item held, those the batch speaks of among them
+    rows: dict[type, list[tuple]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)  #: long texts by digest
+    finished: list[Finished] = field(default_factory=list)
+    given_back: list[GivenBack] = field(default_factory=list)
+
+    def items(self) -> list[int]:
+        """The items the batch speaks of."""
+        found = {row[0] for rows in self.rows.values() for row in rows}
+        return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
+
+    def part(self, items: Collection[int]) -> Batch:
+        """What it says of these items, with the long texts that their rows name."""
+        rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
+        named = {value for part in rows.values() for row in part for value in row if type(value) is str}
+        return Batch(
+            self.claims, rows, {digest: text for digest, text in self.texts.items() if digest in named},
+            [done for done in self.finished if done.item in items],
+            [back for back in self.given_back if back.item in items],
+        )  # fmt: skip
+
+
+def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHING) -> list[Claimed]:
+    """Write the batch and claim what the holder wishes of its job.
+
+    Rows of an item that this process no longer holds are dropped. Raises Fenced when it may write nothing at all.
+    """
+    with database.writer.begin() as connection:
+        hold_fence(connection, holder.session)
+        held = _held(connection, batch)
+        _write_steps(connection, batch, held)
+        _finish(connection, [done for done in batch.finished if done.item in held])
+        for back in batch.given_back:
+            if back.item in held:
+                _give_back(connection, back)
+        return claim_items(connection, holder, wish) if wish.items else []
+
+
+def release_strays(database: Database, holder: Holder, known: set[int]) -> None:
+    """Give back items that an interrupted commit claimed without this process learning of it."""
+    with database.writer.begin() as connection:
+        hold_fence(connection, holder.session)
+        connection.execute(
+            update(Item)
+            .where(Item.session == holder.session, Item.job == holder.job.id, Item.state == "claimed",
+                   Item.id.not_in(known))
+            .values(state="owed", session=None)
+        )  # fmt: skip
+
+
+def _held(connection: Connection, batch: Batch) -> set[int]:
+    """The items the batch speaks of that are still this process's own."""
+    items = {row[0] for table in (Attempt, *COMPARED) for row in batch.rows.get(table, ())}
+    items.update(one.item for one in (*batch.finished, *batch.given_back))
+    if not items:
+        return set()
+    rows = connection.execute(_HELD, {"items": json.dumps(sorted(items))})
+    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in ("claimed", "done")}
+
+
+def end_refused(database: Database, holder: Holder, item: int, claim: int, problem: str) -> None:
+    """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
+
+    Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is
+    no episode is owed again in a while instead: nothing else could say what is wrong with it.
+    """
+    with database.writer.begin() as connection:
+        hold_fence(connection, holder.session)
+        if item not in _held(connection, Batch({item: claim}, given_back=[GivenBack(item)])):
+            return
+        attempt = connection.execute(select(func.max(Attempt.number)).where(Attempt.episode == item)).scalar()
+        if attempt is None:
+            _give_back(connection, GivenBack(item, problem, 60.0))
+            return
+        stored = (
+            select(
+                func.count().filter(CompletionRow.finish_reason != GIVEN),
+                func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
+                func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
+            )
+            .where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
+        )  # fmt: skip
+        calls, asked, written = connection.execute(stored).one()
+        outcome = Outcome(None, "infra_error", problem)
+        _finish(connection, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))])
+
+
+def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
+    insert_texts(connection, batch.texts)
+    attempts = [row for row in batch.rows.get(Attempt, ()) if row[0] in held]
+    insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
+    for table, compared in COMPARED.items():
+        kept = [row for row in batch.rows.get(table, ()) if row[0] in held]
+        insert_rows(connection, table.__table__, COLUMNS[table], kept, compared)
+
+
+def _finish(connection: Connection, finished: list[Finished]) -> None:
+    if not finished:
+        return
+    episodes = [
+        (done.item, done.attempt, done.outcome.ending, done.outcome.answer, done.outcome.message, done.calls,
+         done.prompt_tokens, done.completion_tokens, done.seconds, done.level)
+        for done in finished if done.outcome
+    ]  # fmt: skip
+    # An empty ending is the only one that may be replaced: one accepted result.
+    update_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
+    scores = [
+        (done.item, score.metric, score.version, score.value, score.detail, score.of)
+        for done in finished
+        for score in done.scores
+    ]
+    insert_rows(connection, ScoreRow.__table__, _SCORE_COLUMNS, scores)
+    verdicts = [
+        (done.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
+        for done in finished
+        for verdict in done.verdicts
+    ]
+    insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
+    items = [(done.item, "done", None, "", done.output) for done in finished]
+    columns = ("id", "state", "session", "problem", "output")
+    update_rows(connection, Item.__table__, columns, items, "s.state = 'claimed'")
+
+
+def _give_back(connection: Connection, back: GivenBack) -> None:
+    changes: dict[str, Any] = {"state": "owed", "session": None}
+    if back.problem:
+        changes |= {"problem": back.problem, "failures": Item.failures + 1}
+    if back.problem or back.wait_seconds:
+        changes["not_before_at"] = now() + back.wait_seconds
+    connection.execute(update(Item).where(Item.id == back.item, Item.state == "claimed").values(**changes))

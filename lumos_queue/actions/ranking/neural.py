@@ -1,0 +1,147 @@
+"""Ranking with a neural model, on the CPU: a folder of weights as their authors publish them, read by transformers.
+
+    dpr:DIR                    a DPR reader, e.g. facebook/dpr-reader-multiset-base: the relevance logit of (query,
+                               title, text), spec/lumos.md 5.2
+    cross-encoder:DIR          a sequence classifier of one output, e.g. cross-encoder/stsb-roberta-large (5.5): the
+                               logit of the pair (query, text)
+    swapped-cross-encoder:DIR  the same of (text, query): osunlp/MindAct_CandidateGeneration_deberta-v3-base was
+                               evaluated with the one order and trained with the other (5.3)
+
+torch and transformers are imported when the first query arrives, in the thread that ranks, not with this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.actions.ranking.base import parted
+from lumos_queue.errors import InfrastructureError, LumosError, SpecError
+
+MAX_LENGTH = 512  #: tokens of a query with a text; what is longer is cut
+BATCH = 10  #: texts in one forward pass, as in the original
+
+KINDS = ("dpr", "cross-encoder", "swapped-cross-encoder")
+
+
+class Neural:
+    """A Ranker. The model is loaded once, by the first query, and kept until it is closed."""
+
+    def __init__(self, kind: str, folder: Path):
+        self.name = f"{kind}:{folder}"
+        self._kind, self._folder = kind, folder
+        self._model: Any = None
+        self._tokenizer: Any = None
+        self._closed = threading.Event()
+        # One thread: two forward passes at once would only get in each other's way.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"rank {folder.name}")
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Logits. Raises SpecError when the folder cannot be loaded, InfrastructureError when the model fails."""
+        if self._closed.is_set():
+            raise InfrastructureError(f"the ranker {self.name} is closed")
+        if not texts:
+            return []
+        return await asyncio.wrap_future(self._thread.submit(self._scores, query, list(texts)))
+
+    async def close(self) -> None:
+        """Stop after the forward pass that is running; what waits fails with InfrastructureError."""
+        self._closed.set()
+        await asyncio.to_thread(self._thread.shutdown)
+        self._model = self._tokenizer = None
+
+    # --- in the thread ------------------------------------------------------------------------------------------------
+
+    def _scores(self, query: str, texts: list[str]) -> list[float]:
+        try:
+            import torch
+
+            if self._model is None:
+                self._load()
+            rows = [self._row(query, text) for text in texts]
+            found = [0.0] * len(rows)
+            with torch.inference_mode():
+                for places in _batches(rows):
+                    if self._closed.is_set():
+                        raise InfrastructureError(f"the ranker {self.name} was closed")
+                    for place, logit in zip(places, self._logits([rows[place] for place in places]), strict=True):
+                        found[place] = logit
+        except LumosError:
+            raise
+        except Exception as error:  # memory, say
+            raise InfrastructureError(f"the ranker {self.name} failed: " + str(error).partition("\n")[0]) from None
+        if not all(map(math.isfinite, found)):
+            raise SpecError(f"'{self._folder}' gives scores that are no numbers: its weights are damaged.")
+        return found
+
+    def _load(self) -> None:
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer, DPRReader
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        torch.set_num_threads(1)  # workers share the machine
+        loader: Any = DPRReader if self._kind == "dpr" else AutoModelForSequenceClassification
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+            model, report = loader.from_pretrained(
+                self._folder, dtype=torch.float32, use_safetensors=True, local_files_only=True,
+                output_loading_info=True,
+            )  # fmt: skip
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a foreign folder makes two libraries raise
+            reason = str(error).partition("\n")[0]
+            raise SpecError(f"'{self._folder}' cannot be loaded as a {self._kind}: {reason}") from None
+        if missing := sorted(report["missing_keys"]):
+            raise SpecError(f"'{self._folder}' is no {self._kind}: it has no weights for '{missing[0]}'.")
+        if self._kind != "dpr" and model.config.num_labels != 1:
+            raise SpecError(f"'{self._folder}' has {model.config.num_labels} outputs, expected 1: a score.")
+        self._model, self._tokenizer = model.eval(), tokenizer
+        tokenizer.model_max_length = 10**9  # pairs are cut below; no warning on the terminal
+        known = getattr(model.config, "max_position_embeddings", MAX_LENGTH + 2)
+        # RoBERTa counts positions from its padding id + 1: two fewer tokens than it has positions.
+        self._most = min(MAX_LENGTH, known - 2 if "roberta" in model.config.model_type else known)
+
+    def _row(self, query: str, text: str) -> dict[str, list[int]]:
+        """Token ids of one pair, and segment ids where the model has them; cut, not padded."""
+        read = self._tokenizer
+        if self._kind == "dpr":
+            # [CLS] query [SEP] title [SEP] text, as the reader was trained (transformers, DPRReaderTokenizer).
+            title, body = parted(text)
+            start = [read.cls_token_id, *self._ids(query), read.sep_token_id, *self._ids(title), read.sep_token_id]
+            return {"input_ids": [*start, *self._ids(body)][: self._most]}
+        pair = (query, text) if self._kind == "cross-encoder" else (text, query)
+        row = read(*pair, truncation="longest_first", max_length=self._most)  # as sentence-transformers cuts pairs
+        return {name: row[name] for name in ("input_ids", "token_type_ids") if name in row}
+
+    def _ids(self, text: str) -> list[int]:
+        return self._tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    def _logits(self, rows: list[dict[str, list[int]]]) -> list[float]:
+        """One forward pass over rows of similar length."""
+        import torch
+
+        width = max(len(row["input_ids"]) for row in rows)
+        padding = {"input_ids": self._tokenizer.pad_token_id, "token_type_ids": 0}
+        given = {
+            name: torch.tensor([row[name] + [padding[name]] * (width - len(row[name])) for row in rows])
+            for name in rows[0]
+        }
+        given["attention_mask"] = torch.tensor(
+            [[1] * len(row["input_ids"]) + [0] * (width - len(row["input_ids"])) for row in rows]
+        )
+        done = self._model(**given)
+        return (done.relevance_logits if self._kind == "dpr" else done.logits[:, 0]).tolist()
+
+
+def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
+    """Places in `rows`, similar lengths together."""
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]["input_ids"]))
+    for start in range(0, len(order), BATCH):
+        yield order[start : start + BATCH]

@@ -1,0 +1,85 @@
+"""A-OKVQA: questions about photographs with four choices. JSON lists as published; an invented row:
+
+    {"split": "val", "image_id": 1, "question_id": "1a", "question": "What is on the mat?", "correct_choice_idx": 2,
+     "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["There is a cat.", "The cat lies on a mat.", "A cat."]}
+
+The rationale is what three people wrote, and the answer. It says nothing about steps: there is no conversion by rule.
+The test file has neither answers nor rationales. One row of the val file has an empty choice: it is left out. Two
+choices may be equal: both are then right. An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A
+caption is of a row, and stands at the end of the task's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.choices import read_choices, task_text
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.errors import BadRow
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.pictures import OPTIONS, Pictures
+from lumos_queue.readers.rows import tasks
+from lumos_queue.records import Task
+from lumos_queue.scoring.letters import LETTERS
+
+FIELDS = ("question_id", "choices")
+FORMAT = "an A-OKVQA file, a JSON list of objects with 'question_id', 'question', 'choices' and 'rationales'"
+#: COCO's folders; an image lies in one of them or in none.
+FOLDERS = ((), ("val2017",), ("train2017",), ("test2017",))
+ENDINGS = ("jpg", "png")
+
+
+class AOKVQA(Source):
+    name = "aokvqa"
+    domain = "multimodal"
+    prompt = "multimodal"
+    licence = "Apache-2.0"
+    level = "oracle_tool"
+
+    options = OPTIONS
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        pictures = Pictures(**options)
+        self.artifacts = pictures.artifacts
+        yield from tasks(json_rows(path, FORMAT, FIELDS), lambda row, record: self._task(row, record, pictures))
+        self.notes = pictures.notes()
+
+    def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
+        node = Node(row, "", record)
+        choices = read_choices(node["choices"], len(LETTERS))
+        answer, rationales = "", []
+        if "correct_choice_idx" in node:
+            right = node["correct_choice_idx"]
+            if not 0 <= right.whole() < len(choices):
+                raise right.bad(f"{right.value}, but there are {len(choices)} choices")
+            answer = choices[right.value]
+        if "rationales" in node:
+            rationales = node["rationales"].texts(written=True)
+        identifier, image = node["question_id"].text(), node["image_id"].whole()
+        names = (f"{image:012}.{ending}" for ending in ENDINGS)
+        seen = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
+        question = task_text(node["question"].text(), choices, seen["caption"])
+        inputs = {"image_id": image, **seen}
+        gold = {"answer": answer, "choices": choices, "rationales": rationales}
+        return Task(self.name, "", identifier, question, inputs, gold)
+
+    def plan(self, task: Task) -> str:
+        if not task.gold["rationales"] or not task.gold["answer"]:
+            raise NotConvertible("no_rationale")
+        return f"{' '.join(task.gold['rationales'])} Overall, the final answer is '{task.gold['answer']}'."
+
+    def right(self, task: Task, answer: str | None) -> bool:
+        """The choice, or the letter of one with the same text: actions ask for a letter only."""
+        if not task.gold["answer"]:
+            return False
+        letter = (answer or "").strip(" .").upper()
+        place = LETTERS.find(letter) if len(letter) == 1 else -1
+        if 0 <= place < len(task.gold["choices"]):
+            answer = task.gold["choices"][place]
+        return super().right(task, answer)
+
+
+source = AOKVQA()

@@ -1,0 +1,49 @@
+"""ASDiv: `6+2=8`, or a run of such equations, `9-4=5; 5+7=12`. Each operation becomes a subgoal.
+
+Units in parentheses are taken out, `6 (penny)*1 (cent/penny)`. Comparisons, remainders, unknowns and other words are
+not converted.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lumos_queue.rationales.maths.equations import asked, told
+from lumos_queue.rationales.maths.expressions import Operation, parse_infix
+from lumos_queue.rationales.maths.linking import Linker
+from lumos_queue.rationales.maths.program import Program
+from lumos_queue.rationales.maths.question_numbers import question_numbers
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Annotation
+from lumos_queue.scoring.numeric import read_number
+
+_UNIT = re.compile(r"\([A-Za-z][A-Za-z /.-]*\)")
+_REMAINDER = re.compile(r"=\s*[0-9]+\s*r\s*[0-9]+")
+
+
+def annotate(question: str, formula: str, answer: str) -> Annotation:
+    """The gold program of a formula. Raises NotConvertible."""
+    gold = read_number(answer)
+    if gold is None:
+        raise NotConvertible("answer_is_text")
+    equations = [part for part in formula.split(";") if part.strip()]
+    linker, program = Linker.of(question_numbers(question).numbers), Program(told(question))
+    for place, equation in enumerate(equations, start=1):
+        _add(equation, asked(question) if place == len(equations) else None, linker, program)
+    if not program.values:
+        raise NotConvertible("unreadable_expression")
+    return program.finish(answer, gold)
+
+
+def _add(equation: str, quantity: str | None, linker: Linker, program: Program) -> None:
+    left, _, right = _UNIT.sub("", equation).partition("=")
+    expression, stated = parse_infix(left), read_number(right)
+    if expression is None or stated is None:
+        raise NotConvertible("remainder" if _REMAINDER.search(equation) else "unreadable_expression")
+    linked = linker.link(expression)
+    if isinstance(linked, Operation):
+        program.add_tree(linked, quantity)
+    else:
+        program.add([(linked, quantity)])
+    program.check(stated)
+    linker.results[:] = program.values

@@ -1,0 +1,79 @@
+"""GSM8K: the calculations of a solution (rationales/maths/calculations.py) become actions; a line of them becomes a subgoal.
+
+A line that calculates nothing is left out. In the socratic files a line's sub-question is what its subgoal calculates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fractions import Fraction
+
+from lumos_queue.rationales.maths.blanks import blank, contents
+from lumos_queue.rationales.maths.calculations import Calculation, Line, calculations
+from lumos_queue.rationales.maths.copied import copied_numbers
+from lumos_queue.rationales.maths.equations import asked
+from lumos_queue.rationales.maths.expressions import Operation
+from lumos_queue.rationales.maths.linking import Linker
+from lumos_queue.rationales.maths.program import Program, Step
+from lumos_queue.rationales.maths.prose import quantity
+from lumos_queue.rationales.maths.question_numbers import question_numbers
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Annotation
+from lumos_queue.scoring.numerals import numbers_in
+from lumos_queue.scoring.numeric import read_number
+
+MAX_UNIT_WORDS = 4  #: of a phrase that may name a unit alone, `how many square feet`
+_FRAME = frozenset(("the", "blank", "how", "many"))  #: words of the phrase itself
+
+
+def annotate(question: str, solution: str, answer: str) -> Annotation:
+    """The gold program of a solution (the text before `####`). Raises NotConvertible."""
+    return convert(question, solution, answer)[0]
+
+
+def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Linker]:
+    """The gold program, and how its operands were linked. Raises NotConvertible."""
+    gold = read_number(answer)
+    if gold is None:
+        raise NotConvertible("answer_is_text")
+    linker = Linker.of(question_numbers(question).numbers)
+    program = Program()
+    lines = calculations(solution, gold)
+    for line in lines:
+        program.add(_steps(line, question, lines[-1].calculations[-1], linker))
+    if not program.values:
+        raise NotConvertible("no_mark")
+    if program.values[-1] != gold and gold in program.values:
+        raise NotConvertible("mark_not_last")
+    annotation = program.finish(answer, gold)
+    found = [one for line in lines for one in line.calculations]
+    if not isinstance(found[-1].expression, Operation) or any(one.copied for one in found):
+        raise NotConvertible("copied")
+    if copied_numbers(annotation.steps, question):
+        raise NotConvertible("copied")
+    return annotation, linker
+
+
+def _steps(line: Line, question: str, last: Calculation, linker: Linker) -> list[Step]:
+    """The action of each calculation of a line; the `last` one of all gives the answer to the question."""
+    steps: list[Step] = []
+    text, stated = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
+    for place, one in enumerate(line.calculations):
+        known = stated.union(linker.results)
+        linked = linker.link(one.expression, text)
+        linker.results.append(one.value)
+        if line.asked and place == len(line.calculations) - 1 and known.issuperset(numbers_in(line.asked, words=True)):
+            steps.append((linked, f"the answer to '{line.asked}'"))
+        else:
+            words = _sought(one, stated, continues=place > 0)
+            steps.append((linked, words or (asked(question) if one is last else None)))
+    return steps
+
+
+def _sought(one: Calculation, stated: Collection[Fraction], continues: bool) -> str | None:
+    """What a calculation gives, in words of its line: a phrase that says more than `how many minutes`, or a blank."""
+    phrase = quantity(one.before, one.after, stated)
+    if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
+        return phrase
+    longer = blank(one.before, one.after, one.value, stated, continues)
+    return longer if longer and (not phrase or contents(longer) - _FRAME > contents(phrase) - _FRAME) else phrase

@@ -1,0 +1,74 @@
+"""HotpotQA: questions over two Wikipedia pages. The formats and an invented row: benchmarks/hotpotqa/source.py.
+
+The distractor file as published and its column form bring ten pages along, which the agent may search; a file of
+questions and answers alone (as the LUMOS evaluation used) does not: there KnowledgeQuery needs a corpus.
+`exact_match` and `f1` are those of HotpotQA's hotpot_evaluate_v1.py; `llm_accuracy` is there when a judge is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.hotpotqa.source import source
+from lumos_queue.errors import BadRow
+from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring import judge
+from lumos_queue.scoring.page_baselines import page_baselines
+from lumos_queue.scoring.spans import exact_match, f1, normal, read_answer
+
+PUBLISHED = 7405  #: questions of the development set
+_CLOSED = frozenset(("yes", "no", "noanswer"))
+_TRUTH = {"true": "yes", "false": "no"}
+
+
+class HotpotQA(Benchmark):
+    name = "hotpotqa"
+    domain = "complex_qa"
+    licence = "CC-BY-SA-4.0"
+    splits = ("train", "dev", "test")
+    metrics = ("exact_match", "f1", judge.METRIC)
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        self.notes, rows, bare = [], 0, 0
+        for row in source.read(path, split):
+            rows += 1
+            bare += isinstance(row, Task) and not row.inputs
+            yield row
+        self.notes = [f"{rows:,} rows; HotpotQA's development set has {PUBLISHED:,}"]
+        if bare:
+            self.notes.append(f"{bare:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
+
+    def gold(self, task: Task) -> Annotation:
+        return source.gold(task)
+
+    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+        answer, gold = _said(tried.answer or "", task.gold["answer"]), task.gold["answer"]
+        return (
+            Score("exact_match", float(bool(answer) and exact_match(answer, gold))),
+            Score("f1", _f1(answer, gold) if answer else 0.0),
+            *judge.vote_scores(tried.vote),
+        )
+
+    def judge_prompt(self, task: Task, answer: str) -> str:
+        return judge.prompt(task.question, _said(answer, task.gold["answer"]), task.gold["answer"])
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
+        return page_baselines(tasks, [[task.gold["answer"]] for task in tasks])
+
+
+def _said(answer: str, gold: str) -> str:
+    """The answer; where yes or no is asked for, `True` is yes and `False` is no, as CoT and direct models say it."""
+    said = read_answer(answer)
+    return _TRUTH.get(normal(said), said) if normal(gold) in _CLOSED else said
+
+
+def _f1(answer: str, gold: str) -> float:
+    """F1 of words, but yes, no and `noanswer` are right or wrong as a whole."""
+    if {normal(answer), normal(gold)} & _CLOSED:
+        return float(exact_match(answer, gold))
+    return f1(answer, gold)
+
+
+benchmark = HotpotQA()

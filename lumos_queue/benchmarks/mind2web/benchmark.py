@@ -1,0 +1,85 @@
+"""Mind2Web: tasks on recorded web pages. The published JSON lists, or files in their shape; an invented row:
+
+    {"annotation_id": "1a", "website": "acme", "confirmed_task": "Find a hat", "action_reprs": ["[a]  Hats -> CLICK"],
+     "actions": [{"cleaned_html": "<html …", "operation": {"op": "CLICK", "value": ""},
+                  "pos_candidates": [{"tag": "a", "attributes": "{…}", "backend_node_id": "7"}],
+                  "neg_candidates": […]}]}
+
+`_step_index` says which step of the trajectory an action is, in files put together from samples; such samples also
+come as prompts (prompts.py).
+
+A page reaches an agent as its candidates in document order, described in MindAct's words: files name the right ones
+first. They are described here, and not by workers, so that the digest of the rows covers the text that is matched, and
+no worker reads a stranger's HTML. Which of them are right, and what is done with them, is gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.mind2web.prompts import holds_prompts, prompt_rows
+from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, step_scores
+from lumos_queue.benchmarks.mind2web.source import source
+from lumos_queue.benchmarks.mind2web.steps import Seen, read_steps
+from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import json_rows
+from lumos_queue.readers.rows import tasks
+from lumos_queue.records import Annotation, Score, Task
+
+FORMAT = "a Mind2Web file with pages: a JSON list of objects with 'confirmed_task' and 'actions', which hold candidates"
+
+
+class Mind2Web(Benchmark):
+    name = "mind2web"
+    domain = source.domain
+    licence = source.licence
+    splits = ("train", "test_task", "test_website", "test_domain")
+    by_answer = False
+    metrics = METRICS
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        rows = prompt_rows(path, FORMAT) if holds_prompts(path, FORMAT) else json_rows(path, FORMAT, ("actions",))
+        self.notes = []
+        made, seen = [0, 0, 0], Seen()
+        for item in tasks(rows, partial(self._task, seen)):
+            if isinstance(item, Task):
+                counts = (1, len(item.gold["steps"]), item.gold["whole"])
+                made = [total + count for total, count in zip(made, counts, strict=True)]
+            yield item
+        self.notes = [f"{made[1]:,} steps of {made[0]:,} tasks; {made[2]:,} tasks are recorded whole"]
+        if missing := seen.candidates - seen.on_page:
+            self.notes.append(
+                f"{missing:,} of {seen.candidates:,} candidates are described by their own attributes alone: their "
+                "pages are cut off before them, or nested too deep to be read"
+            )
+
+    def _task(self, seen: Seen, row: int, record: Mapping[str, Any]) -> Task:
+        task = source.row_task(row, record)
+        numbers, pages, gold = read_steps(row, record, seen)
+        said = task.gold["actions"]
+        if numbers[-1] > len(said):
+            problem = f"{len(said)} texts, but step {numbers[-1]} has as many before it"
+            raise BadRow(row, "action_reprs", problem)
+        inputs = {**task.inputs, "previous": said[: numbers[-1]], "steps": pages}
+        whole = numbers == list(range(len(said)))
+        return Task(self.name, "", task.row, task.question, inputs, {**task.gold, "steps": gold, "whole": whole})
+
+    def gold(self, task: Task) -> Annotation:
+        return source.gold(task)
+
+    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+        return step_scores(task, tried)
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
+        """Clicks that look at no page: a verdict for each step, as for `step_success`."""
+        return {
+            "click the first element": [right for task in tasks for right in click_at(task, 0)],
+            "click the last element": [right for task in tasks for right in click_at(task, -1)],
+        }
+
+
+benchmark = Mind2Web()

@@ -1,0 +1,73 @@
+"""MuSiQue: questions of two to four hops over twenty paragraphs. The format: see benchmarks/musique/source.py.
+
+`exact_match` and `f1` are those of MuSiQue's metrics/answer.py: the best over the answer and its aliases.
+The full files also ask questions whose paragraphs do not hold the answer (`answerable` is false). MuSiQue's own
+evaluation leaves those out of these two metrics and judges them in pairs with their answerable twins
+(`group_answer_sufficiency`), which needs both of a pair. Here such a row is right when the agent stops without answer
+or says `No answer`, and wrong otherwise, also when the episode failed: so every row counts. For the published metric,
+evaluate the ans files, which have no such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.musique.source import source
+from lumos_queue.errors import BadRow
+from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring.page_baselines import page_baselines
+from lumos_queue.scoring.spans import exact_match, f1, is_no_answer, read_answer
+
+PUBLISHED = {"ans": 2417, "full": 4834}  #: rows of the development sets
+
+
+class MuSiQue(Benchmark):
+    name = "musique"
+    domain = "complex_qa"
+    licence = "CC-BY-4.0"
+    splits = ("train", "dev", "test")
+    metrics = ("exact_match", "f1")
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        self.notes, rows, without = [], 0, 0
+        for row in source.read(path, split):
+            rows += 1
+            without += isinstance(row, Task) and not row.gold["answerable"]
+            yield row
+        published = PUBLISHED["full" if without else "ans"]
+        self.notes = [f"{rows:,} rows; MuSiQue's development set of this kind has {published:,}"]
+        if without:
+            self.notes.append(
+                f"{without:,} of them have no answer: right when the agent gives none, or says 'No answer'"
+            )
+
+    def gold(self, task: Task) -> Annotation:
+        return source.gold(task)
+
+    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+        if not task.gold["answerable"]:
+            right = float(_abstains(tried))
+            return Score("exact_match", right, detail="unanswerable"), Score("f1", right, detail="unanswerable")
+        if tried.answer is None:
+            return Score("exact_match", 0.0), Score("f1", 0.0)
+        answer, golds = read_answer(tried.answer), _golds(task)
+        return (
+            Score("exact_match", float(any(exact_match(answer, gold) for gold in golds))),
+            Score("f1", max(f1(answer, gold) for gold in golds)),
+        )
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
+        return page_baselines(tasks, [_golds(task) if task.gold["answerable"] else [] for task in tasks])
+
+
+def _golds(task: Task) -> list[str]:
+    return [task.gold["answer"], *task.gold["aliases"]]
+
+
+def _abstains(tried: Tried) -> bool:
+    return tried.ending == "no_answer" or (tried.answer is not None and is_no_answer(tried.answer))
+
+
+benchmark = MuSiQue()

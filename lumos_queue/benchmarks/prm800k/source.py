@@ -1,0 +1,63 @@
+"""PRM800K: competition problems with labelled solution steps. JSON lines as published; an invented row, cut:
+
+    {"labeler": "…", "question": {"problem": "What is $2+3$?", "ground_truth_answer": "5",
+     "ground_truth_solution": "We add: $\\boxed{5}$."}, "label": {"steps": […], "finish_reason": "solution"}}
+
+The rationale is the published solution of the problem, which many rows lack. It is prose: there is no conversion by
+rule. A problem stands in as many rows as it has labelled solutions; rows are numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.errors import BadRow
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.rows import tasks
+from lumos_queue.records import Task
+from lumos_queue.scoring.numeric import numeric_scores, read_number
+
+FORMAT = "PRM800K's JSON lines with 'question' and 'label'"
+
+
+class PRM800K(Source):
+    name = "prm800k"
+    domain = "maths"
+    prompt = "maths_code"
+    licence = "MIT"
+    level = "executed"
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        return tasks(json_rows(path, FORMAT, ("question", "label")), self._task)
+
+    def _task(self, row: int, record: Mapping[str, Any]) -> Task:
+        question = Node(row, "", record)["question"]
+        has_solution = "ground_truth_solution" in question and question["ground_truth_solution"].value is not None
+        gold = {
+            "answer": question["ground_truth_answer"].text(),
+            "solution": question["ground_truth_solution"].written() if has_solution else "",
+        }
+        return Task(self.name, "", str(row), question["problem"].text(as_it_stands=True), gold=gold)
+
+    def plan(self, task: Task) -> str:
+        if not task.gold["solution"]:
+            raise NotConvertible("no_rationale")
+        return task.gold["solution"]
+
+    def right(self, task: Task, answer: str | None) -> bool:
+        """Numbers by value; formulas as text, without spaces and dollar signs."""
+        gold = task.gold["answer"]
+        if read_number(gold) is not None:
+            return numeric_scores(answer, gold)[0].value == 1.0
+        return answer is not None and _bare(answer) == _bare(gold)
+
+
+def _bare(formula: str) -> str:
+    return "".join(formula.replace("$", "").split())
+
+
+source = PRM800K()

@@ -1,0 +1,1 @@
+"""ReWOO's planner data."""

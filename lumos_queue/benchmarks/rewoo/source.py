@@ -1,0 +1,122 @@
+"""ReWOO's planner data: questions with plans that call tools, without their results (planner_instruction_tuning_2k).
+Rows in Alpaca's form; the output of an invented one, whose input is `Who wrote the book on the Rhine?`:
+
+    Plan: Find the book on the Rhine.
+    #E1 = Wikipedia[Rhine (book)]
+    Plan: Find out who wrote it.
+    #E2 = LLM[Who wrote the book? Given context: #E1]
+
+By rule each `Plan` becomes a subgoal, and its calls actions of ours: a search is KnowledgeQuery and ParagraphRetrieve,
+for the question that is later asked of it; `LLM` is QA over the evidence that it names. There are no results, so that
+LUMOS-O alone can be trained on it, where the planner sees none: `--formulation one-pass`. The row's instruction, which
+lists ReWOO's tools, is not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.errors import BadRow
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.readers.instructions import Instruction, read_instructions
+from lumos_queue.records import Annotation, Task
+
+SEARCHES = ("Wikipedia", "Google", "Search")
+_PLAN = re.compile(r"^\s*Plan(?:\s*\d+)?:", re.MULTILINE)
+_CALL = re.compile(r"#E(\d+)\s*=\s*(\w+)\s*\[(.*?)\]\s*(?=#E\d+\s*=|\Z)", re.DOTALL)
+_BEGIN = re.compile(r"#E\d+\s*=")
+_EVIDENCE = re.compile(r"#E(\d+)")
+_CONTEXT = re.compile(r"[\s.,;(]*\bgiven(?: the)? contexts?:?[\s#E\d,;and)]*\Z", re.IGNORECASE)
+
+
+class ReWOO(Source):
+    name = "rewoo"
+    domain = "complex_qa"
+    prompt = "qa"
+    licence = "unknown"
+    splits = ("train",)
+    level = "format"
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        for row in read_instructions(path):
+            yield row if isinstance(row, BadRow) else self._task(row)
+
+    def _task(self, row: Instruction) -> Task:
+        return Task(
+            self.name, "", str(row.number), row.input or row.instruction, gold={"answer": "", "plan": row.output}
+        )
+
+    def plan(self, task: Task) -> str:
+        return task.gold["plan"]
+
+    def gold(self, task: Task) -> Annotation:
+        blocks = _blocks(task.gold["plan"])
+        calls = [call for _, found in blocks for call in found]
+        steps, variables, subgoals = Steps(), {}, {}
+        for place, (text, found) in enumerate(blocks, start=1):
+            actions = []
+            for number, tool, given in found:
+                for name, arguments in _actions(tool, given, number, calls, task.question, steps.last + len(actions)):
+                    actions.append((name, _with_variables(arguments, variables), ""))
+                variables[number], subgoals[number] = f"R{steps.last + len(actions)}", place
+            steps.add(_with_references(text, subgoals), actions)
+        return steps.finish("", results=False)
+
+
+def _blocks(plan: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Each `Plan` in words with its (number, tool, input) calls. Raises NotConvertible."""
+    before, *blocks = _PLAN.split(plan)
+    found = []
+    for block in blocks:
+        begins = _BEGIN.search(block)
+        text, rest = (block[: begins.start()], block[begins.start() :]) if begins else (block, "")
+        calls, words = _CALL.findall(rest), " ".join(text.split())
+        if before.strip() or _CALL.sub("", rest).strip() or not calls or not words:
+            raise NotConvertible("unreadable_plan")
+        found.append((words, [(number, tool, " ".join(given.split())) for number, tool, given in calls]))
+    if not found:
+        raise NotConvertible("unreadable_plan")
+    without_variables(*(text for words, calls in found for text in (words, *(given for *_, given in calls))))
+    return found
+
+
+def _actions(
+    tool: str, given: str, number: str, calls: list[tuple[str, str, str]], question: str, last: int
+) -> list[tuple[str, str]]:
+    """Name and arguments of the actions of a call; `last` is the number of the last variable before them."""
+    if tool in SEARCHES:
+        asked = (_question(text) for _, one, text in calls if one == "LLM" and number in _EVIDENCE.findall(text))
+        # What is asked may name evidence that is found later only.
+        query = next((text for text in asked if not _EVIDENCE.search(text)), question)
+        return [("KnowledgeQuery", given), ("ParagraphRetrieve", f"R{last + 1}, Query: {query}")]
+    if tool == "LLM":
+        known = ", ".join(dict.fromkeys(f"#E{one}" for one in _EVIDENCE.findall(given)))
+        return [("QA", f"[{known}], Question: {_question(given)}")]
+    if tool == "Calculator":
+        return [("Calculator", given)]
+    raise NotConvertible("unknown_tool")
+
+
+def _question(text: str) -> str:
+    """What `LLM` is asked, without the evidence that is only its context."""
+    return _CONTEXT.sub("", text) or text
+
+
+def _with_variables(text: str, variables: dict[str, str]) -> str:
+    """Raises NotConvertible for evidence that does not come before."""
+    if any(number not in variables for number in _EVIDENCE.findall(text)):
+        raise NotConvertible("undefined_step")
+    return _EVIDENCE.sub(lambda found: variables[found[1]], text)
+
+
+def _with_references(text: str, subgoals: dict[str, int]) -> str:
+    if any(number not in subgoals for number in _EVIDENCE.findall(text)):
+        raise NotConvertible("undefined_step")
+    return _EVIDENCE.sub(lambda found: f"the result of Subgoal {subgoals[found[1]]}", text)
+
+
+source = ReWOO()

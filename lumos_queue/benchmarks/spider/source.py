@@ -1,0 +1,107 @@
+"""Spider: questions to databases with their SQL. `dev.json` as published, beside its `tables.json`; an invented row:
+
+    {"db_id": "shop", "question": "Which hats cost most?", "query": "SELECT name FROM hat ORDER BY price LIMIT 1", …}
+
+By rule, in the form that LUMOS gives InterCode-SQL: find the tables, write what to select, write the conditions if
+there are any, finish the query. Actions are SQL, not calls: `R2 = (name FROM hat)`. The result of the first is the
+schema, of the others the text itself, as the environment echoes it; the rows a query gives are not known from the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.rationales.queries import read_query
+from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.wording import enumeration
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.rows import tasks
+from lumos_queue.records import Annotation, Task
+
+FIELDS = ("db_id", "query")
+FORMAT = "Spider's dev.json or train.json, a JSON list of objects with 'db_id', 'question' and 'query'"
+TABLES_FORMAT = "Spider's tables.json (beside the questions), a JSON list of objects with 'db_id' and 'column_names'"
+
+
+class Spider(Source):
+    name = "spider"
+    domain = "intercode_sql"
+    prompt = "sql"
+    licence = "CC-BY-SA-4.0"
+    level = "format"
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        rows = json_rows(path, FORMAT, FIELDS)
+        assert path is not None  # json_rows would have said so
+        return tasks(rows, partial(self._task, _schemas(path.with_name("tables.json"))))
+
+    def _task(self, schemas: Mapping[str, str], row: int, record: Mapping[str, Any]) -> Task:
+        node = Node(row, "", record)
+        database = node["db_id"].text()
+        if database not in schemas:
+            raise node["db_id"].bad(f"tables.json has no database '{database[:60]}'")
+        gold = {"answer": node["query"].text(as_it_stands=True), "schema": schemas[database]}
+        return Task(self.name, "", str(row), node["question"].text(), {"database": database}, gold)
+
+    def plan(self, task: Task) -> str:
+        """What is there, and the query."""
+        query = read_query(task.gold["answer"]).whole
+        return f"The database has these tables: {task.gold['schema']}. The SQL query is: {query}"
+
+    def gold(self, task: Task) -> Annotation:
+        query, steps = read_query(task.gold["answer"]), Steps()
+        without_variables(query.whole)
+        steps.add(
+            "Find the tables of the database and their columns.",
+            [("", "SHOW TABLES", f"Results: {task.gold['schema']}.")],
+        )
+        noun = "tables" if len(query.tables) > 1 else "table"
+        origin = f" from the {noun} {enumeration(query.tables)}" if query.tables else ""
+        steps.add(f"Write the selection of {query.objects}{origin}.", [("", query.selection, query.selection)])
+        if query.conditions:
+            steps.add(f"Write {enumeration(query.kinds)}.", [("", query.conditions, query.conditions)])
+        steps.add("Finish the SQL query.", [("", query.whole, query.whole)])
+        return steps.finish(task.gold["answer"])
+
+    def right(self, task: Task, answer: str | None) -> bool:
+        """The same text, whatever its letter case and spaces."""
+        return _plain(answer or "") == _plain(task.gold["answer"])
+
+
+def _plain(query: str) -> str:
+    return " ".join(query.casefold().split()).rstrip("; ")
+
+
+def _schemas(path: Path) -> dict[str, str]:
+    """Database to `Table hat has name (type: TEXT), price (type: NUMBER); Table …`. Raises SpecError."""
+    schemas = {}
+    for item in json_rows(path, TABLES_FORMAT, ("db_id", "column_names", "column_names_original")):
+        try:
+            if isinstance(item, BadRow):
+                raise item
+            node = Node(item[0], "", item[1])
+            schemas[node["db_id"].text()] = _schema(node)
+        except BadRow as bad:
+            raise SpecError(f"'{path}' is not {TABLES_FORMAT}: {bad}.") from bad
+    return schemas
+
+
+def _schema(node: Node) -> str:
+    tables = node["table_names_original"].texts()
+    types = node["column_types"].texts()
+    columns: list[list[str]] = [[] for _ in tables]
+    for place, column in enumerate(node["column_names_original"].items()):
+        table, name = column.items()[:2]
+        if table.whole() >= len(tables) or place >= len(types):
+            raise column.bad("no such table, or no type")
+        if table.value >= 0:  # -1 is `*`
+            columns[table.value].append(f"{name.text()} (type: {types[place].upper()})")
+    return "; ".join(f"Table {table} has {', '.join(held)}" for table, held in zip(tables, columns, strict=True))
+
+
+source = Spider()

@@ -1,0 +1,132 @@
+"""StrategyQA: yes/no questions whose steps are implicit. Two files: `train.json` as published (see
+benchmarks/strategyqa/source.py), and BIG-bench's task file, which LUMOS was evaluated on; an invented one:
+
+    {"name": "strategyqa", "examples": [{"input": "Could Ann have met Bob?", "target_scores": {"Yes": 0, "No": 1},
+                                         "target": "No. Ann died in 1800. Bob was born in 1810."}]}
+
+The file of the LUMOS evaluation holds the training questions too, so there are two protocols: the split `paper` is all
+rows of the file, `clean` leaves out those that LUMOS was trained on. These are the rows of train.json that its
+conversion kept: an annotator found evidence for every step (1,777 of 2,061; `trained` names that file).
+What an agent may search are the facts, not the evidence paragraphs: reports must name the tool set `facts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.strategyqa.source import is_kept, source
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.rows import Row, first_character, json_document, tasks
+from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
+
+FORMAT = "StrategyQA's train.json, a JSON list of questions, or BIG-bench's task file, a JSON object with 'examples'"
+FACTS = "Facts"  #: the title under which BIG-bench's facts stand, as no title is given
+PUBLISHED, TRAINED_ON = 2290, 1777  #: rows of the file LUMOS was evaluated on, and how many it was trained on
+
+
+class StrategyQA(Benchmark):
+    name = "strategyqa"
+    domain = "complex_qa"
+    licence = "MIT"
+    splits = ("train", "dev", "test", "paper", "clean")
+    metrics = ("accuracy", "original", "unparsed")
+    options: Mapping[str, str] = {
+        "trained": "PATH of StrategyQA's train.json: what LUMOS was trained on, for --split clean"
+    }
+    yes_no = True
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        trained = self._trained(split, options.get("trained"))
+        self.notes, rows, left_out = [], 0, 0
+        for row in self._rows(path, split):
+            rows += 1
+            if isinstance(row, Task) and _key(row) in trained:
+                left_out += 1
+            else:
+                yield row
+        self.notes = [f"the file has {rows:,} rows; the one LUMOS was evaluated on has {PUBLISHED:,}"]
+        if split == "clean":
+            self.notes.append(
+                f"{left_out:,} of them were left out and {rows - left_out:,} kept: '{Path(options['trained']).name}' "
+                f"names {len(trained):,} different questions of the {TRAINED_ON:,} rows that LUMOS was trained on"
+            )
+        elif split == "paper":
+            self.notes.append("most of these questions are among those that LUMOS was trained on: see --split clean")
+
+    def _trained(self, split: str, path: str | None) -> set[str]:
+        """The questions that the LUMOS conversion kept of that file; none for any other split than `clean`."""
+        if (split == "clean") != (path is not None):
+            raise SpecError(
+                "StrategyQA's split 'clean' and --option trained=PATH belong together: PATH is StrategyQA's "
+                "train.json, whose questions LUMOS was trained on."
+            )
+        if path is None:
+            return set()
+        found = set()
+        for row in source.read(Path(path), split):
+            if isinstance(row, BadRow):  # it may be one of them
+                raise SpecError(f"--option trained='{path}': {row}.")
+            if is_kept(row):
+                found.add(_key(row))
+        return found
+
+    def _rows(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        if first_character(path, FORMAT) == "{":
+            return tasks(_examples(path), self._example)
+        return source.read(path, split)
+
+    def _example(self, row: int, record: Mapping[str, Any]) -> Task:
+        node = Node(row, "", record)
+        scores = node["target_scores"]
+        yes, no = scores["Yes"].whole(), scores["No"].whole()
+        if {yes, no} != {0, 1}:
+            raise scores.bad("expected one of Yes and No to be 1, the other 0")
+        _, _, facts = node["target"].text().partition(". ")
+        gold = {"answer": "Yes" if yes else "No", "facts": [facts] if facts else [], "questions": [], "evidence": []}
+        inputs = {"paragraphs": [{"title": FACTS, "text": fact} for fact in gold["facts"]]}
+        return Task(self.name, "", str(row), node["input"].text(), inputs, gold)
+
+    def gold(self, task: Task) -> Annotation:
+        if not task.gold["questions"]:
+            raise NotConvertible("no_rationale")
+        return source.gold(task)
+
+    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+        """`accuracy`: the answer says yes or no, and the gold one. `original`: as the LUMOS evaluation judged it.
+
+        `unparsed`: there is an answer, but it says neither; such a one is wrong.
+        """
+        gold = task.gold["answer"] == "Yes"
+        said = read_yes_no(tried.answer) if tried.answer is not None else None
+        return (
+            Score("accuracy", float(said == gold)),
+            Score("original", float(contains_yes(tried.answer) == gold)),
+            Score("unparsed", float(tried.answer is not None and said is None)),
+        )
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
+        yes = [task.gold["answer"] == "Yes" for task in tasks]
+        return {"always yes": yes, "always no": [not one for one in yes]}
+
+
+def _examples(path: Path | None) -> Iterator[Row | BadRow]:
+    document = json_document(path, FORMAT)
+    examples = document.get("examples") if isinstance(document, dict) else None
+    if not isinstance(examples, list) or not examples:
+        raise SpecError(f"'{path}' is not {FORMAT}: it has no list 'examples', or an empty one.")
+    for row, record in enumerate(examples, start=1):
+        yield (row, record) if isinstance(record, dict) else BadRow(row, "row", "expected a JSON object")
+
+
+def _key(task: Task) -> str:
+    """The question, however it is spaced and written large or small."""
+    return " ".join(task.question.casefold().split())
+
+
+benchmark = StrategyQA()

@@ -1,0 +1,108 @@
+"""Super-NaturalInstructions: many kinds of tasks, each with a definition in words, judged by ROUGE-L. The repository as
+published (allenai/natural-instructions): its folder, with `tasks/NAME.json` and `splits/default/test_tasks.txt`, or a
+folder of task files, or one of them; an invented task:
+
+    {"Definition": ["Say which animal is meant."], "Categories": ["Naming"],
+     "Instances": [{"id": "x-1", "input": "It barks.", "output": ["A dog", "dog"]}, …]}
+
+Officially a test task counts with its first 100 instances, and an answer with the reference that it is most like. LUMOS
+reports the figure in arXiv v3 alone, of models that were trained to answer directly, and does not say what they were
+asked: here the definition, the input, and `Respond to me directly`, as in the training text (instructions.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.instructions import direct_question, optional_text
+from lumos_queue.readers.rows import json_document
+from lumos_queue.records import Score, Task
+
+FORMAT = "a task of Super-NaturalInstructions, a JSON object with 'Definition' and 'Instances'"
+INSTANCES = 100
+OPTIONS = {"instances": f"of each task at most so many, from the first (default {INSTANCES}, as officially)"}
+
+
+class SuperNI(Benchmark):
+    name = "superni"
+    domain = "complex_qa"  #: no action of it is run: the formulation is direct
+    formulations = ("direct",)
+    licence = "Apache-2.0"
+    splits = ("train", "test")
+    metrics = ("rouge_l",)
+    options = OPTIONS
+    slow = True
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        most = options.get("instances", str(INSTANCES))
+        if not (most.isdecimal() and int(most)):
+            raise SpecError(f"--option instances={most[:20]} cannot be read: expected a whole number from 1 on.")
+        row, (files, listed) = 0, _files(path, split)
+        self.notes = [] if listed else [f"There is no list {split}_tasks.txt: all {len(files):,} task files are read."]
+        for file in files:
+            document = json_document(file, FORMAT)
+            if not isinstance(document, dict) or not {"Definition", "Instances"} <= document.keys():
+                raise SpecError(f"'{file}' is not {FORMAT}.")
+            node = Node(row + 1, "", document)
+            for place, instance in enumerate(node["Instances"].items()[: int(most)]):
+                row += 1
+                try:
+                    yield self._task(file.stem, Node(row, f"{file.name}: Instances[{place}]", instance.value), node)
+                except BadRow as bad:
+                    yield bad
+
+    def _task(self, name: str, instance: Node, task: Node) -> Task:
+        definition = task["Definition"]
+        words = definition.text() if isinstance(definition.value, str) else " ".join(definition.texts())
+        outputs = [optional_text(item) for item in instance["output"].items()]
+        if not all(outputs) or not outputs:
+            raise instance["output"].bad("no reference, or an empty one")
+        question = direct_question(words, optional_text(instance["input"]))
+        _, _, place = instance.name.rpartition("[")
+        return Task(self.name, "", f"{name}-{int(place[:-1]) + 1}", question, {"task": name},
+                    {"answer": outputs[0], "outputs": outputs})  # fmt: skip
+
+    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+        """`rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best over the references."""
+        outputs = task.gold["outputs"]
+        return (Score("rouge_l", max(rouge_l(tried.answer, one) for one in outputs) if tried.answer else 0.0),)
+
+
+def rouge_l(answer: str, reference: str) -> float:
+    """From 0 to 1, as Google's rouge-score, with which the benchmark's authors judge, counts it."""
+    return float(_scorer().score(target=reference, prediction=answer)["rougeL"].fmeasure)
+
+
+@cache
+def _scorer() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer  # imports nltk, which takes a second
+
+    return RougeScorer(["rougeL"], use_stemmer=True)
+
+
+def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
+    """The task files, and whether a list of the split names them. Raises SpecError."""
+    if path is None or not path.exists():
+        raise SpecError(f"Cannot read '{path}': give the folder of Super-NaturalInstructions with --data.")
+    if path.is_file():
+        return [path], True
+    tasks = path / "tasks" if (path / "tasks").is_dir() else path
+    names = (path.parent if path.name == "tasks" else path) / "splits" / "default" / f"{split}_tasks.txt"
+    if not (listed := names.is_file()):
+        found = sorted(tasks.glob("task*.json"))
+    else:
+        found = [tasks / f"{name}.json" for name in names.read_text(encoding="utf-8").split()]
+        if missing := [one for one in found if not one.is_file()]:
+            raise SpecError(f"'{names}' lists {len(missing):,} tasks that have no file; the first: '{missing[0]}'.")
+    if not found:
+        raise SpecError(f"'{tasks}' has no file task*.json: expected the tasks of Super-NaturalInstructions.")
+    return found, listed
+
+
+benchmark = SuperNI()

@@ -1,0 +1,71 @@
+"""WebShop: buy what an instruction asks for (princeton-nlp/WebShop, MIT).
+
+Without data: the project's own generated shop and goals (MIT). With `--data`: goals in one of WebShop's forms, and the
+catalogue that they are about with `--tool catalogue=FILE` (see given.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lumos_queue.actions.shop.reward import reward
+from lumos_queue.actions.shop.stock import open_stock
+from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.webshop.baselines import shop_baselines
+from lumos_queue.benchmarks.webshop.given import OPTIONS, read_goals
+from lumos_queue.benchmarks.webshop.goals import SPLITS
+from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.records import Annotation, Score, Task
+
+SIZES = {"train": 4_000, "dev": 200, "test": 500}
+
+
+class WebShop(Benchmark):
+    """`reward` is WebShop's, from 0 to 1; `success` is a reward of 1. An episode without a purchase has 0."""
+
+    name = "webshop"
+    domain = "webshop"
+    licence = "MIT"
+    splits = SPLITS
+    needs_data = False
+    by_answer = False
+    slow = True
+    metrics = ("reward", "success_rate")
+    options = OPTIONS
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        """The generated tasks of a split, always the same; or goals from a file (given.py)."""
+        if path is not None:
+            return read_goals(path, split, options)
+        if options:
+            raise SpecError(f"--option {next(iter(options))}=… goes with goals from a file: give it with --data PATH.")
+        return goals(split, SIZES.get(split, 0))
+
+    def gold(self, task: Task) -> Annotation:
+        """Five subgoals, acted out in the generated shop. Raises SpecError for goals from a file."""
+        return annotate(task)
+
+    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+        """Judge the purchase, by the record of the bought product in the catalogue that the agent had."""
+        bought = next((v for _, e in tried.seen if e.ok for v in e.values if v.get("kind") == "purchase"), None)
+        if bought is None:
+            return (Score("reward", 0.0, detail="nothing was bought"), Score("success_rate", 0.0))
+        product = open_stock(tried.tools).products.get(str(bought["asin"]).upper())
+        if product is None:
+            raise SpecError(f"The product '{bought['asin']}' is not in the catalogue of this agent.")
+        found = reward(goal_of(task), product, product.price, bought["options"])
+        detail = (
+            f"r_type {found.r_type:g}, attributes {found.attributes}, options {found.options}, "
+            f"price {'within' if found.r_price else 'above'} the limit"
+        )
+        return (Score("reward", found.value, detail=detail), Score("success_rate", float(found.value == 1)))
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
+        """Rewards of rules without a model."""
+        return shop_baselines(tasks)
+
+
+benchmark = WebShop()
+__all__ = ["SIZES", "WebShop", "annotate", "benchmark", "goals"]

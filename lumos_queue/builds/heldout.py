@@ -1,0 +1,80 @@
+"""Which texts must never be trained on: those that equal a held-out problem once numbers and names are masked."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Set
+from pathlib import Path
+from xml.etree import ElementTree
+
+from lumos_queue.benchmarks.wordmath.words import FEMALE, MALE
+from lumos_queue.builds.augment import NAMES
+
+_NUMBER = re.compile(r"number[0-9]+|[0-9][0-9.,]*")
+_APOSTROPHE = re.compile(r"\s*['’`]\s*")
+_WORD = re.compile(r"[A-Za-z#]+")
+#: A capital in the middle of a sentence.
+_CALLED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
+_IN_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand a an"
+)
+_NUMBER_WORDS = frozenset(_IN_WORDS.split())
+KNOWN_NAMES = frozenset().union(FEMALE, MALE, *NAMES)
+
+
+def masked(text: str) -> str:
+    """The letters of a text in lower case, each number (also in words) as `#` and each name as `@`.
+
+    Spacing and punctuation do not count: `did n't` is `didn't`.
+    """
+    return "".join(masked_words(text))
+
+
+def masked_words(text: str) -> list[str]:
+    """The words of `masked`, one by one: none where a text has no Latin letter and no number."""
+    text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", text))
+    names = KNOWN_NAMES.union(_CALLED.findall(text))
+    return [_mask(word, names) for word in _WORD.findall(text)]
+
+
+def _mask(word: str, names: Set[str]) -> str:
+    if {word, word.removesuffix("s"), word.title(), word.title().removesuffix("s")} & names:  # Toms: no apostrophe
+        return "@"
+    word = word.lower()
+    return "#" if word in _NUMBER_WORDS else word
+
+
+class HeldOut:
+    """The masked texts of held-out problems."""
+
+    def __init__(self, texts: Iterable[str]):
+        self.masked = {masked(text) for text in texts}
+
+    def __contains__(self, text: str) -> bool:
+        return masked(text) in self.masked
+
+
+def asdiv_texts(folder: Path) -> Iterator[str]:
+    """Every problem of the ASDiv files in the folder, also those that no reader could use."""
+    for file in sorted(folder.glob("*.xml")):
+        for problem in ElementTree.parse(file).iter("Problem"):
+            yield f"{problem.findtext('Body') or ''} {problem.findtext('Question') or ''}"
+    yield from _table_texts(folder.glob("*.csv"))
+
+
+def svamp_texts(folder: Path) -> Iterator[str]:
+    """Every problem of the SVAMP files in the folder."""
+    for file in sorted(folder.glob("*.json")):
+        for row in json.loads(file.read_text(encoding="utf-8")):
+            yield f"{row['Body']} {row['Question']}"
+    yield from _table_texts(folder.glob("*/*.csv"))
+
+
+def _table_texts(files: Iterable[Path]) -> Iterator[str]:
+    for file in sorted(files):
+        with file.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines):
+                yield row["Question"]

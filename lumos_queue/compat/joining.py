@@ -1,0 +1,141 @@
+"""Which planner row and which grounder row are of the same annotation.
+
+Equal ids are not: each file counts its own rows. Rows belong together when task and subgoals are equal; of several such
+rows the first of one file goes with the first of the other. The index lies on disk, so files of any size join.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.commands import digest
+from lumos_queue.compat.lines import Line, Lines, read_line
+from lumos_queue.compat.reading import ReleasedRow, read_row
+from lumos_queue.errors import BadRow
+from lumos_queue.util.sanitize import storable_json
+
+KEPT = 100  #: bad rows that are kept to be shown; the others are only counted
+
+_TABLE = """CREATE TABLE row (module TEXT, start INTEGER, number INTEGER, id TEXT, task TEXT, plan TEXT, content TEXT,
+            UNIQUE (module, id))"""
+#: Of rows with equal task and subgoals, which of them it is.
+_RANKED = """CREATE TABLE ranked AS SELECT module, start, number, id, task, plan,
+             row_number() OVER (PARTITION BY module, task, plan ORDER BY start) AS rank FROM row"""
+_RANKED_INDEX = "CREATE INDEX ranked_key ON ranked (module, task, plan, rank)"
+_PAIRED = """CREATE TABLE pair AS SELECT p.id, p.task, p.start AS plan_start, p.number AS plan_number,
+             g.start AS ground_start, g.number AS ground_number FROM ranked AS p CROSS JOIN ranked AS g
+             WHERE p.module = 'plan' AND g.module = 'ground' AND g.task = p.task AND g.plan = p.plan
+             AND g.rank = p.rank ORDER BY p.start"""
+_TASK_KNOWN = """SELECT count(*) FROM ranked WHERE module = ?
+                 AND EXISTS (SELECT 1 FROM ranked AS other WHERE other.module = ? AND other.task = ranked.task)"""
+
+
+@dataclass
+class Found:
+    """What the two files hold."""
+
+    rows: dict[str, int] = field(default_factory=dict)  #: readable rows by module, each once
+    duplicates: int = 0  #: rows that stand in their file a second time
+    bad: list[tuple[Path, BadRow]] = field(default_factory=list)  #: the first of them
+    bad_rows: int = 0
+    domains: set[str] = field(default_factory=set)
+    formulation: str = ""
+    sha256: dict[str, str] = field(default_factory=dict)  #: of each module's file
+    pairs: int = 0
+    other_plan: dict[str, int] = field(default_factory=dict)  #: unpaired rows whose task the other file has, by module
+
+    def add_bad(self, path: Path, bad: BadRow) -> None:
+        self.bad_rows += 1
+        if len(self.bad) < KEPT:
+            self.bad.append((path, bad))
+
+
+class Join:
+    """The two files, indexed. Made by `join`."""
+
+    def __init__(self, index: sqlite3.Connection, paths: dict[str, Path]):
+        self._index, self._paths, self.found = index, paths, Found()
+        for module, path in paths.items():
+            self._add(module, path)
+        for statement in (_RANKED, _RANKED_INDEX, _PAIRED):
+            self._index.execute(statement)
+        self.found.pairs = self._count("SELECT count(*) FROM pair")
+        for module, other in (("plan", "ground"), ("ground", "plan")):
+            self.found.rows[module] = self._count("SELECT count(*) FROM row WHERE module = ?", module)
+            self.found.other_plan[module] = self._count(_TASK_KNOWN, module, other) - self.found.pairs
+
+    def tasks(self) -> Iterator[tuple[str, str]]:
+        """(id of the planner's row, digest of the task) of each pair, in order."""
+        yield from self._index.execute("SELECT id, task FROM pair ORDER BY rowid")
+
+    def pairs(self) -> Iterator[tuple[ReleasedRow, ReleasedRow]]:
+        """(planner's row, grounder's row), in the order of the planner's file."""
+        with self._paths["plan"].open("rb") as plans, self._paths["ground"].open("rb") as groundings:
+            wanted = "SELECT plan_start, plan_number, ground_start, ground_number FROM pair ORDER BY rowid"
+            for plan, number, ground, other in self._index.execute(wanted):
+                yield _read_at(plans, plan, number), _read_at(groundings, ground, other)
+
+    def _count(self, query: str, *values: str) -> int:
+        return self._index.execute(query, values).fetchone()[0]
+
+    def _add(self, module: str, path: Path) -> None:
+        lines = Lines(path)
+        for line in lines:
+            try:
+                if isinstance(line, BadRow):
+                    raise line
+                self._add_row(module, line)
+            except BadRow as bad:
+                self.found.add_bad(path, bad)
+        self.found.sha256[module] = lines.sha256
+
+    def _add_row(self, module: str, line: Line) -> None:
+        row, found = _read(line), self.found
+        if row.module != module:
+            raise BadRow(line.number, "messages", f"is a row of a {row.module} file, and this is the {module} file")
+        found.formulation = found.formulation or row.formulation
+        if row.formulation != found.formulation:
+            raise BadRow(line.number, "messages", f"is {row.formulation}; the rows before it are {found.formulation}")
+        content = digest(row.domain, row.task, *row.subgoals, *row.told, *row.grounded)
+        values = (module, line.start, line.number, row.id, digest(row.task), digest(*row.subgoals), content)
+        if not self._index.execute("INSERT OR IGNORE INTO row VALUES (?, ?, ?, ?, ?, ?, ?)", values).rowcount:
+            number, other = self._index.execute(
+                "SELECT number, content FROM row WHERE module = ? AND id = ?", (module, row.id)
+            ).fetchone()
+            if other != content:
+                raise BadRow(line.number, "id", f"'{row.id}' is also the id of row {number}, which differs")
+            found.duplicates += 1
+        found.domains.add(row.domain)
+
+
+@contextmanager
+def join(plan: Path, ground: Path) -> Iterator[Join]:
+    """Read both files through and index them. Raises SpecError when there is no such file."""
+    index = sqlite3.connect("", isolation_level=None)  # without a name: a file that goes with the connection
+    try:
+        for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16384"):
+            index.execute(f"PRAGMA {setting}")
+        index.execute(_TABLE)
+        index.execute("BEGIN")
+        yield Join(index, {"plan": plan, "ground": ground})
+    finally:
+        index.close()
+
+
+def _read(line: Line) -> ReleasedRow:
+    row: Any = storable_json(line.row)
+    return read_row(Line(line.number, line.start, row))
+
+
+def _read_at(file, start: int, number: int) -> ReleasedRow:
+    """A row that was read before. Raises BadRow when the file has changed meanwhile."""
+    file.seek(start)
+    line = read_line(file.readline(), number, start)
+    if isinstance(line, BadRow):
+        raise line
+    return _read(line)

@@ -1,0 +1,105 @@
+"""JSON lines of files that others wrote: every line is read or named, and none is held longer than needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.util.untrusted_json import read_json
+
+LONGEST = 16 * 1024 * 1024  #: bytes of one line
+_MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that holds a JSON object."""
+
+    number: int  #: counted from 1, empty lines too
+    start: int  #: byte at which it begins
+    row: dict[str, Any]
+
+
+class Lines:
+    """The lines of a file; after they were read, `sha256` is that of its bytes."""
+
+    def __init__(self, path: Path):
+        """Raises SpecError when there is no such file, and when it is empty, not UTF-8 or one JSON array."""
+        if not path.is_file():
+            raise SpecError(f"No file '{path}'. Expected JSON lines.")
+        if problem := _unlike(path):
+            raise SpecError(f"'{path}' {problem}")
+        self.path = path
+        self._hasher = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        return self._hasher.hexdigest()
+
+    def __iter__(self) -> Iterator[Line | BadRow]:
+        """Empty lines are passed over; a line that cannot be read is a BadRow."""
+        start = 0
+        with self.path.open("rb") as file:
+            for number, data in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
+                size, whole = len(data), True
+                self._hasher.update(data)
+                while len(data) == LONGEST and not data.endswith(b"\n"):  # the rest of a line that is too long
+                    data, whole = file.readline(LONGEST), False
+                    self._hasher.update(data)
+                    size += len(data)
+                if not whole:
+                    yield BadRow(number, "", f"is longer than {LONGEST >> 20} MiB")
+                elif data.strip():
+                    yield read_line(data, number, start)
+                start += size
+
+
+def read_line(data: bytes, number: int, start: int = 0) -> Line | BadRow:
+    """One line's JSON object. A byte order mark in front of it does no harm."""
+    try:
+        row = read_json(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return BadRow(number, "", f"is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}")
+    except ValueError as error:
+        return BadRow(number, "", f"is no JSON: {error}")
+    if not isinstance(row, dict):
+        return BadRow(number, "", "expected a JSON object")
+    return Line(number, start, row)
+
+
+def _unlike(path: Path) -> str:
+    """What a whole file is instead of JSON lines, and how to mend it; '' when its first line may be one."""
+    with path.open("rb") as file:
+        first = next((line for line in iter(lambda: file.readline(LONGEST), b"") if line.strip()), b"")
+    if not first.removeprefix(_MARK).strip():
+        return "is empty: expected JSON lines in UTF-8, one object a line."
+    if b"\0" in first[:4]:  # of UTF-8 text that begins a JSON object, no byte is zero
+        return "looks like UTF-16: expected JSON lines in UTF-8. Make them with: iconv -f UTF-16 -t UTF-8"
+    if first.removeprefix(_MARK).lstrip().startswith(b"[") and _begins_array(first):
+        return "is one JSON array: expected JSON lines, one object a line. Make them with: jq -c '.[]'"
+    return ""
+
+
+def _begins_array(line: bytes) -> bool:
+    """Whether it is an array of objects, or the first line of an array that goes on; `[1]` is but a bad row."""
+    try:
+        value = read_json(line)
+    except ValueError:
+        return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == LONGEST
+    return not value or isinstance(value[0], dict)
+
+
+def text_field(line: Line, name: str) -> str:
+    """The text in a field. Raises BadRow when there is none."""
+    value = line.row.get(name)
+    if not isinstance(value, str):
+        raise BadRow(line.number, name, "is missing" if value is None else f"expected a text, found {_kind(value)}")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}[type(value)]

@@ -1,0 +1,80 @@
+"""Unified training files: those of several domains, one after the other (spec/lumos.md 3.3), and instructions that
+are answered directly, as arXiv v3 mixes Alpaca's in."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from lumos_queue.compat.lines import Lines
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.conversations import Conversation, read_conversation
+from lumos_queue.prompts.dialogue import Turn
+from lumos_queue.readers.instructions import direct_question, read_instructions
+from lumos_queue.util.paths import require_folders
+
+
+def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict[str, int]:
+    """Write the rows of all files to `out`, byte for byte and in order; returns rows by file.
+
+    Those of `direct`, files in Alpaca's form, follow as conversations of one answer; rows with an empty one are left
+    out. Nothing is sampled anew and ids are kept: who fits on the file shuffles it. The file appears whole or not at
+    all. Raises SpecError when `out` exists, and naming file, row and field of a row that cannot be read or whose id
+    another row of its dataset has.
+    """
+    if not (files or direct):
+        raise SpecError("There is nothing to unify: name training files, or instructions with --direct FILE.")
+    if out.exists():
+        raise SpecError(f"'{out}' exists: nothing is written over. Name another file.")
+    require_folders(out, "--out")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    rows: dict[str, int] = {}
+    seen: set[tuple[str, str]] = set()
+    part = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    try:
+        with part.open("wb") as mixed:
+            for file in files:
+                rows[str(file)] = _append(file, mixed, seen)
+            for file in direct:
+                rows[str(file)] = _append_instructions(file, mixed)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return rows
+
+
+def _append_instructions(file: Path, mixed) -> int:
+    count = 0
+    for row in read_instructions(file):
+        if isinstance(row, BadRow):
+            if not row.leave_out:
+                raise SpecError(f"{file}: {row}")
+            continue
+        asked = without_roles(direct_question(row.instruction, row.input))
+        turns = (Turn("user", asked), Turn("assistant", without_roles(row.output)))
+        mixed.write(f"{Conversation(file.stem, f'{file.stem}_{row.number}', turns).as_json()}\n".encode())
+        count += 1
+    return count
+
+
+def _append(file: Path, mixed, seen: set[tuple[str, str]]) -> int:
+    count, lines = 0, Lines(file)
+    with file.open("rb") as source:
+        for line in lines:
+            if isinstance(line, BadRow):
+                raise SpecError(f"{file}: {line}")
+            source.seek(line.start)
+            data = source.readline().rstrip(b"\r\n")
+            try:
+                row = read_conversation(data.decode("utf-8-sig"), line.number)
+            except BadRow as bad:
+                raise SpecError(f"{file}: {bad}") from None
+            if (row.dataset, row.id) in seen:
+                problem = f"another row of '{row.dataset}' has the id '{row.id}'"
+                raise SpecError(f"{file}: {BadRow(line.number, 'id', problem)}")
+            seen.add((row.dataset, row.id))
+            mixed.write(data + b"\n")
+            count += 1
+    return count

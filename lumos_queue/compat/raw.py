@@ -1,0 +1,66 @@
+"""Raw annotations: what the original's conversion writes, before it becomes training files (spec/lumos.md 2.1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lumos_queue.compat.lines import Line, Lines, text_field
+from lumos_queue.errors import BadRow
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnnotation:
+    """One row of `converted/*.json`."""
+
+    task: str
+    natural_language_plan: str | tuple[str, ...]  #: a tuple for web tasks: the recorded operations
+    subgoal_plan: str
+    ans: str | None = None  #: the gold answer; GSM8K only
+
+    def as_json(self) -> str:
+        plan = self.natural_language_plan
+        row = {"task": self.task, "natural_language_plan": list(plan) if isinstance(plan, tuple) else plan,
+               "subgoal_plan": self.subgoal_plan}  # fmt: skip
+        return json.dumps(row if self.ans is None else row | {"ans": self.ans})
+
+
+def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
+    """The rows of a raw annotation file, and in their place those that cannot be read.
+
+    Raises SpecError when there is no such file.
+    """
+    for line in Lines(path):
+        if isinstance(line, BadRow):
+            yield line
+            continue
+        try:
+            yield _read(line)
+        except BadRow as bad:
+            yield bad
+
+
+def _read(line: Line) -> RawAnnotation:
+    plan, answer = line.row.get("natural_language_plan"), line.row.get("ans")
+    if isinstance(plan, list) and all(isinstance(part, str) for part in plan):
+        plan = tuple(plan)
+    elif not isinstance(plan, str):
+        problem = "is missing" if plan is None else "expected a text or a list of texts"
+        raise BadRow(line.number, "natural_language_plan", problem)
+    if answer is not None and not isinstance(answer, (str, int, float)):
+        raise BadRow(line.number, "ans", "expected a text or a number")
+    return RawAnnotation(
+        text_field(line, "task"), plan, text_field(line, "subgoal_plan"), None if answer is None else str(answer)
+    )
+
+
+def write_raw(rows: Iterable[RawAnnotation], path: Path) -> int:
+    """One JSON object a line; returns how many."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(row.as_json() + "\n")
+            count += 1
+    return count

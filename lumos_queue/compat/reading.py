@@ -1,0 +1,118 @@
+"""Rows of the released training files, with all their quirks (spec/lumos.md 3.1, 3.2).
+
+A row says by its text whether it is a planner's or a grounder's, iterative or onetime, and what its task is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lumos_queue.compat.lines import Line, text_field
+from lumos_queue.errors import BadRow
+from lumos_queue.notation import KEEP_PLANNING, read_plan, says_stop
+from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD
+
+_PLAN_END = "; Initial Environment Description: None."
+_ONE, _ALL = " \nSubgoal to be grounded: ", " \nSubgoals to be grounded: "
+_EARLIER = " The grounding could be based on the following results:"
+#: Of an empty result not even the space before it is left.
+_TOLD = re.compile(r"The executed result for Subgoal [0-9]+ is(?: (.*))?\. Should we stop planning\?", re.DOTALL)
+_ALREADY = re.compile(r"We have already .*Should we stop planning\?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRow:
+    """One conversation, read. Texts are stripped."""
+
+    id: str
+    domain: str
+    module: str  #: 'plan' or 'ground'
+    formulation: str  #: 'iterative' or 'onetime'
+    task: str
+    subgoals: tuple[str, ...]
+    told: tuple[str, ...] = ()  #: a planner's: the result of each subgoal, '' in the web domain; onetime: none
+    grounded: tuple[str, ...] = ()  #: a grounder's: the actions of each subgoal; onetime: of all in one
+
+
+def read_row(line: Line) -> ReleasedRow:
+    """Raises BadRow naming the field that is not as it should be."""
+    dataset, identifier, contents = text_field(line, "dataset"), text_field(line, "id"), _contents(line)
+    first = contents[0]
+    if first.startswith(PLAN_HEAD):
+        domain = _known_domain(line, dataset)
+        task, end, rest = first.removeprefix(PLAN_HEAD).removeprefix("Task: ").rpartition(_PLAN_END)
+        if not end or rest.strip():
+            raise BadRow(line.number, "messages", f"the planner's first message does not end in '{_PLAN_END}'")
+        if len(contents) == 2:
+            subgoals = tuple(subgoal.text for subgoal in read_plan(contents[1]))
+            return ReleasedRow(identifier, domain, "plan", "onetime", task.strip(), subgoals)
+        return ReleasedRow(identifier, domain, "plan", "iterative", task.strip(), *_planned(line, contents))
+    separator = _ALL if _ALL in first else _ONE
+    before, found, subgoal = first.rpartition(separator)
+    head = next((name for name, one in DOMAINS.items() if _begins(before, one.verified_ground_head)), "")
+    task = before.removeprefix(DOMAINS[head].ground_head if head else before[: before.find("\nTask: ") + 1])
+    if not found or not task.startswith("Task: "):
+        raise BadRow(line.number, "messages", "the first message is neither a planner's nor a grounder's")
+    domain, task = _known_domain(line, dataset, head), task.removeprefix("Task: ").strip()
+    if separator == _ALL:
+        if len(contents) != 2:
+            raise BadRow(line.number, "messages", "a whole plan is grounded in two messages")
+        subgoals = tuple(subgoal.text for subgoal in read_plan(subgoal))
+        return ReleasedRow(identifier, domain, "ground", "onetime", task, subgoals, grounded=(contents[1].strip(),))
+    return ReleasedRow(
+        identifier, domain, "ground", "iterative", task, (subgoal.strip(), *_asked(line, contents)),
+        grounded=tuple(content.strip() for content in contents[1::2]),
+    )  # fmt: skip
+
+
+def _contents(line: Line) -> list[str]:
+    """The contents of the messages. Raises BadRow unless user and assistant take turns, the assistant last."""
+    messages = line.row.get("messages")
+    if not isinstance(messages, list) or not messages or len(messages) % 2:
+        problem = "is missing" if messages is None else "expected user and assistant in turn, the assistant last"
+        raise BadRow(line.number, "messages", problem)
+    for place, message in enumerate(messages):
+        role = ("user", "assistant")[place % 2]
+        if not isinstance(message, dict) or message.get("role") != role:
+            raise BadRow(line.number, "messages", f"expected role '{role}' at place {place + 1}")
+        if not isinstance(message.get("content"), str):
+            raise BadRow(line.number, "messages", f"expected text as content at place {place + 1}")
+    return [message["content"] for message in messages]
+
+
+def _known_domain(line: Line, dataset: str, head: str = "") -> str:
+    """The domain: what the instruction says, which only its own grounder is given, else the dataset's name."""
+    if head or dataset in DOMAINS:
+        return head or dataset
+    raise BadRow(line.number, "dataset", f"'{dataset}' is none of {', '.join(DOMAINS)}")
+
+
+def _begins(text: str, head: str | None) -> bool:
+    return head is not None and text.startswith(f"{head}Task: ")
+
+
+def _planned(line: Line, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The subgoals of an iterative plan, and what the planner was told of each."""
+    if not says_stop(contents[-1]):
+        raise BadRow(line.number, "messages", "the planner's last message is not that it stops")
+    told = []
+    for place in range(2, len(contents), 2):
+        if found := _TOLD.fullmatch(contents[place].strip()):
+            told.append((found[1] or "").strip())
+        elif _ALREADY.fullmatch(contents[place].strip()):
+            told.append("")
+        else:
+            raise BadRow(line.number, "messages", f"place {place + 1} tells the planner no result")
+    subgoals = [content.strip().removeprefix(KEEP_PLANNING).strip() for content in contents[1:-1:2]]
+    return tuple(subgoals), tuple(told)
+
+
+def _asked(line: Line, contents: list[str]) -> list[str]:
+    """The subgoals that a grounder is asked for after the first."""
+    asked, start = [], _ONE.strip() + " "
+    for place in range(2, len(contents), 2):
+        if not contents[place].startswith(start):
+            raise BadRow(line.number, "messages", f"place {place + 1} does not begin with '{start.strip()}'")
+        asked.append(contents[place].removeprefix(start).partition(_EARLIER)[0].strip())
+    return asked

@@ -1,0 +1,138 @@
+"""Raw annotations → training files as the original writes them, byte for byte (spec/lumos.md 2.3 to 3.2).
+
+Its quirks are kept, because files made here stand beside files made there. For training sets of our own, see builds.
+Planner and grounder read a subgoal's last variable in different ways, so each file drops rows of its own. Where the
+specification is silent: JSON as Python writes it by default, one object a line; rows counted from 0; the task as it
+stands. A web subgoal without a text, at which the original ends with an error, has done nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from lumos_queue.compat.plan_text import Block, Parsed, parse_line, split_plan, told_result, told_variable
+from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
+from lumos_queue.prompts.instructions import PLAN_HEAD, Domain, domain_named
+
+DOMAINS = ("maths", "complex_qa", "web_agent", "multimodal")  #: those with released training files
+MODULES = ("plan", "ground")
+FORMULATIONS = ("iterative", "onetime")
+
+
+class _Dropped(Exception):
+    """Raised at a row that the original leaves out of its iterative files."""
+
+
+class _Numbering:
+    """The number that `Output` gets: one more than that of the last `R<int>` that ended a subgoal before.
+
+    The original never begins anew with a row, so the subgoal before may be another row's.
+    """
+
+    def __init__(self):
+        self._last: int | None = None
+
+    def name_output(self, variable: str, text: str) -> str:
+        """The text that goes with a subgoal whose last variable this is, with a number in place of each `Output`.
+
+        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Dropped for no variable, for one that begins with R
+        and is no `R<int>`, and for another where no number is known yet.
+        """
+        if variable.startswith("R"):
+            try:
+                self._last = int(variable[1:])
+            except ValueError:
+                raise _Dropped from None
+            return text
+        if not variable or self._last is None:
+            raise _Dropped
+        return text.replace("Output", f"R{self._last + 1}")
+
+
+def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formulation: str) -> Iterator[str]:
+    """The lines of `lumos_{domain}_{module}_{formulation}`, without their line breaks.
+
+    Raises SpecError, before the first line, for an unknown name and for the grounder of a domain whose instruction
+    was never published.
+    """
+    for what, name, choices in (("released domain", domain, DOMAINS), ("module", module, MODULES),
+                                ("formulation", formulation, FORMULATIONS)):  # fmt: skip
+        if name not in choices:
+            raise unknown(what, name, choices)
+    wording = domain_named(domain)
+    if module == "ground" and wording.verified_ground_head is None:
+        raise SpecError(f"The grounder's instruction of domain '{domain}' was never published: export its plans alone.")
+    return _rows(raws, wording, module, formulation)
+
+
+def _rows(raws: Iterable[RawAnnotation], domain: Domain, module: str, formulation: str) -> Iterator[str]:
+    numbering, count = _Numbering(), 0
+    for raw in raws:
+        task, blocks = raw.task, split_plan(raw.subgoal_plan)
+        try:
+            match module, formulation:
+                case "plan", "onetime":
+                    contents = [_plan_task(task), "; ".join(block.subgoal for block in blocks)]
+                case "ground", "onetime":
+                    contents = _ground_onetime(domain, task, blocks)
+                case "plan", _:
+                    contents = list(_plan_iterative(domain, task, blocks, numbering))
+                case _:
+                    contents = list(_ground_iterative(domain, task, blocks, numbering))
+        except _Dropped:
+            continue
+        roles = ("user", "assistant")
+        messages = [{"role": roles[place % 2], "content": content} for place, content in enumerate(contents)]
+        yield json.dumps({"dataset": domain.name, "id": f"{domain.name}_{count}", "messages": messages})
+        count += 1
+
+
+def _plan_task(task: str) -> str:
+    return f"{PLAN_HEAD}Task: {task}; Initial Environment Description: None."
+
+
+def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _Numbering) -> Iterator[str]:
+    yield _plan_task(task)
+    for number, block in enumerate(blocks, start=1):
+        if not block.lines:
+            raise _Dropped
+        if domain.reports == "done":
+            text = block.subgoal[block.subgoal.find(": ") + 2 :]
+            told = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
+        else:
+            told = f"The executed result for Subgoal {number} is {told_result(block.lines[-1])}"
+        told = numbering.name_output(told_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
+        yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
+        yield told
+    yield STOP_PLANNING
+
+
+def _ground_onetime(domain: Domain, task: str, blocks: list[Block]) -> list[str]:
+    subgoals = "; ".join(block.subgoal for block in blocks)
+    actions = "; ".join(action.written() for block in blocks for action in _parsed(domain, block))
+    return [f"{domain.ground_head}Task: {task} \nSubgoals to be grounded: {subgoals}\n", actions]
+
+
+def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _Numbering) -> Iterator[str]:
+    results: dict[str, str] = {}
+    for number, block in enumerate(blocks, start=1):
+        if not block.lines:
+            raise _Dropped
+        actions = _parsed(domain, block)
+        turn = f"Subgoal to be grounded: {block.subgoal}"
+        if number == 1:
+            turn = f"{domain.ground_head}Task: {task} \n{turn}"
+        elif domain.shows_earlier:
+            turn += " The grounding could be based on the following results:" + "".join(
+                f" The execution result for {label} is {result}" for label, result in sorted(results.items())
+            )
+        yield f"{turn}\n"
+        yield numbering.name_output(actions[-1].variables[-1], "; ".join(action.written() for action in actions))
+        results[block.subgoal[: block.subgoal.find(":")]] = actions[-1].result
+
+
+def _parsed(domain: Domain, block: Block) -> list[Parsed]:
+    return [parse_line(line, domain.reports == "result") for line in block.lines]

@@ -1,0 +1,105 @@
+"""One row on its way to an annotation: what it is judged by, and what was found. Made anew for each run of an item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.conversion.form import INVALID, form_verdicts
+from lumos_queue.conversion.lengths import Count
+from lumos_queue.conversion.oracle import with_results
+from lumos_queue.conversion.teacher import Reading, next_prompt, read_reply
+from lumos_queue.conversion.verdicts import STOPPING, accepted, merged, rejecting, verdict
+from lumos_queue.formulations.answer import last_value
+from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
+from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Execution, Outcome, Task, Verdict
+
+#: An action with the result that the annotation states and the execution it had.
+Seen = tuple[Action, str, Execution]
+
+
+@dataclass
+class Desk:
+    """The judge of one row. It knows the gold answer, and so may the teacher: the source's plan states it.
+
+    Nothing in it depends on time or chance, so a replayed episode is asked and judged alike.
+    """
+
+    source: Source
+    task: Task
+    most_tokens: int  #: of a module's conversation
+    count: Count
+    prompt: str = ""  #: what the teacher is asked
+    images: tuple[str, ...] = ()  #: shown with it: sha256 of artifacts
+    reasks: int = 0
+    verdicts: list[Verdict] = field(default_factory=list)  #: on the latest attempt
+    steps: tuple[AnnotatedSubgoal, ...] = ()  #: of the latest attempt
+
+    def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
+        """The steps of a reply that can be acted out."""
+        return self.take(read_reply(completion, self.level != "format"))
+
+    def take(self, reading: Reading) -> tuple[AnnotatedSubgoal, ...]:
+        """Judge the form of an annotation; returns its steps, ready to be acted out."""
+        self.steps, self.verdicts = reading.steps, list(reading.verdicts)
+        if any(one.name in ("truncated", "refused") for one in self.verdicts):
+            return ()
+        self.verdicts += form_verdicts(self.source, self.task, self.steps, self.most_tokens, self.count, reading.unread)
+        self.verdicts += [replace(one, module="planner") for one in self.verdicts if one.name in STOPPING[self.level]]
+        return self.steps_to_act_out()
+
+    def steps_to_act_out(self) -> tuple[AnnotatedSubgoal, ...]:
+        """The steps in the form in which an oracle can answer them."""
+        return tuple(map(with_results, self.steps))
+
+    def judged(self, seen: Sequence[Seen]) -> Outcome:
+        """What acting the steps out has shown."""
+        if any(one.name in STOPPING[self.level] for one in self.verdicts):
+            return Outcome(None, "unreadable", rejecting(self.verdicts)[0].name)
+        if self.level == "format":
+            return Outcome("", "answered")
+        for action, stated, execution in seen:
+            self.verdicts += _result_verdicts(action, stated, execution)
+        outcome = last_value([(action, execution) for action, _, execution in seen])
+        if outcome.ending == "answered" and not self.source.right(self.task, outcome.answer):
+            gold = self.source.answer(self.task)
+            self.verdicts += verdict("wrong final answer", f"gives {outcome.answer}, expected {gold}")
+        return outcome
+
+    def again(self, completion: Completion) -> bool:
+        """Whether the teacher is to try again; `prompt` then says why."""
+        if not rejecting(self.verdicts) or not self.reasks:
+            return False
+        self.prompt = next_prompt(self.prompt, completion.text, rejecting(merged(self.verdicts)))
+        self.reasks -= 1
+        return True
+
+    def note_links(self, ambiguous: int | None) -> None:
+        """Note how many operands may be other values; None: count them in the steps."""
+        operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
+        if count := ambiguous or len(operands):
+            what = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
+            self.verdicts += verdict("ambiguous link", what)
+
+    @property
+    def level(self) -> str:
+        """The strongest level that this source's checks can reach."""
+        return min(self.source.level, "executed", key=LEVELS.index)
+
+    def reached(self) -> str:
+        """The level of the annotation as it stands; '' when no module accepts it."""
+        return self.level if accepted(self.verdicts) else ""
+
+
+def _result_verdicts(action: Action, stated: str, execution: Execution) -> list[Verdict]:
+    shown = action.raw[:100]
+    if not execution.ok:
+        return verdict("invalid result", f"{shown}: {execution.message or execution.status}"[:200])
+    if not stated.strip() or INVALID.fullmatch(stated.strip()):
+        return []  # which has a verdict of its own
+    equal = same(execution, stated)
+    if equal:
+        return []
+    return verdict("text differs" if equal is None else "result differs", f"{shown} gives {execution.result[:80]}")

@@ -1,0 +1,210 @@
+"""The check level `perturbed`: an annotation is right also when the numbers of the question are others.
+
+Each number of the question gets another value of about its size, and so does, by value, each literal in the actions
+that equals it or a number that follows from it (0.25 from 25%). The source's own program under the same changes says
+what must come out. Only changes that leave every step of it positive, and whole where it was whole, are meant: a
+program that divides apples into halves says nothing.
+
+A literal that neither the question gives nor a word names (rationales/maths/constants.py) was calculated somewhere else, and
+nobody knows what it would be with other numbers: an annotation with one does not reach the level, and a program with
+one says nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from lumos_queue.actions.base import StatelessActions
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.commands import digest
+from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.question_numbers import Changes, question_numbers
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Action, Annotation, Task
+from lumos_queue.scoring.numbers import decimal_places, show_number
+from lumos_queue.scoring.numeric import close, read_number
+
+SUCCESSES = 3  #: changes under which an annotation must agree
+TRIES = 120  #: changes that are tried to find so many that the source's own program allows
+
+_LITERAL = re.compile(r"(?<![\w.^])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.^])\.[0-9]+")
+#: `2 / 3` in a formula: two thirds, whatever is multiplied by it.
+_FRACTION = re.compile(r"(?<![\w.^])([0-9]{1,30}) ?/ ?([1-9][0-9]{0,30})(?![\w.])")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`passed`: agreed under enough changes. `differs`: how it did not, in words; '' when nothing could be found."""
+
+    passed: bool
+    differs: str = ""
+
+
+async def passes_perturbation(
+    source: Source, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
+) -> bool:
+    """Whether an annotation, or the actions of a successful episode, is right also with other numbers."""
+    return (await perturbation(source, task, annotation, interface)).passed
+
+
+async def perturbation(
+    source: Source, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions,
+    successes: int = SUCCESSES,
+) -> Finding:  # fmt: skip
+    """As `passes_perturbation`, with what was found. Raises InfrastructureError when the interface cannot work."""
+    reference = source.reference(task)
+    if reference is None or not reference.programs:
+        return Finding(False)
+    known = known_numbers(source, task)
+    if any(unknown(program, known) for program in reference.programs):
+        return Finding(False)
+    actions = _actions(annotation)
+    first = [await _values(program, {}, interface) for program in reference.programs]
+    if any(values is None for values in first):
+        return Finding(False)
+    agreed = 0
+    seen: set[tuple[Fraction, ...]] = set()
+    for changes in candidates(task):
+        if (key := tuple(changes.values())) in seen:
+            continue
+        seen.add(key)
+        wanted = await _wanted(reference.programs, first, changes, interface)  # type: ignore[arg-type]
+        if wanted is None:
+            continue
+        if len(wanted) > 1:
+            return Finding(False)
+        (answer,) = wanted
+        given = await _values(actions, changes, interface)
+        if given is None or given[-1] is None or not close(given[-1], answer):
+            what = "nothing" if given is None or given[-1] is None else show_number(given[-1], True)
+            shown = ", ".join(f"{show_number(old, True)} as {show_number(new, True)}" for old, new in changes.items())
+            return Finding(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
+        agreed += 1
+        if agreed == successes:
+            return Finding(not unknown(actions, known))
+    return Finding(False)
+
+
+def known_numbers(source: Source, task: Task) -> frozenset[Fraction]:
+    """What the question gives, and the constants that words of it or of the rationale name."""
+    try:
+        text = f"{task.question}\n{source.plan(task)}"
+    except NotConvertible:
+        text = task.question
+    return question_numbers(task.question).numbers | named_constants(text)
+
+
+def unknown(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
+    """The literals in the actions that are not known."""
+    found = []
+    for action in actions:
+        rest = _FRACTION.sub(lambda one: " " if _parts(one) in known else one[0], action.arguments)
+        found += [literal for literal in map(_value, _LITERAL.findall(rest)) if literal not in known]
+    return found
+
+
+def _parts(fraction: re.Match) -> Fraction | None:
+    """The value of `2 / 3`; None for `500 / 5`, which divides and is no fraction of a whole."""
+    over, under = int(fraction[1]), int(fraction[2])
+    return Fraction(over, under) if over < under else None
+
+
+async def _wanted(
+    programs: Sequence[Sequence[Action]], first: Sequence[Sequence[Fraction | None]], changes: Changes,
+    interface: StatelessActions,
+) -> set[Fraction] | None:  # fmt: skip
+    """The answers of the programs under the changes; None when the changes make no sense."""
+    answers: set[Fraction] = set()
+    for program, before in zip(programs, first, strict=True):
+        values = await _values(program, changes, interface, before)
+        if values is None or values[-1] is None:
+            return None
+        answers.add(values[-1])
+    return answers
+
+
+def _as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
+    if before is None or now is None:
+        return before is None
+    return (now > 0 or before <= 0) and (now.denominator == 1 or before.denominator > 1)
+
+
+async def _values(
+    actions: Sequence[Action], changes: Changes, interface: StatelessActions, before: Sequence[Fraction | None] = ()
+) -> list[Fraction | None] | None:
+    """The number that each action gives, None for an equation; the answer's last.
+
+    None: an action failed, or gives what makes no sense beside the value it had `before`.
+    """
+    variables, values, answer = {}, [], None
+    for place, action in enumerate(actions):
+        done = await interface.execute(replace(action, arguments=changed(action.arguments, changes)), variables)
+        if not done.ok:
+            return None
+        variables.update(zip(action.variables, done.values, strict=False))
+        values.append(read_number(done.result))
+        if before and not _as_sensible(values[-1], before[place]):
+            return None
+        if action.variables and (answer is None or _rank(action.variables[-1]) >= _rank(answer)):
+            answer = action.variables[-1]
+    return [*values, read_number(str(variables[answer]["text"]))] if answer else None
+
+
+def _rank(variable: str) -> float:
+    """`Output`, else the highest-numbered R, is the answer (formulations/answer.py)."""
+    return float("inf") if variable == "Output" else int(variable[1:])
+
+
+def changed(text: str, changes: Changes) -> str:
+    """The text with each literal whose value is to change replaced; exponents and the numbers of variables stay."""
+
+    def new(found: re.Match) -> str:
+        value = _value(found[0])
+        return show_number(changes[value], True) if value in changes else found[0]
+
+    return _LITERAL.sub(new, text) if changes else text
+
+
+def _value(literal: str) -> Fraction:
+    return Fraction(literal.replace(",", ""))
+
+
+def candidates(task: Task) -> Iterator[Changes]:
+    """Changes of the question's numbers, the same for the same task."""
+    stated = question_numbers(task.question)
+    if not stated.free:
+        return
+    chance = random.Random(int(digest("perturb", task.benchmark, task.row, task.question)[:16], 16))
+    for _ in range(TRIES):
+        changes: dict[Fraction, Fraction] = {}
+        for value in stated.free:
+            changes[value] = _other(value, value in stated.percent, chance)
+        if len(set(changes.values())) == len(changes):
+            yield stated.extend(changes)
+
+
+def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
+    """Another number of about the size, with as many decimals: near it, or a multiple, so that divisions stay whole."""
+    if percent and value <= 100:
+        return _not(value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))))
+    if chance.random() < 0.5:
+        return value * chance.choice((2, 3, 4, 5, 6)) if value else Fraction(chance.randint(1, 5))
+    unit = Fraction(1, 10 ** (decimal_places(value.denominator) or 0))
+    low, high = max(1, int(value / unit / 2)), int(value / unit * 2) + 4
+    return _not(value, lambda: chance.randint(low, high) * unit)
+
+
+def _not(value: Fraction, draw) -> Fraction:
+    while (new := draw()) == value:
+        pass
+    return new
+
+
+def _actions(annotation: Annotation | Sequence[Action]) -> list[Action]:
+    if isinstance(annotation, Annotation):
+        return [action for step in annotation.steps for action in step.actions]
+    return list(annotation)

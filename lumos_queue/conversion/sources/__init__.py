@@ -1,1 +1,0 @@
-"""Sources of gold rationales: one file for each, which ends in `source = …`."""

@@ -1,0 +1,84 @@
+"""The files that are here: found again, checked, and fetched when they are missing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lumos_queue.downloads.catalogue import PublicFile
+from lumos_queue.downloads.fetch import download
+from lumos_queue.errors import SpecError
+from lumos_queue.util.paths import require_folders
+
+_RECORD = re.compile(r"([0-9a-f]{64})  \S+\n?")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A file that is here and is what it should be."""
+
+    name: str
+    path: Path
+    sha256: str
+    licence: str
+    new: bool  #: whether it was downloaded now
+    checked: str  #: what its bytes were compared with: 'catalogue', 'first download' or 'nothing'
+
+
+def place_of(file: PublicFile, folder: Path) -> Path:
+    """Where the file stands in a folder of public data."""
+    return folder / file.name
+
+
+def fetch(file: PublicFile, folder: Path) -> Fetched:
+    """The file at its place in `folder`, downloaded if it is not there yet.
+
+    Where the catalogue knows no checksum, that of the first download (or of a file put there by hand) is written
+    beside it as `FILE.sha256`, and the file must match it from then on, downloaded again or not.
+    Raises SpecError when the file cannot be had, or when what stands there is something else; it is left alone then.
+    """
+    path = place_of(file, folder)
+    require_folders(path, "--to")
+    record = path.with_name(f"{path.name}.sha256")
+    first = "" if file.sha256 else _read_record(record)
+    expected = file.sha256 or first
+    checked = "catalogue" if file.sha256 else "first download" if first else "nothing"
+    new = not path.exists()
+    found = download(file, path, expected) if new else _digest(path)
+    if expected and found != expected:
+        raise SpecError(
+            f"'{path}' has the sha256 {found}, expected {expected} ({checked}): it was changed, or is another file. "
+            f"Move it away and run: lumos data get {file.name}"
+        )
+    if not expected:
+        _write_record(record, found, path.name)
+    return Fetched(file.name, path, found, file.licence, new, checked)
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        raise SpecError(f"'{path}' is no file: move it away, or choose another folder with --to.")
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read_record(record: Path) -> str:
+    try:
+        text = record.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        text = ""
+    if not (found := _RECORD.fullmatch(text)):
+        raise SpecError(f"'{record}' holds no sha256 as sha256sum writes it: delete it to trust the file beside it.")
+    return found[1]
+
+
+def _write_record(record: Path, digest: str, name: str) -> None:
+    """As `sha256sum` writes it, so that `sha256sum -c` reads it."""
+    part = record.with_name(f".{record.name}.{os.getpid()}.part")
+    part.write_text(f"{digest}  {name}\n", encoding="utf-8")
+    os.replace(part, record)

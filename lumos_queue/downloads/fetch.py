@@ -1,0 +1,89 @@
+"""One file over HTTP to a place on disk: whole and as promised, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import httpx2
+
+from lumos_queue.downloads.catalogue import PublicFile
+from lumos_queue.errors import SpecError
+
+_SECONDS = httpx2.Timeout(60.0, connect=20.0)
+_CHUNK = 1 << 20  # bytes
+
+
+def download(file: PublicFile, target: Path, sha256: str = "") -> str:
+    """Put the file at `target`, which must not exist; returns the sha256 of its bytes.
+
+    They are checked before anything stands at `target`, against `sha256` and `file.size` where these are known; what
+    was read of a download that failed is deleted. Raises SpecError, naming the address and the way by hand, when the
+    file cannot be had or is not what it should be. Raises OSError when the disk fails.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    number, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            found = _read(file, target, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if sha256 and found != sha256:
+            raise SpecError(
+                f"'{file.name}' from {file.url} has the sha256 {found}, expected {sha256}: nothing was kept. "
+                f"{_by_hand(target)}"
+            )
+        os.chmod(part, 0o644)  # mkstemp made it for its owner alone
+        os.replace(part, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+    return found
+
+
+def _read(file: PublicFile, target: Path, stream) -> str:
+    """Write the body to `stream`; returns its sha256."""
+    most = file.size or file.most
+    hasher, size = hashlib.sha256(), 0
+    try:
+        with (
+            httpx2.Client(follow_redirects=True, max_redirects=5, timeout=_SECONDS,
+                          event_hooks={"request": [_no_step_down(file.url)]}) as client,
+            client.stream("GET", file.url, headers={"accept-encoding": "identity"}) as response,
+        ):  # fmt: skip
+            response.raise_for_status()
+            for chunk in response.iter_bytes(_CHUNK):
+                size += len(chunk)
+                if size > most:
+                    raise _unavailable(file, target, f"it has more than {most:,} bytes")
+                hasher.update(chunk)
+                stream.write(chunk)
+    except httpx2.HTTPStatusError as error:
+        raise _unavailable(file, target, f"the server answers {error.response.status_code}") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise _unavailable(file, target, str(error) or type(error).__name__) from None
+    if file.size and size != file.size:
+        raise _unavailable(file, target, f"{size:,} bytes came, expected {file.size:,}")
+    return hasher.hexdigest()
+
+
+def _no_step_down(url: str):
+    """Refuses a redirect to what is no web address, and one from https to http."""
+    allowed = ("https",) if url.startswith("https:") else ("http", "https")
+
+    def check(request: httpx2.Request) -> None:
+        if request.url.scheme not in allowed:
+            raise httpx2.UnsupportedProtocol(f"it redirects to {request.url.scheme}://{request.url.host}")
+
+    return check
+
+
+def _unavailable(file: PublicFile, target: Path, problem: str) -> SpecError:
+    return SpecError(f"Cannot get '{file.name}' from {file.url}: {problem}. Nothing was kept. {_by_hand(target)}")
+
+
+def _by_hand(target: Path) -> str:
+    return f"By hand: download it elsewhere and put it at '{target}'."

@@ -1,0 +1,1 @@
+"""Commands carried out: models asked, actions run, tools outside called."""

@@ -1,0 +1,86 @@
+"""Calls of tools outside: made when that was asked for, answered from an earlier job, or refused.
+
+Within one caller no call is made twice: who asks the same again gets the same answer, also while the first is on its
+way. A call that failed for reasons of the network is forgotten, so that trying again makes it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from lumos_queue.commands import Call
+from lumos_queue.errors import ActionError
+from lumos_queue.records import Execution
+from lumos_queue.util.sanitize import storable, storable_json
+
+#: Gets a call and its key, returns what came of it. May raise ActionError and InfrastructureError.
+Answer = Callable[[Call, str], Awaitable[Execution]]
+
+MOST_KEPT = 256  #: answers kept in memory
+MOST_CHARACTERS = 1_000_000  #: of an answer, as JSON
+UNMADE = ("live_refused", "not_recorded")  #: statuses of calls that were not made: nothing to replay
+
+
+class Caller:
+    """Answers calls: `answer` gets each different one. Belongs to one event loop."""
+
+    def __init__(self, answer: Answer, close: Callable[[], Awaitable[None]] | None = None):
+        self._answer, self._close = answer, close
+        self._made: OrderedDict[str, asyncio.Task[Execution]] = OrderedDict()
+
+    async def call(self, command: Call, key: str) -> Execution:
+        """What the call gives; `seconds` is how long the answer was waited for here.
+
+        Never raises on account of arguments or of what a server sends: that is in the execution's status. Raises
+        InfrastructureError when trying again later may succeed, SpecError for a tool that does not exist.
+        """
+        started = time.perf_counter()
+        task = self._made.get(command.digest)
+        if task is None:
+            task = self._made[command.digest] = asyncio.create_task(self._answered(command, key))
+            task.add_done_callback(lambda done: self._settle(command.digest, done))
+        self._made.move_to_end(command.digest)
+        done = await asyncio.shield(task)  # one who stops waiting does not stop it for the others
+        return replace(done, seconds=time.perf_counter() - started)
+
+    async def close(self) -> None:
+        """Stop what is on its way and let go of connections."""
+        running = [task for task in self._made.values() if not task.done()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        self._made.clear()
+        if self._close is not None:
+            await self._close()
+
+    async def _answered(self, command: Call, key: str) -> Execution:
+        try:
+            done = await self._answer(command, key)
+            values = tuple(storable_json(dict(value)) for value in done.values)
+            if len(json.dumps(values)) > MOST_CHARACTERS:
+                raise ActionError("too_large", f"an answer may have {MOST_CHARACTERS:,} characters, this has more")
+        except ActionError as error:
+            return Execution(error.kind, message=storable(str(error))[0])
+        return replace(done, result=storable(done.result)[0], message=storable(done.message)[0], values=values)
+
+    def _settle(self, digest: str, done: asyncio.Task[Execution]) -> None:
+        """Forget a failure at once, and beyond what is kept the answers that nobody asked for the longest."""
+        if (done.cancelled() or done.exception() is not None) and self._made.get(digest) is done:
+            del self._made[digest]
+        spare = len(self._made) - MOST_KEPT
+        if spare > 0:
+            for old in [name for name, task in self._made.items() if task.done()][:spare]:
+                del self._made[old]
+
+
+def shown(command: Call) -> str:
+    """The call on one line, for messages."""
+    arguments = ", ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(command.arguments.items())
+    )
+    return f"{command.tool}({arguments[:200]})"

@@ -1,0 +1,45 @@
+"""Connections to checked addresses only: between the check and the connection nothing is looked up again.
+
+Every connection of the pool is made here, whatever led to it: a first request, a redirect, a connection that was lost.
+TLS is not touched: the certificate is verified for the host that the URL names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+
+from lumos_queue.execution.tools.guard import Guard
+
+
+class CheckedBackend(httpcore2.AsyncNetworkBackend):
+    """Resolves through the guard and connects to the addresses that the guard has seen."""
+
+    def __init__(self, guard: Guard):
+        self._guard = guard
+        self._sockets: Any = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Raises ActionError of kind 'refused', and the error of the last address when none of them answers."""
+        *others, last = await self._guard.addresses(host, port)
+        for address in others:
+            try:
+                return await self._sockets.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await self._sockets.connect_tcp(last, port, timeout, local_address, socket_options)
+
+    async def connect_unix_socket(self, path, timeout=None, socket_options=None) -> httpcore2.AsyncNetworkStream:
+        raise httpcore2.UnsupportedProtocol("no local sockets")
+
+    async def sleep(self, seconds: float) -> None:
+        await self._sockets.sleep(seconds)

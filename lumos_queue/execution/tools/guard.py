@@ -1,0 +1,178 @@
+"""Which addresses may be fetched: public ones, and nothing on this machine or in the network around it.
+
+An address is looked at twice: as it is written, before anything is sent, and as the address that a connection is
+about to be made to (lumos_queue/execution/tools/connecting.py). Only the second look decides; the first gives clear errors.
+
+Covered: loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified addresses of
+both families, addresses that carry an IPv4 one inside them (mapped, NAT64, 6to4, Teredo), the metadata services of
+cloud machines, spellings of numbers that only some libraries read (`127.1`, `0x7f.1`, `2130706433`), names that mean
+this machine or this network, user names in front of the host, other ports than 80 and 443, other schemes than http(s).
+Not covered: a public address that forwards into a private network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections.abc import Awaitable, Callable, Set
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.util.addresses import METADATA, PORTS, Origin, ascii_name, special_kind
+
+#: Gets a host name and a port, returns the addresses it stands for.
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+MOST_CHARACTERS = 8000  #: of a URL
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  #: a last label that makes a host an IPv4 address (WHATWG URL, 3.5)
+#: Names that mean this machine or the network around it: RFC 6761, 6762, 8375, 9476, and what routers hand out.
+_LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "localdomain", "home.arpa", "alt")
+
+#: What Python 3.11's `is_global` lets through though it is nobody's web server (IANA special-purpose registries).
+_SPECIAL_V4 = [
+    ipaddress.ip_network(one)
+    for one in (
+        "192.0.0.0/24",  # protocol assignments
+        "192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24",  # AS112, AMT
+        "192.88.99.0/24",  # 6to4 relays
+    )
+]  # fmt: skip
+#: The only part of IPv6 that is handed out to the public, and what in it is not.
+_PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
+_SPECIAL_V6 = [
+    ipaddress.IPv6Network(one)
+    for one in (
+        "2001::/23",  # Teredo, ORCHID, benchmarking
+        "2001:db8::/32", "3fff::/20",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+    )
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL taken apart once, by one parser, in the form in which it is sent."""
+
+    scheme: str
+    host: str  #: in small ASCII letters; an IPv6 address without brackets
+    port: int
+    path: str  #: with the query, percent-encoded
+
+    @property
+    def authority(self) -> str:
+        """What the Host header says."""
+        return Origin(self.scheme, self.host, self.port).authority
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+async def system_resolve(host: str, port: int) -> list[str]:
+    """What this machine's resolver says. Raises InfrastructureError when it says nothing."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise InfrastructureError(f"no address is known for '{host}': {error.strerror or error}") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Guard:
+    """Decides. `allowed` names (address, port) pairs that may be reached besides: a test's own server on loopback."""
+
+    def __init__(self, allowed: Set[tuple[str, int]] = frozenset(), resolve: Resolve = system_resolve):
+        self._allowed = {(str(ipaddress.ip_address(address)), port) for address, port in allowed}
+        self._resolve = resolve
+
+    def check(self, url: str) -> Target:
+        """The URL taken apart. Raises ActionError of kind 'refused' for one that must not be asked."""
+        if len(url) > MOST_CHARACTERS:
+            raise _refused(url, f"it has {len(url)} characters, {MOST_CHARACTERS} are the most")
+        if "\\" in url or any(character <= " " or not character.isprintable() for character in url):
+            raise _refused(url, "it has a blank, a backslash or a control character in it")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError as error:
+            raise _refused(url, str(error)) from None
+        if parts.scheme not in PORTS:
+            raise _refused(url, "only http:// and https:// are asked")
+        if "@" in parts.netloc:
+            raise _refused(url, "it has a user name in front of the host")
+        if "%" in parts.netloc:
+            raise _refused(url, "the host has a percent sign in it")
+        port = PORTS[parts.scheme] if port is None else port
+        if port != PORTS[parts.scheme] and port not in {allowed for _, allowed in self._allowed}:
+            raise _refused(url, f"port {port} is not {PORTS[parts.scheme]}")
+        bracketed = parts.netloc.startswith("[")
+        host = self._address(url, host, port) if bracketed else self._name(url, host, port)
+        path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+        if parts.query:
+            path += "?" + quote(parts.query, safe="/?%:@!$&'()*+,;=~-._")
+        return Target(parts.scheme, host, port, path)
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """The addresses to connect to: resolved now, once, and every one of them checked.
+
+        Raises ActionError of kind 'refused' when one of them is not public, InfrastructureError when there is none.
+        """
+        try:
+            found = [str(ipaddress.ip_address(host))]
+        except ValueError:
+            found = await self._resolve(host, port)
+        for address in found:
+            if problem := self._problem(address, port):
+                shown = host if address == host else f"{host} ({address})"
+                raise ActionError("refused", f"{shown} is not asked: it is {problem}")
+        if not found:
+            raise InfrastructureError(f"no address is known for '{host}'")
+        return found
+
+    def _name(self, url: str, host: str, port: int) -> str:
+        """A host that is no bracketed address, in the one spelling in which it is looked up."""
+        try:
+            host = ascii_name(host)
+        except ValueError as error:
+            raise _refused(url, f"the host is no name: {error}") from None
+        labels = host.split(".")
+        if _NUMBER.fullmatch(labels[-1]):
+            return self._address(url, host, port)
+        if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+            raise _refused(url, "the host is no name")
+        if len(labels) < 2 or any(host == name or host.endswith("." + name) for name in _LOCAL_NAMES):
+            raise _refused(url, "the host is a name of this machine or of the network around it")
+        return host
+
+    def _address(self, url: str, host: str, port: int) -> str:
+        """A host that is an address: only its usual spelling is read, as libraries differ on all others."""
+        try:
+            address = str(ipaddress.ip_address(host))
+        except ValueError:
+            raise _refused(url, "the host is a number in an unusual spelling") from None
+        if problem := self._problem(address, port):
+            raise _refused(url, f"the host is {problem}")
+        return address
+
+    def _problem(self, text: str, port: int) -> str:
+        """Why this address must not be reached, in words; empty when it may."""
+        address = ipaddress.ip_address(text)
+        if (str(address), port) in self._allowed:
+            return ""
+        if isinstance(address, ipaddress.IPv6Address):
+            public = address in _PUBLIC_V6 and not any(address in network for network in _SPECIAL_V6)
+        else:
+            public = not any(address in network for network in _SPECIAL_V4)
+        public = public and not any(address in network for network in METADATA)
+        if public and address.is_global and not address.is_multicast and not address.is_reserved:
+            return ""
+        return special_kind(address) or "no public address"
+
+
+def _refused(url: str, problem: str) -> ActionError:
+    shown = url[:200].encode("unicode_escape").decode()
+    return ActionError("refused", f"'{shown}' is not asked: {problem}")

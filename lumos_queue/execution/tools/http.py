@@ -1,0 +1,174 @@
+"""GET requests to strangers: guarded, bounded in time and size, one at a time for each host.
+
+No proxies, no cookies, no credentials; of the environment only which certificates are trusted (SSL_CERT_FILE).
+Redirects are followed here, so that each is checked like the first address. Of compressions only gzip is asked for,
+and unpacked no further than the bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+import zlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email.message import Message
+from urllib.parse import urljoin
+
+import httpcore2
+
+from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.execution.tools.connecting import CheckedBackend
+from lumos_queue.execution.tools.guard import Guard, Target
+from lumos_queue.execution.tools.rate_limit import Manners
+
+SECONDS = 30.0  #: for one request with its redirects, all of it
+CONNECT_SECONDS = 10.0
+MOST_BYTES = 16 << 20  #: of a body, before and after it is unpacked
+MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_LATER = (408, 425, 429)  #: besides all 5xx: trying again later may succeed
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back in the end. Header names are in small letters."""
+
+    url: str  #: after redirects
+    headers: Mapping[str, str]
+    media_type: str
+    charset: str
+    body: bytes
+
+
+class Http:
+    """A client. Belongs to the event loop of its first request."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        user_agent: str,
+        *,
+        seconds: float = SECONDS,
+        most_bytes: int = MOST_BYTES,
+        ssl_context: ssl.SSLContext | None = None,
+        manners: Manners | None = None,
+    ):
+        self.guard = guard
+        self._seconds, self._most_bytes = seconds, most_bytes
+        self._user_agent = user_agent
+        self._manners = manners or Manners()
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=ssl_context or _trusted(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
+        )
+
+    async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> Reply:
+        """The body of a 2xx reply of one of `media_types`.
+
+        Raises ActionError of kind refused, not_found, http_error, bad_reply or too_large; InfrastructureError when
+        there is no connection, no reply in time, or a server that asks to come again later.
+        """
+        target = self.guard.check(url)
+        fields = {"Accept": ", ".join(media_types), **(headers or {})}
+        left = self._seconds
+        for _ in range(MOST_REDIRECTS + 1):
+            async with self._manners.turn(target.authority):
+                began = time.monotonic()
+                reply = await self._within(left, target, fields, media_types)
+                left -= time.monotonic() - began
+            if isinstance(reply, Reply):
+                return reply
+            target = reply
+        raise ActionError("http_error", f"{_shown(url)} redirects more than {MOST_REDIRECTS} times")
+
+    def pause(self, url: str, retry_after: str) -> float:
+        """Heed a wish to come later that stood in a reply; `retry_after` is its header. Returns the seconds."""
+        return self._manners.wait(self.guard.check(url).authority, retry_after)
+
+    async def close(self) -> None:
+        await self._pool.aclose()
+
+    async def _within(self, seconds: float, target: Target, fields: Mapping[str, str], types: Sequence[str]):
+        """A Reply, or the Target of a redirect."""
+        try:
+            async with asyncio.timeout(max(seconds, 0.0)), self._sent(target, fields) as response:
+                return await self._read(target, response, types)
+        except TimeoutError:
+            raise InfrastructureError(f"{target.authority} did not answer within {self._seconds:g} s") from None
+        except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            reason = str(error) or type(error).__name__
+            raise InfrastructureError(f"{target.authority} cannot be asked: {reason}") from None
+        except httpcore2.UnsupportedProtocol as error:
+            raise ActionError("refused", f"{_shown(target.url)} is not asked: {error}") from None
+
+    @asynccontextmanager
+    async def _sent(self, target: Target, fields: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
+        headers = {
+            "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": "gzip", **fields
+        }  # fmt: skip
+        address = httpcore2.URL(
+            scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
+        )
+        pairs = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+        extensions = {"timeout": {"connect": CONNECT_SECONDS, "read": self._seconds, "write": self._seconds}}
+        async with self._pool.stream("GET", address, headers=pairs, extensions=extensions) as response:
+            yield response
+
+    async def _read(self, target: Target, response: httpcore2.Response, types: Sequence[str]) -> Reply | Target:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        status = response.status
+        if status in _REDIRECTS and "location" in headers:
+            return self._redirected(target, headers["location"])
+        if status in _LATER or status >= 500:
+            wait = self._manners.wait(target.authority, headers.get("retry-after", ""))
+            raise InfrastructureError(f"{target.authority} answers {status}", wait)
+        if status in (404, 410):
+            raise ActionError("not_found", f"{_shown(target.url)} answers {status}: there is no such page")
+        if not 200 <= status < 300:
+            raise ActionError("http_error", f"{_shown(target.url)} answers {status}")
+        content = Message()
+        content["content-type"] = headers.get("content-type", "")
+        media_type = content.get_content_type()
+        if media_type not in types or "content-type" not in headers:
+            raise ActionError(
+                "bad_reply",
+                f"{target.authority} sends '{headers.get('content-type', '')[:60]}', expected {' or '.join(types)}",
+            )
+        body = await self._body(target, response, headers.get("content-encoding", "").strip().lower())
+        return Reply(target.url, headers, media_type, content.get_content_charset("utf-8"), body)
+
+    def _redirected(self, target: Target, location: str) -> Target:
+        new = self.guard.check(urljoin(target.url, location))
+        if target.scheme == "https" and new.scheme == "http":
+            raise ActionError("refused", f"{target.authority} redirects from https to {_shown(new.url)}")
+        return new
+
+    async def _body(self, target: Target, response: httpcore2.Response, encoding: str) -> bytes:
+        if encoding not in ("", "identity", "gzip", "x-gzip"):
+            raise ActionError("bad_reply", f"{target.authority} sends the compression '{encoding[:20]}' unasked")
+        unpack = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
+        most, received, body = self._most_bytes, 0, bytearray()
+        async for chunk in response.aiter_stream():
+            received += len(chunk)
+            if unpack is not None:
+                try:
+                    chunk = unpack.decompress(chunk, most - len(body) + 1)
+                except zlib.error as error:
+                    raise ActionError("bad_reply", f"{target.authority} sends broken gzip: {error}") from None
+            body += chunk
+            if max(received, len(body)) > most:
+                raise ActionError("too_large", f"{_shown(target.url)} has more than {most:,} bytes")
+        if unpack is not None and not unpack.eof:
+            raise InfrastructureError(f"{target.authority} sent half of its reply")
+        return bytes(body)
+
+
+def _trusted() -> ssl.SSLContext:
+    """The certificates this machine trusts."""
+    return httpcore2.default_ssl_context()
+
+
+def _shown(url: str) -> str:
+    return f"'{url[:200]}'"

@@ -1,0 +1,41 @@
+"""The tools that are called outside, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from lumos_queue.commands import Call
+from lumos_queue.errors import unknown
+from lumos_queue.execution.tools.caller import Caller
+from lumos_queue.execution.tools.guard import Guard
+from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.wikipedia import API, Wikipedia
+from lumos_queue.records import Execution
+from lumos_queue.util.version import RELEASE
+
+#: Gets the arguments of a call and its key, returns what came of it. May raise ActionError and InfrastructureError.
+Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
+
+
+def calling(settings: Any) -> Caller:
+    """A caller that calls tools on the public network."""
+    return calling_through(Http(Guard(), user_agent(settings)))
+
+
+def calling_through(http: Http, api: str = API) -> Caller:
+    """A caller that calls tools through this client; `api` as for Wikipedia. Closing it closes the client."""
+    wikipedia = Wikipedia(http, api)
+    tools: dict[str, Tool] = {"wikipedia": wikipedia.wikipedia, "search": wikipedia.search}
+
+    async def make(command: Call, key: str) -> Execution:
+        if command.tool not in tools:
+            raise unknown("tool", command.tool, tools)
+        return await tools[command.tool](command.arguments, key)
+
+    return Caller(make, http.close)
+
+
+def user_agent(settings: Any) -> str:
+    """Who asks. Wikimedia's policy wants a way to reach the person: LUMOS_CONTACT."""
+    return f"lumos-queue/{RELEASE} ({settings.contact or 'no contact given'})"

@@ -1,0 +1,52 @@
+"""Answering calls from what an earlier job has recorded. Nothing is sent anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from db.connection import open_database
+from db.jobs import get_job
+from db.tool_calls import recorded_call
+from lumos_queue.commands import Call
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.execution.tools.caller import UNMADE, Caller, shown
+from lumos_queue.records import Execution
+
+
+def replaying(job: str, settings: Any) -> Caller:
+    """A caller with a connection of its own to the database of the settings.
+
+    A call is found by its tool and arguments, whichever episode made it. Where the job made it several times and was
+    answered differently, the earliest answer counts. Raises SpecError when there is no such job.
+    """
+    database = open_database(settings.database, settings.lease_seconds)
+    try:
+        with database.engine.connect() as connection:
+            job = get_job(connection, job).id
+    except BaseException:
+        database.close()
+        raise
+
+    def look(command: Call) -> Execution | None:
+        with database.engine.connect() as connection:
+            return recorded_call(connection, job, command.digest, UNMADE)
+
+    async def recall(command: Call, _key: str) -> Execution:
+        try:
+            found = await asyncio.to_thread(look, command)
+        except DBAPIError as error:
+            raise InfrastructureError(f"the calls that job {job} has recorded cannot be read: {error.orig}") from None
+        if found is not None:
+            return found
+        return Execution(
+            "not_recorded",
+            message=f"job {job} has recorded no call {shown(command)}: make it in a job with --live, and replay that",
+        )
+
+    async def close() -> None:
+        database.close()
+
+    return Caller(recall, close)

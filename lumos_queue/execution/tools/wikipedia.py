@@ -1,0 +1,182 @@
+"""Wikipedia, live, through the MediaWiki action API (https://www.mediawiki.org/wiki/API:Main_page).
+
+The original read Wikipedia's search page and asked Google for its last resort (spec/lumos.md 5.2). Here both are the
+search of the wiki itself: it has an interface for programs, needs no key, and knows no pages but its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urljoin
+
+from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.execution.tools.article import Article, read_article
+from lumos_queue.execution.tools.http import Http, Reply
+from lumos_queue.records import Execution
+
+API = "https://{language}.wikipedia.org/w/api.php"
+EXACT_PARAGRAPHS, OTHER_PARAGRAPHS = 40, 15  #: kept of a page; the original counted sentences
+TOP = 5  #: titles read when none is exactly what was asked for
+MOST_HITS = 10
+MOST_CHARACTERS = 300  #: of a query: the API takes no more
+MAXLAG = 5  #: seconds its database copies may lag behind before the API asks to come again later
+_LANGUAGE = re.compile(r"[a-z]{2,12}(-[a-z]{2,12}){0,2}")
+_LATER = ("maxlag", "ratelimited", "readonly")
+_MISSING = ("missingtitle", "invalidtitle", "pagecannotexist", "nosuchpageid")
+
+
+class Wikipedia:
+    """The tools `wikipedia` and `search`. `api`: address of the API, with {language} in it where it matters."""
+
+    def __init__(self, http: Http, api: str = API):
+        self._http, self._api = http, api
+
+    async def wikipedia(self, arguments: Mapping[str, Any], key: str) -> Execution:
+        """`query` (and `language`, 'en' when not given): the article of that name, or the articles found for it.
+
+        A name that one article has, however capitalised or redirected: that article. A name with several meanings: up
+        to 10 articles of its list. Any other text: the 5 articles found first. An address of an article is read too.
+        The value: {"kind": "pages", "text": titles, "pages": [{"title", "paragraphs", "table"}]}.
+        Raises ActionError of kind bad_arguments, not_found, refused, bad_reply or too_large; InfrastructureError.
+        """
+        query, language = _query(arguments), _language(arguments)
+        title = self._title(query, language)
+        if not title:
+            title = next(iter(await self._found(query, language, "nearmatch", 1, key)), "")
+        if title:
+            title, article, several = await self._page(title, language, EXACT_PARAGRAPHS, key)
+            if not several:
+                return _pages([(title, article)])
+            titles: Sequence[str] = article.links
+        else:
+            titles = await self._found(query, language, "text", TOP, key)
+        pages = []
+        for one in titles:
+            try:
+                name, article, several = await self._page(one, language, OTHER_PARAGRAPHS, key)
+            except ActionError as error:
+                if error.kind != "not_found":
+                    raise
+            else:
+                if not several:
+                    pages.append((name, article))
+        if not pages:
+            raise ActionError("not_found", f"Wikipedia has no article for '{query}'")
+        return _pages(pages)
+
+    async def search(self, arguments: Mapping[str, Any], key: str) -> Execution:
+        """`query`, `limit` (3) and `language` ('en'): what the wiki's own search finds, best first.
+
+        Stands for the Google search of the original, of which only hits on Wikipedia were read.
+        The value: {"kind": "hits", "text": titles, "hits": [{"title", "url"}]}. Raises as `wikipedia` does.
+        """
+        query, language = _query(arguments), _language(arguments)
+        limit = arguments.get("limit", 3)
+        if not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
+            raise ActionError("bad_arguments", f"limit must be a number from 1 to {MOST_HITS}")
+        titles = await self._found(query, language, "text", limit, key)
+        if not titles:
+            raise ActionError("not_found", f"Wikipedia's search finds nothing for '{query}'")
+        hits = [{"title": title, "url": self._address(title, language)} for title in titles]
+        text = "; ".join(titles)
+        return Execution("ok", text, ({"kind": "hits", "text": text, "hits": hits},))
+
+    def _address(self, title: str, language: str) -> str:
+        return urljoin(self._api.format(language=language), "/wiki/" + quote(title.replace(" ", "_")))
+
+    def _title(self, query: str, language: str) -> str:
+        """The title that an address names; empty when the query is none. Addresses elsewhere are refused."""
+        if " " in query or not (query.startswith("/wiki/") or "://" in query):
+            return ""
+        if query.startswith("/wiki/"):
+            query = urljoin(self._api.format(language=language), query)
+        target, home = self._http.guard.check(query), self._http.guard.check(self._api.format(language=language))
+        if target.authority != home.authority or not target.path.startswith("/wiki/"):
+            raise ActionError("refused", f"'{target.url[:200]}' is not asked: only articles of {home.authority} are")
+        return unquote(target.path.removeprefix("/wiki/")).replace("_", " ")[:MOST_CHARACTERS]
+
+    async def _found(self, query: str, language: str, what: str, limit: int, key: str) -> list[str]:
+        """Titles, best first. `what`: 'nearmatch' (a title like this) or 'text'."""
+        reply = await self._ask(
+            language, key, action="query", list="search", srsearch=query, srwhat=what, srlimit=limit, srprop="",
+            srnamespace=0,
+        )  # fmt: skip
+        found = _part(_part(reply, "query", dict), "search", list)
+        return [_part(one, "title", str)[:MOST_CHARACTERS] for one in found[:limit]]
+
+    async def _page(self, title: str, language: str, paragraphs: int, key: str) -> tuple[str, Article, bool]:
+        """Title after redirects, what there is to read, and whether it only lists the meanings of a name."""
+        reply = await self._ask(
+            language, key, action="parse", page=title, prop="text|properties", redirects=1, disableeditsection=1,
+            disabletoc=1, disablelimitreport=1,
+        )  # fmt: skip
+        page = _part(reply, "parse", dict)
+        name, html = _part(page, "title", str)[:MOST_CHARACTERS], _part(page, "text", str)
+        article = await asyncio.to_thread(read_article, html, paragraphs)
+        properties = page.get("properties")
+        several = isinstance(properties, dict) and "disambiguation" in properties
+        return name, article, several
+
+    async def _ask(self, language: str, key: str, **parameters: Any) -> dict[str, Any]:
+        """What the API answers."""
+        common = {"format": "json", "formatversion": 2, "errorformat": "plaintext", "maxlag": MAXLAG}
+        address = f"{self._api.format(language=language)}?{urlencode(common | parameters)}"
+        reply = await self._http.get(address, ["application/json"], {"Idempotency-Key": key} if key else None)
+        answer = await asyncio.to_thread(_read, reply)
+        errors = answer.get("errors")
+        if isinstance(errors, list) and errors:
+            raise self._error(errors[0] if isinstance(errors[0], dict) else {}, reply, parameters)
+        return answer
+
+    def _error(self, error: Mapping[str, Any], reply: Reply, parameters: Mapping[str, Any]) -> Exception:
+        code = str(error.get("code", "unknown"))[:60]
+        if code in _LATER:
+            wait = self._http.pause(reply.url, reply.headers.get("retry-after", ""))
+            return InfrastructureError(f"Wikipedia asks to come later: {code}", wait)
+        if code in _MISSING:
+            return ActionError("not_found", f"Wikipedia has no article '{parameters.get('page', '')}'")
+        return ActionError("bad_reply", f"Wikipedia answers '{code}': {str(error.get('text', ''))[:200]}")
+
+
+def _pages(pages: Sequence[tuple[str, Article]]) -> Execution:
+    text = "; ".join(title for title, _ in pages)
+    listed = [
+        {"title": title, "paragraphs": list(article.paragraphs), "table": article.table} for title, article in pages
+    ]
+    return Execution("ok", text, ({"kind": "pages", "text": text, "pages": listed},))
+
+
+def _query(arguments: Mapping[str, Any]) -> str:
+    query = arguments.get("query")
+    words = "".join(one if one.isprintable() else " " for one in query).split() if isinstance(query, str) else []
+    if not words:
+        raise ActionError("bad_arguments", "query must be a text with at least one word")
+    return " ".join(words)[:MOST_CHARACTERS]
+
+
+def _language(arguments: Mapping[str, Any]) -> str:
+    language = arguments.get("language", "en")
+    if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+        raise ActionError("bad_arguments", "language must be a code such as 'en' or 'zh-yue'")
+    return language
+
+
+def _read(reply: Reply) -> dict[str, Any]:
+    try:
+        answer = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise ActionError("bad_reply", f"{reply.url.partition('?')[0]} sends no JSON object")
+    return answer
+
+
+def _part(value: Any, name: str, kind: type) -> Any:
+    part = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(part, kind):
+        raise ActionError("bad_reply", f"Wikipedia's answer has no '{name}'")
+    return part

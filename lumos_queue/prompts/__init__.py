@@ -1,0 +1,1 @@
+"""What models are told, and conversations made from records."""

@@ -1,0 +1,62 @@
+"""Who plays which role, with which actions, how sampled and how limited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lumos_queue.commands import digest
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.prompts.dialogue import Dialogue
+from lumos_queue.prompts.instructions import DOMAINS
+from lumos_queue.records import Task
+from lumos_queue.scoring.limit import WRONG
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Roles bound to endpoints, a domain of actions, sampling parameters, limits. Its digest is part of a job's."""
+
+    roles: Mapping[str, str]  #: role to endpoint URL: of the formulation, its actions' tools and the judge
+    domain: str  #: whose actions and wording, e.g. 'maths'
+    framing: str = "train"  #: how turns are written down: see dialogue.py
+    sampling: Sampling = field(default_factory=Sampling)
+    max_subgoals: int = 8  #: the iterative formulation's limit
+    tools: Mapping[str, str] = field(default_factory=dict)  #: options of the domain's actions, checked (`prepare`)
+    shots: int = 0  #: demonstrations in front of the conversation, in domains that have some
+    answer_by: str = "last"  #: what the answer is: the value of the 'last' variable, or what 'qa' makes of all answers
+    at_limit: str = ""  #: what an answer at the limit is worth (limit.py); '': what it is in the domain
+    weights: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: role to sha256, where the weights are at hand (`local:`)
+
+    def __post_init__(self) -> None:
+        """Say what the domain says, so that a stored agent names it."""
+        if not self.at_limit:
+            domain = DOMAINS.get(self.domain)
+            object.__setattr__(self, "at_limit", domain.at_limit if domain else WRONG)
+
+    def dialogue(self, task: Task) -> Dialogue:
+        return Dialogue(task, self.domain, self.framing, self.shots)
+
+    def subgoal_numbers(self) -> range:
+        return range(1, self.max_subgoals + 1)
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
+        found = asdict(self) | {"sampling": self.sampling.as_json()}
+        if self.at_limit == WRONG:
+            del found["at_limit"]
+        return found
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Agent:
+        sampling = dict(value["sampling"])
+        sampling["stop"] = tuple(sampling["stop"])
+        return cls(**{"at_limit": WRONG, **value, "sampling": Sampling(**sampling)})  # it was, before it could be said
+
+    @property
+    def digest(self) -> str:
+        return digest("agent", json.dumps(self.as_json(), sort_keys=True))

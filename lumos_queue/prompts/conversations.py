@@ -1,0 +1,156 @@
+"""Gold solutions as the very conversations an agent has at inference.
+
+The formulation's own generator is driven with the gold results, so training text equals inference text byte for byte.
+One row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lumos_queue.commands import Ask, Do
+from lumos_queue.episode import Formulation
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
+from lumos_queue.prompts.gold_replies import gold_replies
+from lumos_queue.prompts.instructions import domain_named
+from lumos_queue.records import Annotation, Completion, Execution, Task
+from lumos_queue.util.untrusted_json import read_json
+
+ROLES = ("user", "assistant")
+TRAIN = FRAMINGS["train"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One role's side of an episode. `dataset` is e.g. `wordmath/iterative/planner`; turns alternate, user first."""
+
+    dataset: str
+    id: str
+    turns: tuple[Turn, ...]
+
+    def text(self) -> str:
+        """The whole conversation in `train` framing, without `<s>`, which the tokenizer adds."""
+        return render(self.turns, "train")
+
+    def pieces(self) -> Iterator[tuple[str, bool]]:
+        """The text turn by turn, each with whether it is learnt.
+
+        Learnt are the assistant's content, its `</s>` and the newline after it; the last reply has no newline
+        (spec 3.5).
+        """
+        for turn in self.turns[:-1]:
+            yield TRAIN.write(turn), turn.role == "assistant"
+        yield TRAIN.write(self.turns[-1]).rstrip("\n"), True
+
+    def as_json(self) -> str:
+        messages = [{"role": turn.role, "content": turn.content} for turn in self.turns]
+        return json.dumps({"dataset": self.dataset, "id": self.id, "messages": messages}, ensure_ascii=False)
+
+
+def gold_conversations(
+    task: Task, annotation: Annotation, formulation: Formulation, agent: Agent, name: str, rationale: str = ""
+) -> list[Conversation]:
+    """What each role says when everything goes as in `annotation`; `name` is the formulation's.
+
+    `rationale` is what `cot` says before the answer. The limit of subgoals does not count: who stops, says so.
+    Raises SpecError when the generator does not accept the gold replies as they stand.
+    """
+    asked: dict[str, list[Ask]] = {}
+    replies: dict[str, list[str]] = {}
+    gold = {role: iter(said) for role, said in gold_replies(annotation, name, agent.domain, rationale).items()}
+    executed = annotation.steps if name not in ("cot", "direct") else ()
+    results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]
+    ends_itself = bool(domain_named(agent.domain).few_shot)  # with its last action: there is no word for stopping
+    agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
+    generator = formulation(task.without_gold(), agent)
+    reply = None
+    try:
+        while True:
+            command = generator.send(reply)
+            if isinstance(command, Ask):
+                text = next(gold[command.role])
+                asked.setdefault(command.role, []).append(command)
+                replies.setdefault(command.role, []).append(text)
+                reply = Completion(text, "stop")
+            elif isinstance(command, Do):
+                action, result = results.pop()
+                if (action.variables, action.name, action.arguments) != (
+                    command.action.variables,
+                    command.action.name,
+                    command.action.arguments,
+                ):
+                    raise SpecError(
+                        f"The action '{action.raw}' of task {task.row} does not survive being written and read."
+                    )
+                ends = ends_itself and not results
+                reply = Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
+            else:
+                reply = None
+    except StopIteration as stop:
+        if getattr(stop.value, "ending", None) != "answered" or any(True for _ in results):
+            raise SpecError(f"The gold solution of task {task.row} ends as {stop.value}.") from None
+    return [
+        Conversation(f"{task.benchmark}/{name}/{role}", task.row, _turns([ask.prompt for ask in asks], replies[role]))
+        for role, asks in asked.items()
+    ]
+
+
+def _turns(prompts: list[str], replies: list[str]) -> tuple[Turn, ...]:
+    """The turns of a conversation: each prompt continues the one before it and its reply.
+
+    Raises SpecError unless the turns in `train` framing are the prompts again, byte for byte.
+    """
+    turns: list[Turn] = []
+    for prompt, reply in zip(prompts, replies, strict=True):
+        new = prompt.removeprefix("".join(map(TRAIN.write, turns)))
+        turns.append(Turn("user", new.removeprefix(USER).removesuffix("\n" + ASSISTANT)))
+        if render(turns, "train") != prompt:
+            raise SpecError(f"A prompt is not in train framing: {new[:80]!r}.")
+        turns.append(Turn("assistant", reply))
+    return tuple(turns)
+
+
+def write_conversations(conversations: Iterable[Conversation], path: Path) -> int:
+    """One JSON object a line; returns how many."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for conversation in conversations:
+            file.write(conversation.as_json() + "\n")
+            count += 1
+    return count
+
+
+def read_conversations(path: Path) -> Iterator[Conversation]:
+    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when there is no such file."""
+    if not path.is_file():
+        raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages'.")
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield read_conversation(line, number)
+
+
+def read_conversation(line: str, number: int) -> Conversation:
+    """One row. Raises BadRow."""
+    try:
+        row = read_json(line)
+    except ValueError as error:
+        raise BadRow(number, "", f"is no JSON: {error}") from None
+    messages = row.get("messages") if isinstance(row, Mapping) else None
+    if not isinstance(messages, list) or not messages or len(messages) % 2:
+        raise BadRow(
+            number, "messages", "expected a list of user and assistant messages in turn, ending with assistant"
+        )
+    for place, message in enumerate(messages):
+        role = ROLES[place % 2]
+        if not isinstance(message, Mapping) or message.get("role") != role:
+            raise BadRow(number, "messages", f"expected role '{role}' at place {place + 1}")
+        if not isinstance(message.get("content"), str):
+            raise BadRow(number, "messages", f"expected text as content at place {place + 1}")
+    turns = tuple(Turn(message["role"], message["content"]) for message in messages)
+    return Conversation(str(row.get("dataset", "")), str(row.get("id", number)), turns)

@@ -1,0 +1,69 @@
+"""Two solved purchases in the generated shop, as planner and grounder are shown them (spec/lumos.md 1.9).
+
+The results are what the shop gives; the wishes were written for this page and are no goals of any split.
+"""
+
+from __future__ import annotations
+
+from lumos_queue.prompts.demonstrations.base import Demonstration
+
+
+def _purchase(
+    task: str,
+    search: str,
+    words: str,
+    items: tuple[str, str],
+    features: tuple[str, str],
+    picked: int,
+    options: list[str],
+) -> Demonstration:
+    """Search, look at two items, pick one (0 or 1), choose its options and buy it. `items` are `asin - title`."""
+    first, second = (item.partition(" - ")[0] for item in items)
+    clicks = ["< prev", "R7", *options, "buy now"]
+    return Demonstration(task, (
+        ("Subgoal 1: Search for two items that fit the request.", f"R1 = Search({search})", " ** ".join(items)),
+        (
+            f"Subgoal 2: Look at the features of item {first} that fit best.",
+            f"R2 = Click({first}); R3 = FeatureRetrieve(R2, Query: {words})",
+            features[0],
+        ),
+        (
+            f"Subgoal 3: Look at the features of item {second} that fit best.",
+            f"R4 = Click(< prev); R5 = Click({second}); R6 = FeatureRetrieve(R5, Query: {words})",
+            features[1],
+        ),
+        (
+            "Subgoal 4: Pick the item that fits best by its name and features.",
+            f"R7 = Pick(Item_names: R1, Item_features: [R3, R6], Query: {words})",
+            (first, second)[picked],
+        ),
+        (
+            "Subgoal 5: Choose the options of this item and buy it.",
+            "; ".join(f"R{place} = Click({click})" for place, click in enumerate(clicks, start=8)),
+            "Done",
+        ),
+    ))  # fmt: skip
+
+
+DEMONSTRATIONS = (
+    _purchase(
+        "Please order rechargeable wireless headphones for my desk with color: blue, and size: medium, "
+        "and price lower than 130.00 dollars",
+        "rechargeable wireless headphones",
+        "rechargeable wireless headphones blue medium",
+        ("b50115 - Quendal Rechargeable Wireless Headphones", "b59021 - Ostrava Rechargeable Wireless Headphones"),
+        ("blue, green, pink", "blue, medium, white"),
+        1,
+        ["blue", "medium"],
+    ),
+    _purchase(
+        "Our new flat needs a foldable coffee table of solid wood with size: large, and color: black, "
+        "and price lower than 240.00 dollars",
+        "foldable solid wood coffee table",
+        "foldable solid wood coffee table large black",
+        ("b97640 - Tindrel Solid Wood Foldable Coffee Table", "b48971 - Brackit Solid Wood Foldable Coffee Table"),
+        ("black, large, white", "blue, yellow, grey"),
+        0,
+        ["large", "black"],
+    ),
+)

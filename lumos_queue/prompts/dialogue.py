@@ -1,0 +1,281 @@
+"""Records → conversations with planner, grounder or solver: the one text for training and inference (spec/lumos.md 1).
+
+Two framings exist. `train` is what checkpoints are fitted on; `eval` is what the published numbers were made with.
+No text here holds `<s>`: `FRAMINGS[framing].bos` says whether an agent's prompts are sent to be tokenized with it.
+Roles and `</s>` are plain text. In what tasks and tools say, the marks of roles are broken, so that none begins a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.notation import read_actions, shown_result, unlabelled, without_roles
+from lumos_queue.prompts.demonstrations.base import Demonstration, demonstrations
+from lumos_queue.prompts.instructions import PLAN_HEAD, Domain, domain_named
+from lumos_queue.records import Action, Execution, Subgoal, Task
+
+_BEGUN = re.compile(r"^R1\s*=\s*")  #: what a reply may repeat of what was begun for it
+MOST_ACTIONS = 1000  #: of one reply that are run
+USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message. `content` is as in the released data: a grounder's user turn ends with a line break."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How turns are written down."""
+
+    bos: bool  #: whether the tokenizer puts `<s>` in front
+    strips_user: bool  #: else only the closing line break of a user turn goes
+    after_reply: str
+
+    def write(self, turn: Turn) -> str:
+        """A turn's text; that of a user turn includes the header of the answer."""
+        if turn.role == "assistant":
+            return turn.content.strip() + self.after_reply
+        content = turn.content.strip() if self.strips_user else turn.content.removesuffix("\n")
+        return f"{USER}{content}\n{ASSISTANT}"
+
+
+FRAMINGS = {
+    "train": Framing(bos=True, strips_user=True, after_reply="</s>\n"),
+    "eval": Framing(bos=False, strips_user=False, after_reply="\n\n"),
+}
+
+
+def framing_named(name: str) -> Framing:
+    """Raises SpecError, listing the choices, when there is no such framing."""
+    if name not in FRAMINGS:
+        raise unknown("framing", name, FRAMINGS)
+    return FRAMINGS[name]
+
+
+def render(turns: Sequence[Turn], framing: str) -> str:
+    """The turns as one text: a prompt when the last is the user's, else a complete text without a closing line break.
+
+    Raises ValueError unless user and assistant alternate, the user first.
+    """
+    style = framing_named(framing)
+    if any(turn.role != ("user", "assistant")[place % 2] for place, turn in enumerate(turns)):
+        raise ValueError("turns must alternate between user and assistant, the user first")
+    text = "".join(map(style.write, turns))
+    if turns and turns[-1].role == "assistant":
+        text = text.removesuffix(style.after_reply) + style.after_reply.rstrip("\n")
+    return text
+
+
+def question_prompt(task: Task, framing: str = "train") -> str:
+    """The prompt of the cot and direct formulations: the bare question."""
+    return render([Turn("user", without_roles(task.question.strip()))], framing)
+
+
+def _integrated_head(domain: Domain) -> str:
+    """What a model that plans and grounds is told: the planner's instruction and the grounder's list of actions."""
+    _, found, actions = domain.ground_head.partition("The available action list")
+    return f"{PLAN_HEAD}{found}{actions}"
+
+
+class _Conversation:
+    """Turns and their text so far; the text only grows. `before` are demonstrations, which are text but no turns."""
+
+    def __init__(self, style: Framing, before: str = ""):
+        self._style = style
+        self.turns: list[Turn] = []
+        self.text = before
+
+    @property
+    def awaits_reply(self) -> bool:
+        return bool(self.turns) and self.turns[-1].role == "user"
+
+    def add(self, role: Literal["user", "assistant"], content: str) -> None:
+        turn = Turn(role, content if role == "assistant" else without_roles(content))
+        self.turns.append(turn)
+        self.text += self._style.write(turn)
+
+
+class Dialogue:
+    """The conversations of one episode: one with the planner and one with the grounder, or one with the solver.
+
+    The order is `to_planner`, `planned`, `to_grounder`, `grounded`, `saw` for each action, and again; or `to_solver`,
+    `solved`, `saw`. Asking twice for the same prompt gives the same prompt; replies without a prompt before them open
+    the turn they answer. `shots` demonstrations stand in front of planner's and grounder's conversations.
+    """
+
+    def __init__(self, task: Task, domain: str, framing: str = "train", shots: int = 0):
+        """Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has."""
+        self._task = task.question.strip()
+        self._domain = domain_named(domain)
+        if not 0 <= shots <= self._domain.few_shot:
+            raise SpecError(f"Domain '{domain}' has {self._domain.few_shot} demonstrations, not {shots}: see --shots.")
+        self._style = framing_named(framing)
+        self._shots = demonstrations(domain)[:shots] if shots else ()
+        self._planner = _Conversation(self._style, self._demonstrated(self._planner_demonstration))
+        self._grounder = _Conversation(self._style, self._demonstrated(self._grounder_demonstration))
+        self._solver = _Conversation(self._style)
+        self._subgoal: Subgoal | None = None
+        self._result = ""  #: of the current subgoal, as the planner is told it
+        self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
+
+    @property
+    def heads(self) -> dict[str, str]:
+        """Role to the leading text of its first prompt that is the same for every task of the domain."""
+        return {
+            "planner": f"{self._demonstrated(self._planner_demonstration)}{USER}{PLAN_HEAD}Task: ",
+            "grounder":
+                f"{self._demonstrated(self._grounder_demonstration)}{USER}{self._domain.ground_head}Task: ",
+            "solver": f"{USER}{_integrated_head(self._domain)}Task: ",
+        }  # fmt: skip
+
+    @property
+    def planner_turns(self) -> tuple[Turn, ...]:
+        return tuple(self._planner.turns)
+
+    @property
+    def grounder_turns(self) -> tuple[Turn, ...]:
+        return tuple(self._grounder.turns)
+
+    @property
+    def solver_turns(self) -> tuple[Turn, ...]:
+        return tuple(self._solver.turns)
+
+    def to_planner(self) -> str:
+        """The prompt for the planner's next reply."""
+        if not self._planner.awaits_reply:
+            self._planner.add("user", self._planner_turn())
+        return self._planner.text
+
+    def planned(self, reply: str, subgoal: Subgoal | None = None) -> None:
+        """The planner's reply, kept verbatim, and the subgoal in it. None: it stops, or plans everything at once."""
+        self.to_planner()
+        self._planner.add("assistant", reply)
+        self._subgoal, self._result = subgoal, ""
+
+    def told(self, subgoal: Subgoal) -> None:
+        """From now on the planner is told that this was done, and not its own subgoal (teacher forcing)."""
+        self._subgoal = subgoal
+
+    def to_grounder(self) -> str:
+        """The prompt for grounding the current subgoal."""
+        if not self._grounder.awaits_reply:
+            self._grounder.add("user", self._grounder_turn())
+        return self._grounder.text + self._primer
+
+    def to_grounder_all(self, plan: str) -> str:
+        """The prompt for grounding a whole plan at once: a conversation of its own, in place of the one so far.
+
+        Raises SpecError where there are demonstrations: they show one subgoal at a time.
+        """
+        if self._shots:
+            raise SpecError(f"Domain '{self._domain.name}' demonstrates one subgoal at a time: use --shots 0.")
+        self._grounder = _Conversation(self._style)
+        self._grounder.add("user", f"{self._ground_task()}Subgoals to be grounded: {plan.strip()}\n")
+        return self._grounder.text
+
+    def grounded(self, reply: str) -> tuple[Action, ...]:
+        """The grounder's reply; returns its actions. Until one was seen, the reply stands for the subgoal's result."""
+        primer = self._primer if self.to_grounder() else ""
+        reply = f"{primer}{_BEGUN.sub('', reply.strip(), count=1)}" if primer else reply
+        self._grounder.add("assistant", reply)
+        self._result = reply.strip()
+        return self.read(reply)
+
+    def read(self, reply: str) -> tuple[Action, ...]:
+        """The actions of a reply, in the domain's grammar; at most MOST_ACTIONS, and one that stands for the rest."""
+        return read_actions(reply, self._domain.calls, MOST_ACTIONS)
+
+    def to_solver(self) -> str:
+        """The integrated formulation's next prompt."""
+        if not self._solver.awaits_reply:
+            self._solver.add("user", self._solver_turn())
+        return self._solver.text
+
+    def solved(self, reply: str, subgoal: Subgoal | None = None, grounding: str = "") -> None:
+        """The solver's reply, kept verbatim, with the subgoal and the actions in it. None: it stops."""
+        self.to_solver()
+        self._solver.add("assistant", reply)
+        self._subgoal, self._result = subgoal, grounding.strip()
+
+    def saw(self, action: Action, execution: Execution) -> None:
+        """What an action gave. The subgoal's result is that of its last action; one that failed shows its own text."""
+        if execution.ok:
+            self._result = execution.result or ", ".join(str(value["text"]) for value in execution.values)
+        else:
+            self._result = f"{action.name}({action.arguments})" if action.variables else action.arguments
+        if self._subgoal is None:
+            return
+        label = f"Subgoal {self._subgoal.number}"
+        self._results.pop(label, None)
+        if execution.ok:
+            self._results[label] = self._result
+
+    def _planner_turn(self) -> str:
+        return self._told() if self._planner.turns else f"{PLAN_HEAD}{self._plan_task()}"
+
+    def _solver_turn(self) -> str:
+        return self._told() if self._solver.turns else f"{_integrated_head(self._domain)}{self._plan_task()}"
+
+    def _plan_task(self, task: str = "") -> str:
+        return f"Task: {task or self._task}; Initial Environment Description: None."
+
+    def _told(self) -> str:
+        """What became of the current subgoal."""
+        if self._subgoal is None:
+            raise ValueError("the model stopped or planned everything at once: it has no further turn")
+        if self._domain.reports == "done":
+            text = unlabelled(self._subgoal.text)
+            done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
+            return f"We have already {done}. Should we stop planning?"
+        if self._domain.few_shot:
+            return f"The executed result for Subgoal {self._subgoal.number} is {self._result.strip()}"
+        result = shown_result(self._result)
+        return f"The executed result for Subgoal {self._subgoal.number} is {result}. Should we stop planning?"
+
+    def _grounder_turn(self) -> str:
+        if self._subgoal is None:
+            raise ValueError("there is no subgoal to ground: call planned first")
+        turn = f"Subgoal to be grounded: {self._subgoal.text}"
+        if not self._grounder.turns:
+            return f"{self._ground_task()}{turn}\n"
+        if self._domain.shows_earlier:
+            # In string order, as the original sorts its labels: Subgoal 10 before Subgoal 2.
+            turn += " The grounding could be based on the following results:" + "".join(
+                f" The execution result for {label} is {shown_result(result)}."
+                for label, result in sorted(self._results.items())
+            )
+        return f"{turn}\n"
+
+    def _ground_task(self, task: str = "") -> str:
+        return f"{self._domain.ground_head}Task: {task or self._task} \n"
+
+    @property
+    def _primer(self) -> str:
+        """What the reply is begun with: the original does it in the first turn after demonstrations."""
+        return self._domain.primes if self._shots and len(self._grounder.turns) == 1 else ""
+
+    def _demonstrated(self, write: Callable[[Demonstration], str]) -> str:
+        return "".join(map(write, self._shots))
+
+    def _planner_demonstration(self, shown: Demonstration) -> str:
+        """Ends with a header and no reply, as in the original: after the last result there is nothing to be planned."""
+        turns = [Turn("user", f"{PLAN_HEAD}{self._plan_task(shown.task)}")]
+        for number, (subgoal, _, result) in enumerate(shown.steps, start=1):
+            told = f"The execution result for Subgoal {number} is {result.strip().removesuffix('.')}."
+            turns += [Turn("assistant", subgoal), Turn("user", told)]
+        return "".join(map(self._style.write, turns)) + "\n\n"
+
+    def _grounder_demonstration(self, shown: Demonstration) -> str:
+        turns = []
+        for subgoal, actions, _ in shown.steps:
+            head = "" if turns else self._ground_task(shown.task)
+            turns += [Turn("user", f"{head}Subgoal to be grounded: {subgoal}\n"), Turn("assistant", actions)]
+        return "".join(map(self._style.write, turns))

@@ -1,0 +1,1 @@
+"""Solutions of word problems → Calculator actions."""

@@ -1,0 +1,134 @@
+"""What a line of a GSM8K solution calculates, where no phrase says it alone: the line itself, its result left blank.
+
+The tip came out to 110*.3=$<<110*.3=33>>33                      ->  the tip came out to $___
+Reggie makes 3 points off long shots because 1 x 3 = <<1*3=3>>3  ->  Reggie makes ___ points off long shots
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from fractions import Fraction
+
+from lumos_queue.notation import variables_in
+from lumos_queue.rationales.maths.calculations import without_formula
+from lumos_queue.rationales.maths.english import (
+    AUXILIARIES,
+    BEING,
+    DETERMINERS,
+    INCOMPLETE,
+    NO_NAMES,
+    PREPOSITIONS,
+    PRONOUNS,
+)
+from lumos_queue.scoring.numerals import mask_numbers, numbers_in
+
+MAX_BEFORE_WORDS = 20
+MAX_AFTER_WORDS = 12
+MAX_SUBJECT_WORDS = 14
+
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+_BOUNDARY = re.compile(r"(?:,|:|;|\bso|\bthen|\bmeaning|\bbecause|\band)\s+")
+_OPENING = re.compile(
+    r"^(?:[-\s,:.)]|\b(?:so|thus|then|therefore|hence|now|and|because|finally|that means|which means)\b)+",
+    re.IGNORECASE,
+)
+_BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)
+_RESULT = re.compile(r"^\s*\$?\s*[-\d.,/]*\d\s*(?P<percent>%?)")
+_END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷]|\b(?:so|because|since|then|which)\b")
+_NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
+_PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
+#: `The total cost of the jerseys is $___`; the subject has to stand for itself.
+_IS_BLANK = re.compile(
+    r"(?P<subject>[A-Z]?[A-Za-z0-9 $'’-]*) (?:(?P<costs>costs?|weighs?)|(?:(?:will|would|should|must) (?:therefore )?be"
+    r"|is|was|are|were|comes? (?:out )?to|came (?:out )?to|amounts? to|equals?)"
+    r"(?: then| now| about)?(?: equal to| worth| a total of)?) ?\$?___%?(?: [a-z]+){0,2}"
+)
+_NUMBER_OF = frozenset(("total", "number", "cost", "price", "sum", "amount", "half", "twice", "average"))
+_NO_SUBJECTS = frozenset(("if", "since", "when", "there", "so", "then", "because", "while", "meaning", "you", "i"))
+_JOINING = frozenset(("and", "that", "who", "which", "bought", "sold", "get", "this"))
+_EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
+
+
+def blank(
+    before: str, after: str, value: Fraction, stated: Collection[Fraction], continues: bool = False
+) -> str | None:
+    """`the blank in '…'`, or its subject, for what is calculated between two texts of a line; None if they say nothing.
+
+    `stated` are the numbers of the question; others might give a result away, and become `…`.
+    `continues`: what the line calculated before stands at the beginning of `before`.
+    """
+    known = set(stated) - {value}
+    money = before.rstrip().endswith("$") or after.lstrip().startswith("$")
+    head = _SENTENCE.split(without_formula(before))[-1].strip()
+    if continues:
+        boundary = _BOUNDARY.search(f"{head} ")
+        head = head[boundary.end() :] if boundary else ""
+    result = _RESULT.match(after)
+    tail = _words_after(after[result.end() if result else 0 :])
+    gap = f"{'$' * money}___{result['percent'] if result else ''}"
+    if _BECAUSE.search(head):
+        text = _reasoned(_BECAUSE.sub("", head), value) or f"{_BECAUSE.sub('', head).rstrip(' ,')}: {gap}"
+    else:
+        text = f"{_last_words(head)} {gap} {tail}".strip()
+    text = " ".join(mask_numbers(_OPENING.sub("", text), known, "…").split()).rstrip(" ,")
+    if not contents(text) or _PLAIN.fullmatch(text.replace("…", "").replace("___", "")) is None or variables_in(text):
+        return None
+    fraction = f"{value.numerator}/{value.denominator}" in text.replace(" ", "") and value.denominator > 1
+    if fraction or value in numbers_in(text, words=True):
+        return None
+    return _subject(text) or f"the blank in '{text}'"
+
+
+def _subject(text: str) -> str | None:
+    """`the tip on lunch` of `The tip on lunch is $___`, `how much the pens cost` of `the pens cost $___`."""
+    found = _IS_BLANK.fullmatch(text)
+    if found is None or len(words := found["subject"].split()) > MAX_SUBJECT_WORDS or "…" in text:
+        return None
+    lower, first = {word.lower() for word in words}, words[0].lower()
+    if (
+        lower & (BEING | _NO_SUBJECTS)
+        or {"as", "many"} <= lower
+        or not contents(found["subject"])
+        or words[-1].lower() in INCOMPLETE
+    ):
+        return None
+    if first in DETERMINERS | _NUMBER_OF or numbers_in(first, words=True):
+        words[0] = first
+    subject = " ".join(words)
+    if found["costs"]:
+        return f"how much {subject} {found['costs']}" if not lower & _JOINING else None
+    owned = words[0].endswith(("'s", "’s")) and words[0][0].isupper()
+    return subject if first in DETERMINERS | _NUMBER_OF or owned else None
+
+
+def contents(text: str) -> set[str]:
+    """The words of a text that say something, in small letters."""
+    words = (word.rstrip("'’-") for word in re.findall(r"[a-z][a-z'’-]{2,}", text.lower()))
+    return {word for word in words if word not in _EMPTY}
+
+
+def _reasoned(clause: str, value: Fraction) -> str | None:
+    """The clause with the result in it blank; None where it is not there."""
+    for found in _NUMERAL.finditer(clause):
+        if Fraction(found[0].replace(",", "")) == value:
+            return f"{_last_words(clause[: found.start()])}___{clause[found.end() :]}".rstrip(" ,")
+    return None
+
+
+def _last_words(text: str) -> str:
+    """The text from a boundary on from where it is not too long, or what fits of it."""
+    if len(text.split()) <= MAX_BEFORE_WORDS:
+        return text
+    for found in _BOUNDARY.finditer(text):
+        if len(text[found.end() :].split()) <= MAX_BEFORE_WORDS:
+            return text[found.end() :]
+    return f"… {' '.join(text.split()[-MAX_BEFORE_WORDS:])}"
+
+
+def _words_after(text: str) -> str:
+    end = _END.search(text)
+    words = (text[: end.start()] if end else text).split()[:MAX_AFTER_WORDS]
+    while words and (words[-1].lower() in INCOMPLETE or words[-1][0].isdigit()):
+        words.pop()
+    return " ".join(words)

@@ -1,0 +1,185 @@
+"""The calculations of a GSM8K solution, line by line: its marks, and the equations in prose that these need.
+
+    Bob makes twice that, 13(2)=26.              an equation in prose
+    Third hour: 26 x 2 = <<52=52>>52             a mark that states its result alone; the prose before says how
+    All: 26+52 = <<26+52=78>>78
+
+An equation in prose counts when it is exactly right and a later calculation, or the answer, needs its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, evaluate, leaves, parse_infix
+from lumos_queue.rationales.reasons import NotConvertible
+
+MAX_CHARACTERS = 20_000  #: of a solution
+MAX_MARKS = 200  #: of a solution
+MAX_LOOKED_AT = 200  #: characters of a line before a result
+MAX_EQUATIONS = 20  #: in prose, of a line
+
+_MARK = re.compile(r"<<([^<>]*)>>")
+_SOCRATIC = re.compile(r"^([^*]*\?) \*\* ")
+_NUMERAL = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
+_WORD = r"[A-Za-z]++(?:['’-][A-Za-z]++)*+"  #: taken whole, or a text of many words takes for ever
+_UNIT = (
+    r"(?:\s*(?:/\s*|per\s+)?(?!\(?(?:times|plus|minus|divided|multiplied|of|x)\b)"
+    rf"(?:\({_WORD}\)|{_WORD})){{0,4}}?"
+)
+_OPERAND = rf"[($\[]*+-?\$?(?:{_NUMERAL})(?:\s*%)?{_UNIT}[)\]]*+"
+_SIGN = r"(?:[-+*/x×÷–−]|(?:times|plus|minus|divided by|multiplied by)\b|(?<=[0-9%)] )of\b)"
+#: `3 boxes * $4 per box`, up to the end of the text.
+FORMULA = re.compile(rf"(?<![\w.,$])(?:{_OPERAND}\s*(?:{_SIGN}\s*|(?=\())){{1,12}}{_OPERAND}\s*$")
+_EQUALS = re.compile(r"=|\bequals\b|\bis equal to\b")
+_RESULT = re.compile(rf"\s*\$?\s*({_NUMERAL})(?!\s*[-+*/x×÷(]|[\w.,]*[0-9]|[A-Za-z](?![A-Za-z]))")
+_BEFORE_RESULT = re.compile(r"(?:=|\bequals|\bis equal to)?\s*\$?\s*$")
+_FIGURES = re.compile(r"[\s$\d.,()+\-*/x×÷–=%]*$")
+_WORD_SIGNS = {"times": "*", "plus": "+", "minus": "-", "divided by": "/", "multiplied by": "*", "x": "*", "of": "*"}
+_WORDS_OUT = re.compile(r"(?:/\s*|per\s+)?\(?[A-Za-z][A-Za-z'’-]*\)?|[$\s]")
+_ALGEBRA = re.compile(r"[0-9)][a-wyzA-WYZ](?![A-Za-z])")  #: `2y`; an `x` may stand for times
+#: Before the value of an unknown, or of a formula with one: `x = `, `4s = `, `x + `, `x*0.25 = `, `the others + 3 = `.
+_UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0-9.,]+\s*=)\s*\$?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    expression: Expression
+    value: Fraction
+    before: str  #: the text of the line before it, from the calculation before on
+    after: str  #: the text after it, up to the next calculation
+    copied: bool  #: only states a number that was found in another way: `2x = 16`, `x = <<8=8>>8`
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    text: str  #: without its marks
+    asked: str  #: the sub-question that the line answers, in a socratic file; else ''
+    calculations: tuple[Calculation, ...]
+
+
+def calculations(solution: str, answer: Fraction | None = None) -> list[Line]:
+    """The lines that calculate. Raises NotConvertible when a mark is unreadable.
+
+    With `answer`, an equation in prose that gives it counts where it is the last calculation.
+    """
+    if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
+        raise NotConvertible("too_large")
+    lines = [_line(line) for line in solution.split("\n")]
+    found = [(place, one) for place, (_, ones) in enumerate(lines) for one in ones]
+    wanted = _needed([one for _, one in found], answer)
+    kept: dict[int, list[_Found]] = {}
+    for (place, one), needed in zip(found, wanted, strict=True):
+        if needed:
+            kept.setdefault(place, []).append(one)
+    return [
+        Line(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_with_texts(lines[place][0], ones)))
+        for place, ones in kept.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    line: str
+    start: int  #: where what is calculated begins: the mark, or the result in prose
+    end: int  #: where it ends: after the mark, or where the result in prose begins
+    expression: Expression
+    value: Fraction
+    marked: bool
+    copied: bool = False
+
+
+def _line(line: str) -> tuple[str, list[_Found]]:
+    asked = _SOCRATIC.match(line)
+    begin = asked.end() if asked else 0
+    found = [_marked(line, mark) for mark in _MARK.finditer(line)]
+    taken = [one.start for one in found]
+    blank = _MARK.sub(lambda mark: "\0" * len(mark[0]), line)
+    for sign in list(_EQUALS.finditer(blank, begin))[:MAX_EQUATIONS]:
+        result = _RESULT.match(blank, sign.end())
+        expression = result and _formula(blank[max(begin, sign.start() - MAX_LOOKED_AT) : sign.start()])
+        if not result or expression is None or any(sign.end() <= start <= result.end() for start in taken):
+            continue
+        value = Fraction(result[1].replace(",", ""))
+        if _value(expression) == value:
+            found.append(_Found(line, sign.end(), sign.end(), expression, value, False))
+    return (asked[1] if asked else ""), sorted(found, key=lambda one: one.start)
+
+
+def _marked(line: str, mark: re.Match) -> _Found:
+    formula, _, stated = mark[1].rpartition("=")
+    expression, result = parse_infix(formula.replace("//", "/")), parse_infix(stated)  # two marks divide by `//`
+    if expression is None or result is None:
+        raise NotConvertible("unreadable_expression")
+    value = _value(expression)
+    if value is None or (right := _value(result)) is None:
+        raise NotConvertible("division_by_zero")
+    if value != right:
+        raise NotConvertible("mark_wrong")
+    if isinstance(expression, Operation):
+        return _Found(line, mark.start(), mark.end(), expression, value, True)
+    before = _MARK.sub("", line[max(0, mark.start() - MAX_LOOKED_AT) : mark.start()])
+    written = _formula(_BEFORE_RESULT.sub("", before))
+    if written is not None and _value(written) == value:
+        return _Found(line, mark.start(), mark.end(), written, value, True)
+    return _Found(line, mark.start(), mark.end(), expression, value, True, _UNKNOWN.search(before) is not None)
+
+
+def _formula(text: str) -> Expression | None:
+    """The formula that the text ends in, units left out: `3 boxes * $4 per box`; None when there is none."""
+    found = FORMULA.search(text)
+    if found is None or _ALGEBRA.search(found[0]):
+        return None
+    plain = re.sub(r"[A-Za-z]+(?: by)?", lambda word: _WORD_SIGNS.get(word[0], word[0]), found[0])
+    plain = re.sub(rf"({_NUMERAL})\s*%", r"(\1/100)", _WORDS_OUT.sub("", plain.replace("[", "(").replace("]", ")")))
+    plain = re.sub(r"(?<=[0-9)])\(", "*(", plain).replace("–", "-")
+    expression = parse_infix(plain)
+    return expression if isinstance(expression, Operation) else None
+
+
+def _value(expression: Expression) -> Fraction | None:
+    try:
+        return evaluate(expression)
+    except ZeroDivisionError:
+        return None
+
+
+def without_formula(text: str) -> str:
+    """The text without the formula, or the formulas that are equal, and the sign of equality that it ends in."""
+    text = text[-MAX_LOOKED_AT * 2 :]
+    for _ in range(2):
+        text = _FIGURES.sub("", FORMULA.sub("", _BEFORE_RESULT.sub("", text)))
+    return text.rstrip()
+
+
+def _needed(found: list[_Found], answer: Fraction | None) -> list[bool]:
+    """Of each whether it counts: a mark does, an equation in prose when it alone gives an operand of what follows."""
+    known: set[Fraction] = set()
+    new: list[bool] = []  # whether nothing before it gives the result
+    for one in found:
+        new.append(one.value not in known)
+        known.add(one.value)
+    wanted: set[Fraction] = set()
+    counted = []
+    for place in range(len(found) - 1, -1, -1):
+        one = found[place]
+        last = place == len(found) - 1 and answer == one.value
+        counts = one.marked or last or (new[place] and one.value in wanted)
+        if counts:
+            wanted.discard(one.value)
+            wanted.update(leaf.value for leaf in leaves(one.expression) if isinstance(leaf, Number))
+        counted.append(counts)
+    return counted[::-1]
+
+
+def _with_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
+    line = found[0].line
+    start = _SOCRATIC.match(line).end() if asked else 0  # type: ignore[union-attr]
+    for place, one in enumerate(found):
+        end = found[place + 1].start if place + 1 < len(found) else len(line)
+        before, after = _MARK.sub("", line[start : one.start]), _MARK.sub("", line[one.end : end])
+        yield Calculation(one.expression, one.value, before, after, one.copied)
+        start = one.end

@@ -1,0 +1,54 @@
+"""The end of a clause: how far the words after a number still speak of that number, and whether they stand alone.
+
+clips altogether in April and May.        ->  clips altogether in April and May
+apples, so he has                         ->  apples
+dollars in the red and the blue box he    ->  None: cut at `and`, it would say something else
+"""
+
+from __future__ import annotations
+
+import re
+
+from lumos_queue.rationales.maths.english import INCOMPLETE, VERBAL, VERBS
+
+MAX_CONJUNCT_WORDS = 4  #: of a second noun phrase that is kept, `and May`
+
+_END = re.compile(r"[.;:,=(<]|\b(?:and|so|which|because|since|but|while|then)\b")
+_WORDS = re.compile(r"[A-Za-z' -]+")
+_NEW_CLAUSE = re.compile(
+    r"\s*(?:(?:and|so|or|then|but)\b\s*)*"
+    r"(?:$|[\d$.;:=(<]|(?:so|then|but|which|because|since|while|he|she|they|it|we|there|that|this|now|leaving|making"
+    r"|meaning|in total|if|when|thus|therefore)\b)"
+)
+_ABBREVIATIONS = frozenset(("sq", "cu", "mr", "mrs", "ms", "dr", "st", "fl", "approx"))
+_PAIRS = {"between": "and", "both": "and", "either": "or", "neither": "nor"}
+
+
+def clause(text: str) -> str | None:
+    """The words up to the clause's end; None where cutting there would change what they say, or leaves half a phrase.
+
+    Text that is no plain words comes back as it stands.
+    """
+    end = _END.search(text)
+    left = (text[: end.start()] if end else text).strip()
+    if end and end[0] in (",", "and") and left and not _NEW_CLAUSE.match(text[end.end() :]):
+        conjunct = _conjunct(text[end.end() :]) if end[0] == "and" else None
+        if conjunct is None:
+            return None
+        left = f"{left} and {conjunct}"
+    words = left.lower().split()
+    if words and (words[-1] in INCOMPLETE or words[-1] in _ABBREVIATIONS):
+        return None
+    return None if any(word in words and other not in words for word, other in _PAIRS.items()) else left
+
+
+def _conjunct(text: str) -> str | None:
+    """What follows `and`, when it is a short noun phrase with which the clause ends."""
+    end = _END.search(text)
+    words = (text[: end.start()] if end else text).split()
+    if (end and end[0] not in ".;:(") or not 1 <= len(words) <= MAX_CONJUNCT_WORDS:
+        return None
+    lower = [word.lower() for word in words]
+    if any(word in VERBAL | VERBS or word.endswith("ed") for word in lower) or lower[-1] in INCOMPLETE:
+        return None
+    return " ".join(words) if _WORDS.fullmatch(" ".join(words)) else None

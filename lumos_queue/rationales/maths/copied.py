@@ -1,0 +1,41 @@
+"""Steps that only state a number which they should have calculated: `R2 = Calculator(6)` for half of a dozen.
+
+A number may be stated when the question gives it, in figures or words, when an earlier action gave it, or when words of
+the question or of the step's own subgoal name it: `Define(60)` for the minutes of an hour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.question_numbers import question_numbers
+from lumos_queue.records import Action, AnnotatedSubgoal
+from lumos_queue.scoring.numeric import read_number
+
+_STATING = frozenset(("Calculator", "Define", "SetEquation"))
+_UNKNOWN = re.compile(r"\s*[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*$")  #: `x = 6` and `6 = x` say no more than `6`
+
+
+def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
+    """The actions that only state a number which nothing before them gives."""
+    known = set(question_numbers(question).numbers)
+    found = []
+    for step in steps:
+        named = named_constants(f"{question} {step.subgoal.text}")
+        for action, result in zip(step.actions, step.results, strict=True):
+            number = _stated(action)
+            if number is not None and abs(number) not in known and abs(number) not in named:
+                found.append(action)
+            known.update(abs(value) for part in result.split(", ") if (value := read_number(part)) is not None)
+    return found
+
+
+def _stated(action: Action) -> Fraction | None:
+    """The number, where an action's arguments are no more than one."""
+    if action.name not in _STATING:
+        return None
+    text = _UNKNOWN.sub("", action.arguments) if action.name == "SetEquation" else action.arguments
+    return read_number(text.strip("() ")) if "/" not in text else None

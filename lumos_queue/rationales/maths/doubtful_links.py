@@ -1,0 +1,48 @@
+"""Operands that may as well be another value: noted, as nobody can tell from the numbers alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from lumos_queue.notation import replace_variables, variables_in
+from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.question_numbers import question_numbers
+from lumos_queue.records import AnnotatedSubgoal
+from lumos_queue.scoring.numerals import numbers_in
+from lumos_queue.scoring.numeric import read_number
+
+_ARITHMETIC = re.compile(r"[\s\d.,+\-*/()%$=]*")
+
+
+#: `1 * 1 / R3`: a fraction's denominator is rather a number of its own.
+_DENOMINATOR = re.compile(r"(?<![\w.])1\s*/\s*(R[0-9]+)")
+
+
+def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationale: str = "") -> list[str]:
+    """References whose value another result, the question or a named constant also has, or that divide 1.
+
+    Further, literals that equal an earlier result. `rationale`: a text that may name constants, as the question may.
+    """
+    stated, values = question_numbers(question).numbers, {}
+    found = []
+    for step in steps:
+        literal = stated | named_constants(f"{question} {rationale or step.subgoal.text}")
+        for action, result in zip(step.actions, step.results, strict=True):
+            under = _DENOMINATOR.findall(action.arguments)
+            for variable in variables_in(action.arguments):
+                value = values.get(variable)
+                if value is not None and (value in literal or variable in under or _held(value, values) > 1):
+                    found.append(variable)
+            rest = replace_variables(action.arguments, lambda _: " ")
+            if _ARITHMETIC.fullmatch(rest):
+                found += [str(literal) for literal in numbers_in(rest) if _held(literal, values)]
+            parts = result.split(", ") if len(action.variables) > 1 else [result]
+            values |= {v: read_number(part) for v, part in zip(action.variables, parts, strict=False)}
+    return found
+
+
+def _held(value: Fraction, values: dict[str, Fraction | None]) -> int:
+    """How many earlier results have the value."""
+    return sum(one == value for one in values.values())

@@ -1,0 +1,79 @@
+"""Which operands of a solution are earlier results.
+
+A solution writes `36+12` where it means `36 + R1`. The rule, in this order:
+
+1. A number that no earlier action gave is a literal.
+2. A number that some earlier action gave, and that could stand there for no other reason, is that action's result.
+   Other reasons: it stands in the question, words name it (the 60 of minutes), it is the 3 of `1/3`.
+3. A number that is both is the result as long as no later action has used that result: one does not calculate what one
+   does not need. Once it was used, the number is a literal.
+4. Where several earlier actions gave it, the latest unused one is meant; when all were used, the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, Result, replace_numbers
+
+
+@dataclass(slots=True)
+class Linker:
+    """Links the operands of one solution, action by action, and counts what it had to decide."""
+
+    stated: frozenset[Fraction]  #: the numbers that stand in the question
+    results: list[Fraction] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)  #: numbers of the results that were linked to
+    linked: int = 0  #: operands that became results
+    ambiguous: int = 0  #: operands that equal an earlier result and could also be literals
+    several: int = 0  #: operands that equal more than one earlier result
+
+    @classmethod
+    def of(cls, stated: Iterable[Fraction]) -> Linker:
+        return cls(frozenset(stated))
+
+    def link(self, expression: Expression, words: str = "") -> Expression:
+        """The expression with its operands linked; `words`: the text that may name constants."""
+        literal = iter(possible_literals(expression, self.stated, named_constants(words)))
+        return replace_numbers(expression, lambda value: self._operand(value, next(literal)))
+
+    def _operand(self, value: Fraction, literal: bool) -> Expression:
+        matches = [number for number, result in enumerate(self.results, start=1) if result == value]
+        if not matches:
+            return Number(value)
+        unused = [number for number in matches if number not in self.used]
+        self.several += len(matches) > 1
+        self.ambiguous += literal
+        if literal and not unused:
+            return Number(value)
+        chosen = (unused or matches)[-1]
+        self.used.add(chosen)
+        self.linked += 1
+        return Result(chosen)
+
+
+def possible_literals(
+    expression: Expression, stated: Collection[Fraction], constants: Collection[Fraction]
+) -> Iterator[bool]:
+    """Of each number, from left to right, whether it could stand there though no action gave it.
+
+    So the question states it, it is a constant that something is multiplied or divided by, or it is the 3 of `12*1/3`.
+    """
+    for value, factor, under in _numbers(expression):
+        yield under or value in stated or (factor and value in constants)
+
+
+def _numbers(
+    expression: Expression, factor: bool = False, under: bool = False
+) -> Iterator[tuple[Fraction, bool, bool]]:
+    if isinstance(expression, Number):
+        yield expression.value, factor, under
+    elif isinstance(expression, Operation):
+        factor = expression.sign in "*/"
+        left = list(_numbers(expression.left, factor))
+        yield from left
+        one = expression.sign == "/" and bool(left) and left[-1][0] == 1
+        yield from _numbers(expression.right, factor, one and isinstance(expression.right, Number))

@@ -1,0 +1,134 @@
+"""What a line of a GSM8K solution calculates, from its own words.
+
+    Ida sold 36/3 = <<36/3=12>>12 tarts on Monday.      ->  how many tarts Ida sold on Monday
+    Jan earns 90/6 = $<<90/6=15>>15 per hour.           ->  how much money Jan earns per hour
+
+Rules, not understanding: words are used when they stand as a phrase of their own, a noun with whole prepositional
+phrases or a subject with its verb. Where a line does not have one of these shapes there is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from fractions import Fraction
+
+from lumos_queue.rationales.maths.clauses import clause
+from lumos_queue.rationales.maths.english import (
+    ADJECTIVES,
+    AUXILIARIES,
+    BEING,
+    DETERMINERS,
+    LINKS,
+    MEASURES,
+    MONEY_TAIL,
+    NO_NAMES,
+    PREPOSITIONS,
+    PRONOUNS,
+    VERBS,
+)
+from lumos_queue.scoring.numerals import numbers_in
+
+MAX_WORDS = 12  #: of the text after the result
+MAX_NOUN_WORDS = 4  #: of what is counted
+MAX_HEAD_WORDS = 6  #: of subject and verb
+_ALONE = (["in", "total"], ["altogether"], ["each"])  #: after `how much money`, without subject and verb
+
+_RESULT = re.compile(r"^\s*(?P<money>\$?)[-\d.,/]*\d\s*(?P<percent>%?)")
+_FORMULA = re.compile(r"[\s$\d.,()+\-*/x×÷–=%]*$")
+_WORDS = re.compile(r"[A-Za-z' -]+")
+_OPENING = re.compile(
+    r"^(?:(?:so|thus|then|therefore|hence|now|finally|first|next|and|also|that means|this means|in total|altogether"
+    r"|overall|since|because)\b,?\s*(?:that\s)?)+",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only)\s*$")
+
+
+def quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
+    """`how many …` for a mark between `before` and `after`, or None where the line does not read well.
+
+    `stated` are the numbers of the question; words with any other number might give a result away and are not used.
+    """
+    result = _RESULT.match(after)
+    tail = clause(after[result.end() if result else 0 :])
+    if tail is None:
+        return None
+    if tail and (_WORDS.fullmatch(tail) is None or not _safe(tail, stated) or len(tail.split()) > MAX_WORDS):
+        return None
+    words = tail.split()
+    head = _head(before, stated)
+    if before.rstrip().endswith("$") or (result and result["money"]):
+        return _paid(words[1:] if words[:1] == ["dollars"] else words, head)
+    if result and result["percent"]:
+        return f"what percentage {' '.join(words)}" if words[:1] == ["of"] else None
+    return _counted(words, head)
+
+
+def _paid(words: list[str], head: list[str] | None) -> str | None:
+    """`how much money Jan earns per hour`."""
+    if words and words[0] not in MONEY_TAIL:
+        return None
+    if head and head[-1] not in BEING:
+        return " ".join(["how much money", *head, *words])
+    if words == ["left"]:
+        return "how much money is left"
+    return " ".join(["how much money", *words]) if words[:1] == ["per"] or words in _ALONE else None
+
+
+def _counted(words: list[str], head: list[str] | None) -> str | None:
+    """`how many tarts Ida sold on Monday`."""
+    if not words or (words[0] in PREPOSITIONS and words[0] != "more") or not words[0][0].islower():
+        return None
+    more = words[:1] == ["more"]
+    end = next((place for place in range(int(more), len(words)) if words[place] in PREPOSITIONS), len(words))
+    if words[end : end + 1] == ["of"]:
+        end = next((place for place in range(end + 1, len(words)) if words[place] in PREPOSITIONS), len(words))
+    noun, rest = words[:end], words[end:]
+    if not noun or (more and len(noun) == 1) or len(noun) > MAX_NOUN_WORDS:
+        return None
+    being = head is not None and head[-1] in BEING
+    if not MEASURES.isdisjoint(noun):
+        return " ".join(["how many", *noun, *head, *rest]) if head and being and noun[-1] in MEASURES else None
+    if being or (rest and rest[0] in ("are", "is", "was", "were", "he", "she", "they", "it", "who", "that")):
+        head = None
+    if head is None and rest[:1] == ["left"]:
+        noun, head = (noun[:-1], ["are", "still"]) if noun[-1] == "still" else (noun, ["are"])
+    return " ".join(["how many", *noun, *(head or ()), *rest])
+
+
+def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
+    """Subject and verb, when the text before the formula is no more than that: `Ida sold`."""
+    text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
+    text = _TOTAL.sub("", _FORMULA.sub("", text)).strip()
+    words = text.split()
+    if not 2 <= len(words) <= MAX_HEAD_WORDS or words[-1] not in VERBS | BEING:
+        return None
+    if _WORDS.fullmatch(text) is None or not _safe(text, stated):
+        return None
+    first, between = words[0].lower(), words[1:-1]
+    if first in PRONOUNS:
+        return [first, *words[1:]] if AUXILIARIES.union(BEING).issuperset(between) else None
+    if first in DETERMINERS:
+        return [first, *words[1:]] if _is_noun(between) else None
+    if first in NO_NAMES or not words[0][0].isupper():
+        return None
+    if between[:1] == ["and"] and len(between) > 1:
+        own = between[1] in DETERMINERS and len(between) > 2  # Ann and her brother
+        between = between[3:] if own else between[2:] if between[1][0].isupper() else between
+    return words if AUXILIARIES.union(BEING).issuperset(between) else None
+
+
+def _is_noun(words: list[str]) -> bool:
+    """Whether they may stand between `the` and a verb: `other boys`, but not `total` (cost) nor `man who bought`."""
+    while words and words[-1] in AUXILIARIES | BEING:
+        words = words[:-1]
+    if not words or words[-1] in ADJECTIVES:
+        return False
+    if "and" in words and any(word.endswith("ed") for word in words):
+        return False  # two verbs: `the man cooked and sold`
+    return LINKS.union(VERBS, BEING).isdisjoint(words)
+
+
+def _safe(text: str, stated: Collection[Fraction]) -> bool:
+    return all(number in stated for number in numbers_in(text, words=True))

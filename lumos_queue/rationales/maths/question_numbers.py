@@ -1,0 +1,106 @@
+"""Which numbers a question gives, and which of them follow from others when those change.
+
+`25% of 3 dozen` gives 25 and 3, which could be others; 0.25, 0.75, 75 and 36 follow from these. That a dozen is 12
+could not be otherwise; numbers of that kind are named constants (rationales/maths/constants.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from lumos_queue.scoring.numerals import numbers_in
+
+Changes = Mapping[Fraction, Fraction]
+#: What a number is when those it follows from have changed.
+Follow = Callable[[Callable[[Fraction], Fraction]], Fraction]
+
+MAX_CHARACTERS = 20_000  #: of a question that are looked at
+
+_NUMBER = r"(?<![\w.,/])([0-9]{1,30}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})"
+_PERCENT = re.compile(rf"{_NUMBER}\s*(?:%|-?per ?cent(?![a-z]))", re.IGNORECASE)
+_CENTS = re.compile(rf"{_NUMBER}[\s-]*(?:cents?(?![a-z])|¢)", re.IGNORECASE)
+_DOLLARS = re.compile(r"\$\s*([0-9]{1,30}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})(?![0-9,/])")
+_FRACTION = re.compile(r"(?<![\w./])(?:([0-9]{1,30})[ -])?([0-9]{1,30})/([0-9]{1,30})(?![\w/])")
+_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_SCALED = re.compile(rf"(?<![\w.])(\S{{1,40}})[\s-]+({'|'.join(_SCALES)})(?![a-z])", re.IGNORECASE)
+_HALF = re.compile(r"(?<![\w.])half\s+an?(?![a-z])|(?:an?|(\S{1,40}))\s+and\s+(?:a|one)[- ]half", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionNumbers:
+    """The numbers of one question, by where each comes from."""
+
+    free: tuple[Fraction, ...]  #: could be others; in the order of the text, each once
+    percent: frozenset[Fraction]  #: those of them that are per cent
+    follow: Mapping[Fraction, Follow]  #: numbers that are written, or meant, and follow from others
+    fixed: frozenset[Fraction]  #: words that say a number by themselves: a dozen, half a
+
+    @property
+    def numbers(self) -> frozenset[Fraction]:
+        return frozenset(self.free).union(self.follow, self.fixed)
+
+    def extend(self, changes: Changes) -> dict[Fraction, Fraction]:
+        """The changes of the free numbers, and what follows from them."""
+        found = dict(changes)
+        for value, follow in self.follow.items():
+            found.setdefault(value, follow(lambda number: changes.get(number, number)))
+        return found
+
+
+@lru_cache(maxsize=256)
+def question_numbers(question: str) -> QuestionNumbers:
+    """The numbers that a question gives."""
+    question = question[:MAX_CHARACTERS]
+    percent = frozenset(map(Fraction, _PERCENT.findall(question)))
+    fixed = {Fraction(1, 2) for found in _HALF.finditer(question) if found[0].lower().startswith("half")}
+    written = numbers_in(question, words=True)
+    scaled = list(_scaled(question))
+    fixed |= {value for value, part, _ in scaled if part is None}
+    whole = {value for value, part, _ in scaled if part is not None}
+    free = dict.fromkeys(
+        [number for number in written if number not in whole | fixed]
+        + [part for _, part, _ in scaled if part is not None]
+    )
+    follow = dict(_following(question, percent))
+    follow |= {value: _times(part, scale) for value, part, scale in scaled if part is not None}
+    return QuestionNumbers(
+        tuple(free), percent, {value: one for value, one in follow.items() if value not in free}, frozenset(fixed)
+    )
+
+
+def _scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
+    """(value, the number before the scale or None, the scale) of `3 dozen`, `a hundred`, `2.5 million`."""
+    for before, scale in _SCALED.findall(question):
+        factor, numbers = _SCALES[scale.lower()], numbers_in(before, words=True)
+        if numbers:
+            yield numbers[-1] * factor, numbers[-1], factor
+        elif scale.lower() == "dozen":
+            yield Fraction(12), None, 12
+
+
+def _times(part: Fraction, factor: int) -> Follow:
+    return lambda now: now(part) * factor
+
+
+def _following(question: str, percent: frozenset[Fraction]) -> Iterator[tuple[Fraction, Follow]]:
+    for value in map(Fraction, _CENTS.findall(question)):
+        yield value / 100, lambda now, value=value: now(value) / 100
+    for value in map(Fraction, _DOLLARS.findall(question)):
+        yield value * 100, lambda now, value=value: now(value) * 100
+    for whole, over, under in _FRACTION.findall(question):
+        if not int(under):
+            continue
+        parts = Fraction(int(over)), Fraction(int(under)), Fraction(int(whole or 0))
+        yield parts[2] + parts[0] / parts[1], lambda now, parts=parts: now(parts[2]) + now(parts[0]) / now(parts[1])
+        yield 1 - parts[0] / parts[1], lambda now, parts=parts: 1 - now(parts[0]) / now(parts[1])
+        yield parts[1] - parts[0], lambda now, parts=parts: now(parts[1]) - now(parts[0])
+    for value in percent:
+        yield 1 + value / 100, lambda now, value=value: 1 + now(value) / 100
+        yield 100 + value, lambda now, value=value: 100 + now(value)
+        yield 100 - value, lambda now, value=value: 100 - now(value)
+        yield 1 - value / 100, lambda now, value=value: 1 - now(value) / 100
+        yield value / 100, lambda now, value=value: now(value) / 100

@@ -1,0 +1,79 @@
+"""Every plausible reading of a solution's calculations as a program: which operands are earlier results.
+
+`conversion.linking` decides for one reading. Where the numbers change, the readings differ: an operand equal to an
+earlier result may be that result, another result of the same value, the number of that value in the question, a
+constant that words name, or the 3 of `1/3`. One does not calculate what one does not need: a reading is implausible
+when another leaves fewer results without use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import product
+
+from lumos_queue.notation import variables_in
+from lumos_queue.rationales.maths.calculations import calculations
+from lumos_queue.rationales.maths.constants import named_constants
+from lumos_queue.rationales.maths.expressions import Expression, Number, Result, leaves, show
+from lumos_queue.rationales.maths.expressions import replace_numbers as with_operands
+from lumos_queue.rationales.maths.linking import possible_literals
+from lumos_queue.rationales.maths.question_numbers import question_numbers
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Action
+
+MOST = 64  #: readings of one solution; where there are more, nothing is determined
+
+
+def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
+    """The programs; empty when a mark cannot be read, or there are too many programs."""
+    stated, values = question_numbers(question).numbers, []
+    formulas: list[list[str]] = []
+    count = 1
+    try:
+        lines = calculations(solution, answer)
+    except NotConvertible:
+        return ()
+    for line in lines:
+        constants = named_constants(f"{question} {line.text}")
+        for one in line.calculations:
+            forms = _forms(one.expression, possible_literals(one.expression, stated, constants), values)
+            count *= len(forms)
+            if count > MOST:
+                return ()
+            formulas.append([show(form) for form in forms])
+            values.append(one.value)
+    programs = [tuple(_program(chosen)) for chosen in product(*formulas)] if formulas else []
+    fewest = min(map(_unused, programs), default=0)
+    return tuple(program for program in programs if _unused(program) == fewest)
+
+
+def _forms(expression: Expression, literal: Iterable[bool], values: list[Fraction]) -> list[Expression]:
+    """The expression with each operand read in each of its ways; `literal`: which may be none of the results."""
+    numbers = [leaf.value for leaf in leaves(expression) if isinstance(leaf, Number)]
+    ways = [list(_ways(value, may_be, values)) for value, may_be in zip(numbers, literal, strict=True)]
+    forms: list[Expression] = []
+    for chosen in product(*ways):
+        following = iter(chosen)
+        forms.append(with_operands(expression, lambda _, following=following: next(following)))
+        if len(forms) > MOST:
+            break
+    return forms
+
+
+def _ways(value: Fraction, literal: bool, values: list[Fraction]) -> Iterator[Expression]:
+    matches = [number for number, result in enumerate(values, start=1) if result == value]
+    yield from map(Result, matches)
+    if not matches or literal:
+        yield Number(value)
+
+
+def _program(formulas: tuple[str, ...]) -> Iterator[Action]:
+    for number, formula in enumerate(formulas, start=1):
+        yield Action((f"R{number}",), "Calculator", formula)
+
+
+def _unused(program: tuple[Action, ...]) -> int:
+    """How many results, the last left aside, no action uses."""
+    used = {variable for action in program for variable in variables_in(action.arguments)}
+    return sum(action.variables[0] not in used for action in program[:-1])

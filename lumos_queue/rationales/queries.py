@@ -1,0 +1,121 @@
+"""A SELECT taken apart as LUMOS writes one: what to select from where, then the conditions, then the whole.
+
+The parts are the query's own text; only white space is made single.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.rationales.wording import enumeration
+
+DIALECT = "mysql"  #: there `"…"` is a text, as in InterCode; SQLite reads it so where no column has that name
+MAX_CHARACTERS = 4000
+_COMBINING = {
+    TokenType.INTERSECT: "the intersection with another selection", TokenType.UNION: "the union with another selection",
+    TokenType.EXCEPT: "the removal of another selection",
+}  # fmt: skip
+_CONDITIONS = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, *_COMBINING)
+_QUOTED_OR_SPACE = re.compile(r"""('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|\s+""")
+_AGGREGATES = {exp.Avg: "average", exp.Sum: "sum", exp.Min: "smallest", exp.Max: "largest"}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The parts of one query, as text; `conditions` is '' where there are none."""
+
+    whole: str
+    selection: str  #: `name, age FROM singer`
+    conditions: str  #: `WHERE age > 30 ORDER BY name`
+    objects: str  #: what is selected, in words
+    tables: tuple[str, ...]  #: of the selection, in order
+    kinds: tuple[str, ...]  #: of the conditions, in words: `the order by age`
+
+
+def read_query(text: str) -> Query:
+    """The parts. Raises NotConvertible for anything but one SELECT, possibly combined with others."""
+    whole = _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", text.strip().rstrip(";").strip())
+    if len(whole) > MAX_CHARACTERS:
+        raise NotConvertible("too_large")
+    try:
+        tree = sqlglot.parse_one(whole, dialect=DIALECT)
+        tokens = sqlglot.tokenize(whole, dialect=DIALECT)
+    except (SqlglotError, RecursionError) as error:
+        raise NotConvertible("unreadable_sql") from error
+    if not isinstance(tree, exp.Query) or tokens[0].token_type != TokenType.SELECT:
+        raise NotConvertible("unreadable_sql")
+    end, combined = _conditions(whole, tokens)
+    first = tree
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    kinds = [*_kinds(first), *combined] if combined else _kinds(tree)
+    sources = [first.args.get("from_") or first.args.get("from"), *(first.args.get("joins") or [])]
+    tables = [table.name for source in sources if source for table in source.find_all(exp.Table)]
+    return Query(
+        whole, whole[tokens[0].end + 1 : end].strip(), whole[end:].strip(),
+        enumeration([_words(one) for one in first.expressions]), tuple(dict.fromkeys(tables)), tuple(kinds),
+    )  # fmt: skip
+
+
+def is_ordered(text: str) -> bool:
+    """Whether a query says in which order its rows come. Raises NotConvertible when it cannot be read."""
+    try:
+        return bool(sqlglot.parse_one(text, dialect=DIALECT).args.get("order"))
+    except (SqlglotError, RecursionError) as error:
+        raise NotConvertible("unreadable_sql") from error
+
+
+def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
+    """Where the conditions of the outermost query begin, and how it is combined with another."""
+    depth, end = 0, len(whole)
+    for token in tokens:
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth == 0 and token.token_type in _CONDITIONS:
+            end = min(end, token.start)
+            if token.token_type in _COMBINING:
+                return end, [_COMBINING[token.token_type]]
+    return end, []
+
+
+def _kinds(select: exp.Expr) -> list[str]:
+    """The conditions of one SELECT in words, without the values that they compare with."""
+    found, parts = [], select.args
+    if parts.get("where"):
+        found.append(f"the condition on {_columns(parts['where']) or 'rows'}")
+    if parts.get("group"):
+        found.append(f"the grouping by {enumeration([_words(one) for one in parts['group'].expressions])}")
+    if parts.get("having"):
+        found.append(f"the condition on groups by {_columns(parts['having']) or 'their size'}")
+    if parts.get("order"):
+        found.append(f"the order by {enumeration([_words(one.this) for one in parts['order'].expressions])}")
+    if parts.get("limit"):
+        found.append("the limit")
+    return found
+
+
+def _words(selected: exp.Expr) -> str:
+    """`the number of rows`, `the largest age`; anything else by the names of its columns."""
+    if isinstance(selected, exp.Star):
+        return "everything"
+    if isinstance(selected, exp.Count):
+        counted = selected.this
+        distinct = "different " if isinstance(counted, exp.Distinct) else ""
+        names = _columns(selected)
+        return f"the number of {distinct}{names}" if names else "the number of rows"
+    for kind, word in _AGGREGATES.items():
+        if isinstance(selected, kind):
+            return f"the {word} {'of ' if word == 'sum' else ''}{_columns(selected) or 'value'}"
+    return _columns(selected) or "a value"
+
+
+def _columns(selected: exp.Expr) -> str:
+    names = list(dict.fromkeys(column.name for column in selected.find_all(exp.Column)))
+    return enumeration(names) if names else ""

@@ -1,0 +1,1 @@
+"""Questions over texts → steps, each with the words that answer it."""

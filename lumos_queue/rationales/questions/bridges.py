@@ -1,0 +1,175 @@
+"""A question that describes one of two pages, as two: what is described, and what is asked of it.
+
+Where was the author of Ahr born?                -> Who is the author of Ahr?  Where was #1 born?
+Ann runs a firm that sells what?                 -> Ann runs which firm?  #1 sells what?
+How long is the river that crosses Bel in Ahr?   -> Which river crosses Bel in Ahr?  How long is #1?
+
+The words are the question's own. Which page answers which part is told by the words that it has; what is described is
+the title of one page and stands in the other, and the answer stands in the page of the second question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lumos_queue.rationales.questions.matching import content, find, missing_words, stands
+from lumos_queue.rationales.questions.relations import is_person
+
+LEAST_COVERED = 0.6  #: of a part's words that must stand on its page
+MOST_CHARACTERS = 600  #: of a question that is looked at
+
+_NOUN = r"(?P<noun>(?:[\w'’-]+ ){0,5}?[\w'’-]+)"
+_ARTICLE = r"\b(?:[Tt]he|[Aa]n?|[Tt]his)"
+_WH = r"(?:who|whom|whose|what|which|when|where|how)"
+#: What describes: a relative clause, a participle, `of`. The clause goes on to where the description ends.
+_RELATIVE = re.compile(rf"{_ARTICLE} {_NOUN},? (?P<link>who|that|which|whose) (?P<clause>.+)")
+_PREPOSITION = re.compile(rf"{_ARTICLE} {_NOUN} (?P<link>at|in|on|by|with|for|of|to) which (?P<clause>.+)")
+_PARTICIPLE = re.compile(
+    rf"{_ARTICLE} {_NOUN} (?P<clause>(?:known|\w+ed|written|built|held|born|sung|led)"
+    r" (?:by|for|in|as|at|to|with|on|of|near)\b.+)"
+)
+_OF = re.compile(rf"{_ARTICLE} {_NOUN} of (?P<clause>(?:the )?[A-Z\"“0-9].+)")
+#: `Ann runs a firm that …`; in `Ann is a poet that …` it is Ann herself who is described.
+_IN_PLACE = re.compile(
+    rf"(?P<before>.+(?<!\bis)(?<!\bwas)(?<!\bare)(?<!\bwere)) (?:a|an|the|this) {_NOUN},? (?:who|that|which)"
+    rf" (?P<after>.+ {_WH}\b.*)"
+)
+_ASKS = re.compile(rf"(?:^|(?:at|in|on|by|with|for|of|to|from|through) ){_WH}\b", re.IGNORECASE)
+_ASKS_WITHIN = re.compile(r"\b(?:what|which|how many|how much|whom)\b", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?:[A-Z\"“]|(?:the|a|an|he|she|it|they|his|her|their)\b)")
+_SOMEBODY = frozenset(("person", "man", "woman", "individual", "one", "people"))
+_NAMED = re.compile(r"[A-Z\"“0-9]")
+_COMMON_WORD = re.compile(r"[a-z'’-]+")
+#: No noun phrase has one of these, but for `and` and `of`, with which none ends.
+_NO_NOUN = frozenset(
+    """or is was are were has had have did does do be been to in on at by with for from who that""".split()  # noqa: SIM905
+)
+_SECOND = re.compile(r"\band (?:who|whose|which|that)\b")  #: another description of the same thing
+_GOES_ON = re.compile(r"(?:and|or|but|that|which|who|whose|of|in)\b|[,:;(]")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A supporting page: its title without brackets, and its supporting sentences."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """The two questions, `#1` in the second; which page answers each; and the first one's answer."""
+
+    first: str
+    second: str
+    pages: tuple[int, int]
+    found: str
+
+
+def bridge(question: str, pages: Sequence[Page], answer: str) -> Bridge | None:
+    """The two questions whose words their pages cover best; None where none does well enough."""
+    if len(question) > MOST_CHARACTERS:
+        return None
+    best, covered = None, 0.0
+    for first, second in _parts(question.strip().rstrip(" ?."), pages):
+        for one, other in ((0, 1), (1, 0)):
+            shares = _coverage(first, pages[one]), _coverage(second.replace("#1", ""), pages[other])
+            if min(shares) < LEAST_COVERED or sum(shares) <= covered:
+                continue
+            for found in _between(pages[one], pages[other], answer):
+                best, covered = Bridge(first, second, (one, other), found), sum(shares)
+    return best
+
+
+def _between(first: Page, second: Page, answer: str) -> Iterator[str]:
+    """What the first page can be asked for: its own title where the other page states it, or the other's."""
+    if stands(first.title, second.text) and stands(answer, f"{second.title} {second.text}"):
+        yield from () if _overlap(first.title, answer) else (first.title,)
+    if stands(second.title, first.text) and stands(answer, second.text):
+        yield from () if _overlap(second.title, answer) else (second.title,)
+
+
+def _overlap(title: str, answer: str) -> bool:
+    return stands(title, answer) or stands(answer, title)
+
+
+def _coverage(text: str, page: Page) -> float:
+    wanted = content(text)
+    return 1 - len(missing_words(wanted, f"{page.title} {page.text}")) / len(wanted) if wanted else 0.0
+
+
+def _parts(question: str, pages: Sequence[Page]) -> Iterator[tuple[str, str]]:
+    """Each way to part a question, as (what is described, what is asked of #1)."""
+    match = _IN_PLACE.fullmatch(question)
+    before = match["before"] if match and _is_noun(match["noun"]) else ""
+    if match and _NAMED.search(before[1:]) and not _ASKS_WITHIN.search(before):
+        yield f"{before} which {match['noun']}?", f"#1 {match['after']}?"
+    for start in [match.start() for match in re.finditer(_ARTICLE, question)]:
+        for pattern in (_RELATIVE, _PREPOSITION, _PARTICIPLE, _OF):
+            match = pattern.match(question, start)
+            if not match or not _is_noun(match["noun"]):
+                continue
+            for end in _ends(question, match.start("clause"), pages):
+                clause, before, after = question[match.start("clause") : end].strip(), question[:start], question[end:]
+                first = _question_of(match, clause) if _describes(pattern, clause, pages) else None
+                if first and _asks(before, after):
+                    yield first, f"{before}#1{after}?"
+
+
+def _ends(question: str, start: int, pages: Sequence[Page]) -> Iterator[int]:
+    """Where a description that has begun can end: with the question, or with the name of a page."""
+    yield len(question)
+    for page in pages:
+        place = find(page.title, question, start)
+        if place is None:
+            continue
+        begin, end = place
+        for longer in [end + word.end() for word in re.finditer(r"\S+", question[end:])]:
+            if not stands(question[begin:longer], page.text):
+                break
+            end = longer
+        end += len(question[end:]) - len(question[end:].lstrip('"”)'))
+        if end < len(question) and not _GOES_ON.match(question[end:].strip()):
+            yield end
+
+
+def _is_noun(noun: str) -> bool:
+    """Whether words may be a noun phrase that ends in a common noun."""
+    parts = noun.split()
+    return _COMMON_WORD.fullmatch(parts[-1]) is not None and parts[-1] not in ("and", "of") and not _NO_NOUN & {*parts}
+
+
+def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[Page]) -> bool:
+    """Whether a clause names something, asks nothing and describes once; after `of` it must be a name on a page."""
+    if not _NAMED.search(clause) or _ASKS_WITHIN.search(clause) or _SECOND.search(clause):
+        return False
+    name = clause.removeprefix("the ").strip(' "“”')
+    return pattern is not _OF or any(stands(name, f"{page.title}\n{page.text}") for page in pages)
+
+
+def _asks(before: str, after: str) -> bool:
+    """Whether what is around a description is a question of its own."""
+    if _ASKS.match(before):
+        return bool(content(f"{before} {after}"))
+    return not before and _ASKS_WITHIN.search(after) is not None
+
+
+def _question_of(match: re.Match[str], clause: str) -> str | None:
+    """What is described, as a question; None where a clause of which it is not the subject ends before its verb."""
+    noun, link = match["noun"], match.groupdict().get("link")
+    last = noun.split()[-1]
+    who = "Who" if last in _SOMEBODY else f"Which {noun}"
+    if match.re is _OF:
+        return f"{'Who' if is_person(last) else 'What'} is the {noun} of {clause}?"
+    if match.re is _PARTICIPLE:
+        return f"{who} was {clause}?"
+    if link == "whose":
+        return f"Whose {clause}?" if who == "Who" else f"{who}'s {clause}?"
+    if match.re is _RELATIVE and not _SUBJECT.match(clause):
+        return f"{who} {clause}?"
+    if not _COMMON_WORD.fullmatch(clause.split()[-1]):
+        return None
+    preposition = f" {link}" if match.re is _PREPOSITION else ""
+    return f"{clause[0].upper()}{clause[1:]}{preposition} which {noun}?"

@@ -1,0 +1,49 @@
+"""Annotations made by rule from texts: numbered through, and such that writing and reading them changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lumos_queue.notation import read_annotation, variables_in, write_action, write_annotation
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
+
+
+@dataclass
+class Steps:
+    """The subgoals so far; the k-th action of them all sets Rk."""
+
+    subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
+    last: int = 0  #: number of the last variable
+
+    def add(self, text: str, actions: Sequence[tuple[str, str, str]]) -> str:
+        """A subgoal with its (name, arguments, result) actions; returns the variable of the last one."""
+        number = len(self.subgoals) + 1
+        done = []
+        for name, arguments, _ in actions:
+            self.last += 1
+            action = Action((f"R{self.last}",), name, arguments)
+            done.append(Action(action.variables, name, arguments, write_action(action)))
+        results = tuple(result for _, _, result in actions)
+        self.subgoals.append(AnnotatedSubgoal(Subgoal(number, f"Subgoal {number}: {text}"), tuple(done), results))
+        return f"R{self.last}"
+
+    def finish(self, answer: str, results: bool = True) -> Annotation:
+        """The annotation. Raises NotConvertible when reading what is written gives anything else."""
+        steps = tuple(self.subgoals)
+        read, issues = read_annotation(write_annotation(steps), results)
+        if issues or list(map(_content, read)) != list(map(_content, steps)):
+            raise NotConvertible("unwritable")
+        return Annotation(steps, answer)
+
+
+def _content(step: AnnotatedSubgoal):
+    actions = [(action.variables, action.name, action.arguments) for action in step.actions]
+    return step.subgoal, actions, step.results
+
+
+def without_variables(*texts: str) -> None:
+    """Raises NotConvertible when a text of the row would be read as a variable, as in the name of a robot."""
+    if any(map(variables_in, texts)):
+        raise NotConvertible("unwritable")

@@ -1,0 +1,65 @@
+"""Subgoals in words: what to do with which operands, never what comes out.
+
+Calculate how many tarts Ida sold on Monday by dividing 36 by 3.
+Subtract the result of Subgoal 1 from 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lumos_queue.rationales.maths.expressions import Expression, Operation, Result, chain, leaves, show
+
+MAX_OPERANDS = 4  #: of a sentence that can still be followed; beyond, the formula itself is shorter
+
+_VERBS = {"+": ("Add", "adding"), "-": ("Subtract", "subtracting"), "*": ("Multiply", "multiplying"),
+          "/": ("Divide", "dividing")}  # fmt: skip
+_NOUNS = {"+": "sum", "-": "difference", "*": "product", "/": "quotient"}
+
+Name = Callable[[int], str]  #: number of a result -> what a planner calls it
+
+
+def step(expression: Expression, quantity: str | None, name: Name) -> str:
+    """One sentence without its dot; `quantity` says what is calculated, such as `how many tarts he sold on Monday`."""
+    if not isinstance(expression, Operation):
+        if isinstance(expression, Result):
+            return f"Take {name(expression.number)}" + (f" as {quantity}" if quantity else "")
+        return f"Determine {quantity or 'the next quantity'}"
+    if quantity is None:
+        return operation(expression, name, gerund=False)
+    return f"Calculate {quantity} by {operation(expression, name, gerund=True)}"
+
+
+def operation(expression: Operation, name: Name, gerund: bool) -> str:
+    """`Divide 36 by 3`, or `dividing 36 by 3`."""
+    if sum(1 for _ in leaves(expression)) > MAX_OPERANDS:
+        return f"{'working' if gerund else 'Work'} out {show(expression, name)}"
+    verb = _VERBS[expression.sign][gerund]
+    operands = [noun(operand, name) for operand in chain(expression)]
+    first, rest = operands[0], enumeration(operands[1:])
+    if expression.sign == "+" or (expression.sign == "*" and len(operands) > 2):
+        return f"{verb} {enumeration(operands)}"
+    if expression.sign == "-":
+        return f"{verb} {rest} from {first}"
+    return f"{verb} {first} by {rest}"
+
+
+def noun(expression: Expression, name: Name) -> str:
+    """`36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
+    if isinstance(expression, Result):
+        return name(expression.number)
+    if not isinstance(expression, Operation):
+        return show(expression)
+    operands = chain(expression) if expression.sign in "+*" else [expression.left, expression.right]
+    return f"the {_NOUNS[expression.sign]} of {enumeration([noun(operand, name) for operand in operands])}"
+
+
+def enumeration(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def joined(sentences: Sequence[str]) -> str:
+    """Several steps of one subgoal in one sentence."""
+    first, *others = sentences
+    return first + "".join(f", then {other[0].lower()}{other[1:]}" for other in others) + "."

@@ -1,0 +1,61 @@
+"""Instructions in Alpaca's form: a JSON list, or JSON lines, of objects such as this invented one:
+
+    {"instruction": "Name the colour.", "input": "A ripe lemon.", "output": "Yellow."}
+
+ReWOO's planner data have it too. In arXiv v3 LUMOS mixes Alpaca's into its own data with `Respond to me directly` added
+to the input, so that one model answers what it is asked and plans what it is to plan (spec/lumos.md 1.8). How the parts
+are joined was not published: here by empty lines, alike in training and in evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import Node, json_rows
+
+FORMAT = "a file of instructions, JSON objects with 'instruction', 'input' and 'output'"
+FIELDS = ("instruction", "output")
+DIRECTLY = "Respond to me directly"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One row; `number` counts from 1, `input` may be empty."""
+
+    number: int
+    instruction: str
+    input: str
+    output: str
+
+
+def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
+    """The rows in file order, texts as they stand but for their ends.
+
+    Alpaca's published file has rows with an empty output: they are to be left out. Raises SpecError as json_rows.
+    """
+    for item in json_rows(path, FORMAT, FIELDS):
+        if isinstance(item, BadRow):
+            yield item
+            continue
+        node = Node(item[0], "", item[1])
+        try:
+            given = optional_text(node["input"]) if "input" in node else ""
+            instruction = node["instruction"].text(as_it_stands=True)
+            if not (output := optional_text(node["output"])):
+                raise BadRow(item[0], "output", "empty", leave_out=True)
+            yield Instruction(item[0], instruction, given, output)
+        except BadRow as bad:
+            yield bad
+
+
+def optional_text(node: Node) -> str:
+    """A text that may be empty. Raises BadRow."""
+    return "" if isinstance(node.value, str) and not node.value.strip() else node.text(as_it_stands=True)
+
+
+def direct_question(instruction: str, given: str) -> str:
+    """What a model is asked that is to answer without planning."""
+    return "\n\n".join(filter(None, (instruction.strip(), given.strip(), DIRECTLY)))

@@ -1,0 +1,76 @@
+"""The images and captions that go with a benchmark's rows: which file is whose, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.captions import read_captions
+from lumos_queue.util.images import image_in, read_image
+
+#: What `read` of a benchmark with images can be told.
+OPTIONS = {
+    "images": "folder with the image files",
+    "captions": "file with a caption for each row, appended to the task's text (lumos data captions writes one)",
+}
+
+
+class Pictures:
+    """One reading of a benchmark: what each row's `inputs` say about its image, and what a person should know."""
+
+    def __init__(self, images: str = "", captions: str = ""):
+        """Raises SpecError when the folder is none or the captions cannot be read."""
+        self._folder = Path(images).expanduser() if images else None
+        if self._folder and not self._folder.is_dir():
+            raise SpecError(f"'{images}' is no folder: give the folder with the image files as --option images=DIR.")
+        self._file = captions
+        self._captions: Mapping[str, str] = read_captions(Path(captions).expanduser()) if captions else {}
+        self._digests: dict[Path, str] = {}
+        self.artifacts: dict[str, Path] = {}  #: sha256 to file
+        self._rows = self._without_image = self._without_caption = 0
+
+    def of(self, row: int, key: str, places: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+        """For a row that has an image: `image` (sha256, None when no file is there), `image_name`, `caption`.
+
+        `places` are the names to look for below the folder, the first that is there counts. Raises BadRow for an image
+        that cannot be used.
+        """
+        self._rows += 1
+        found = self._find(row, places)
+        caption = self._captions.get(key, "")
+        self._without_image += found is None
+        self._without_caption += not caption
+        name = "" if found is None or self._folder is None else str(found.relative_to(self._folder))
+        return {"image": None if found is None else self._digest(row, found), "image_name": name, "caption": caption}
+
+    def notes(self) -> list[str]:
+        """What is missing, in sentences."""
+        found = []
+        if self._without_image:
+            where = f"below '{self._folder}'" if self._folder else "without --option images=DIR"
+            found.append(
+                f"{self._without_image} of {self._rows} rows have no image {where}: looking at it will fail there; "
+                "--tool vision=caption (of a teacher: --vision caption) takes captions instead."
+            )
+        if self._file and self._without_caption:
+            found.append(f"{self._without_caption} of {self._rows} rows have no caption in '{self._file}'.")
+        return found
+
+    def _find(self, row: int, places: Sequence[tuple[str, ...]]) -> Path | None:
+        try:
+            paths = (image_in(self._folder, *names) for names in places) if self._folder else ()
+            return next((path for path in paths if path), None)
+        except SpecError as error:
+            raise BadRow(row, "image", str(error)) from None
+
+    def _digest(self, row: int, path: Path) -> str:
+        """Several questions may be about one image: it is read once."""
+        if path not in self._digests:
+            try:
+                self._digests[path] = read_image(path).sha256
+            except SpecError as error:
+                raise BadRow(row, "image", str(error)) from None
+            self.artifacts[self._digests[path]] = path
+        return self._digests[path]

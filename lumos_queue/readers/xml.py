@@ -1,0 +1,96 @@
+"""Reading rows from XML one by one, with expat alone.
+
+Document types are refused, and with them every entity of the file's own: what XML bombs are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from xml.parsers import expat
+
+from lumos_queue.errors import SpecError
+from lumos_queue.readers.rows import MAX_FIELD_BYTES, Row, open_data
+
+CHUNK_BYTES = 2**16
+MAX_DEPTH = 50  #: of nested elements
+
+
+class _Refused(Exception):
+    """Something in the document that is not read."""
+
+
+class _Rows:
+    """Collects, for each element called `name`, its attributes and the texts of its children."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.done: list[Row] = []
+        self.count = self.depth = self.characters = 0
+        self.record: dict[str, str] | None = None
+        self.parts: list[str] | None = None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _Refused(f"elements nested more than {MAX_DEPTH} deep")
+        if self.record is not None:
+            self.parts, self.characters = [], 0
+        elif tag == self.name:
+            self.record = dict(attributes)
+
+    def end(self, tag: str) -> None:
+        self.depth -= 1
+        if self.parts is not None and self.record is not None:
+            self.record[tag] = "".join(self.parts)
+            self.parts = None
+        elif tag == self.name and self.record is not None:
+            self.count += 1
+            self.done.append((self.count, self.record))
+            self.record = None
+
+    def text(self, data: str) -> None:
+        if self.parts is not None:
+            self.characters += len(data)
+            if self.characters > MAX_FIELD_BYTES:
+                raise _Refused(f"an element with more than {MAX_FIELD_BYTES} characters")
+            self.parts.append(data)
+
+    def document_type(self, *_) -> None:
+        raise _Refused("a document type (<!DOCTYPE …>)")
+
+
+def elements(path: Path | None, what: str, name: str) -> Iterator[Row]:
+    """Each `<name>` element as a record of its attributes and its children's texts, read as the file is.
+
+    Raises SpecError when the file is no XML, has a document type, or has no such element; `what` was expected.
+    """
+    with open_data(path, what) as file:
+        yield from read_elements(file, path, what, name)
+
+
+def read_elements(file: IO[bytes], path: Path | None, what: str, name: str) -> Iterator[Row]:
+    """The same of a file that is open; `path` is what to call it."""
+    rows = _Rows(name)
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = rows.start, rows.end
+    parser.CharacterDataHandler = rows.text
+    parser.StartDoctypeDeclHandler = rows.document_type
+    while True:
+        chunk = file.read(CHUNK_BYTES)
+        problem = None
+        try:
+            parser.Parse(chunk, not chunk)
+        except (expat.ExpatError, _Refused, ValueError, LookupError) as error:
+            problem = error
+        yield from rows.done
+        rows.done.clear()
+        if problem:
+            place = f"line {parser.CurrentLineNumber}, after {rows.count} <{name}> elements"
+            raise SpecError(f"'{path}' is not {what}: {place}: {problem}.") from problem
+        if not chunk:
+            break
+    if not rows.count:
+        raise SpecError(f"'{path}' is not {what}: it has no <{name}> element.")

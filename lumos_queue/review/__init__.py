@@ -1,0 +1,1 @@
+"""What people say of episodes, and what follows from it."""

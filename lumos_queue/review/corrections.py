@@ -1,0 +1,209 @@
+"""Corrections: a person changes subgoals or actions of an episode, and a new episode holds the result.
+
+Nothing is overwritten. Where the domain's actions can be run here they all run again, so that later results follow
+from what was changed; elsewhere the stated results stand. Then the same checks judge it that judge a conversion.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from db.connection import Database
+from db.imports import ImportedEpisode, store_episodes
+from db.jobs import NewJob
+from db.named import finished_trajectory
+from db.reading import Trajectory
+from lumos_queue.actions.base import StatelessActions
+from lumos_queue.actions.registry import open_stateless
+from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
+from lumos_queue.commands import Step
+from lumos_queue.conversion.check import Desk
+from lumos_queue.conversion.lengths import counting
+from lumos_queue.conversion.oracle import Stated, with_results
+from lumos_queue.conversion.perturbation import perturbation
+from lumos_queue.conversion.teacher import Reading
+from lumos_queue.conversion.verdicts import merged, rejecting, verdict
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.errors import SpecError
+from lumos_queue.execution.executor import Performer
+from lumos_queue.formulations.annotation import act_out
+from lumos_queue.notation import write_action, write_annotation
+from lumos_queue.rationales.comparison import same
+from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Execution, Outcome, Score, Task, Verdict
+from lumos_queue.review.edits import Changes, Steps, changed
+from lumos_queue.settings import Settings
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.version import code_version
+
+MOST_TOKENS = 1024  #: of a module's conversation, where the parent's job does not say
+Seen = Sequence[tuple[Action, str, Execution]]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The new episode."""
+
+    episode: str  #: JOB-NUMBER
+    parent: str
+    level: str  #: how it was checked; empty: no module accepts it
+    answer: str | None
+    verdicts: tuple[Verdict, ...]
+
+
+def annotation_text(database: Database, name: str) -> str:
+    """The steps of a finished episode as text that can be edited and given back as `Changes.text`."""
+    with database.engine.connect() as connection:
+        return write_annotation(_steps_of(finished_trajectory(connection, name), True))
+
+
+def correct(database: Database, settings: Settings, name: str, changes: Changes) -> Corrected:
+    """Store the episode of that name with the changes as a new one, submitted by `settings.user`.
+
+    Raises SpecError when a change cannot be made or read, when it changes nothing, or when an action fails.
+    """
+    with database.engine.connect() as connection:
+        parent = finished_trajectory(connection, name)
+    before = _steps_of(parent, bool(changes.text))
+    episode = asyncio.run(_checked(parent, before, changed(before, changes), {} if changes.text else changes.actions))
+    parent_name = f"{parent.job.id}-{parent.item.ordinal}"
+    new = NewJob(
+        kind="correct", pool="cpu", digest=secrets.token_hex(32),  # each correction is one of its own
+        spec={"episode": parent_name, "source": _source_name(parent), **_told(changes)},
+        benchmark=parent.task.benchmark, formulation="annotation", agent="",
+        split=parent.episode.split, licence=parent.episode.licence, seed=0, project=settings.project,
+        submitted_by=settings.user, priority=0, code_version=code_version(),
+    )  # fmt: skip
+    job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
+    return Corrected(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))
+
+
+def _told(changes: Changes) -> dict[str, Any]:
+    """The request as its job keeps it."""
+    actions = {f"{subgoal}-{place}": storable(text)[0] for (subgoal, place), text in changes.actions.items()}
+    subgoals = {str(number): storable(text)[0] for number, text in changes.subgoals.items()}
+    return {"subgoals": subgoals, "actions": actions, "text": storable(changes.text)[0]}
+
+
+def _steps_of(parent: Trajectory, whole: bool) -> Steps:
+    """The steps to change. With `whole`, also those of which nobody says which action belongs to which subgoal."""
+    found = annotation_of(parent.steps, "") or (one_pass_annotation_of(parent.steps, "") if whole else None)
+    if found is None:
+        raise SpecError(
+            f"Episode {parent.job.id}-{parent.item.ordinal} does not have actions for each subgoal. "
+            "Give all of it: lumos correct EPISODE --file FILE (--print shows what is there)."
+        )
+    return found.steps
+
+
+async def _checked(
+    parent: Trajectory, before: Steps, steps: Steps, stated: Mapping[tuple[int, int], str]
+) -> ImportedEpisode:
+    """The corrected episode, acted out and judged. `stated` has the changed actions, whose results must be as said."""
+    task, source = parent.task, _source_of(parent)
+    actions = _actions_of(source)
+    runs = not isinstance(actions, Stated)
+    steps = tuple(map(_without_results if runs else with_results, steps))
+    try:
+        seen, recorded = await _acted_out(task, steps, actions)
+        _refuse_failures(before, steps, seen, stated, runs)
+        desk = Desk(source, task, (parent.job.spec or {}).get("most_tokens", MOST_TOKENS), counting(""))
+        results = iter(execution.result for _, _, execution in seen)
+        found = tuple(replace(step, results=tuple(next(results) for _ in step.actions)) for step in steps)
+        if _text(found) == _text(before):
+            raise SpecError("Nothing of the episode changes: it reads so already, and gives these results.")
+        desk.take(Reading(found))
+        outcome = desk.judged([(action, execution.result, execution) for action, _, execution in seen])
+        desk.note_links(None)
+        level = desk.reached()
+        if level == "executed" and runs:
+            finding = await perturbation(source, task, [action for action, _, _ in seen], actions)
+            level = "perturbed" if finding.passed else level
+            desk.verdicts += verdict("differs when perturbed", finding.differs) if finding.differs else []
+    finally:
+        await actions.close()
+    if desk.level == "format" and outcome.ending == "answered":
+        outcome = Outcome(_last_result(seen) or parent.episode.answer or "", "answered")
+    verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merged(desk.verdicts))
+    wrong = rejecting(verdicts)
+    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
+    score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
+    return ImportedEpisode(
+        parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
+    )
+
+
+def _without_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
+    """The step with each action's own text: results that it states may no longer hold."""
+    return replace(step, actions=tuple(replace(action, raw=write_action(action)) for action in step.actions))
+
+
+def _text(steps: Steps) -> list[tuple[str, list[str], tuple[str, ...]]]:
+    """What of the steps matters, however it was written."""
+    return [(step.subgoal.text, [write_action(action) for action in step.actions], step.results) for step in steps]
+
+
+def _source_name(parent: Trajectory) -> str:
+    """A source of one's own is opened by its module, which the conversion's request names, not by its benchmark."""
+    return (parent.job.spec or {}).get("source") or parent.task.benchmark
+
+
+def _source_of(parent: Trajectory) -> Source:
+    """The source that the episode's task is of; for what comes from elsewhere, one that knows the domain at most."""
+    try:
+        return open_source(_source_name(parent))
+    except SpecError:
+        return _Elsewhere(parent.task)
+
+
+class _Elsewhere(Source):
+    """Annotations of which no gold answer is known: only their form can be judged."""
+
+    def __init__(self, task: Task):
+        self.name, self.domain, self.level = task.benchmark, task.inputs.get("domain", ""), "format"
+
+
+def _actions_of(source: Source) -> StatelessActions:
+    try:
+        return open_stateless(source.domain)
+    except SpecError:  # its tools are not at hand
+        return Stated(source.domain)
+
+
+async def _acted_out(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
+    journal, seen = MemoryJournal(), []
+
+    def formulation(_task, _agent):
+        seen.extend((yield from act_out(steps)))
+        return Outcome(None, "answered")
+
+    async with Performer({}, actions, Sampling(), 0).of_episode(task, 0) as perform:
+        await run_episode(formulation, task, None, journal, perform)
+    return seen, journal.steps
+
+
+def _refuse_failures(
+    before: Steps, steps: Steps, seen: Seen, stated: Mapping[tuple[int, int], str], runs: bool
+) -> None:
+    """Raises SpecError for the first action that fails, or does not give what the person says that it gives."""
+    have_results = any(result for step in before for result in step.results)
+    places = [(step.subgoal.number, place) for step in steps for place in range(1, len(step.actions) + 1)]
+    for place, (action, result, execution) in zip(places, seen, strict=True):
+        label = f"Action {place[0]}-{place[1]}, {write_action(action)[:80]},"
+        if not execution.ok:
+            raise SpecError(f"{label} fails: {execution.message or execution.status}. Nothing was stored.")
+        if place in stated and result:
+            if runs and same(execution, result) is False:
+                raise SpecError(f"{label} gives {execution.result}, not {result}. Nothing was stored.")
+        elif place in stated and not runs and have_results:
+            raise SpecError(f"{label} cannot be run here: state its result, as in R1 = Name(arguments) = result.")
+
+
+def _last_result(seen: Seen) -> str:
+    return seen[-1][2].result if seen else ""

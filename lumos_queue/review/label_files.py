@@ -1,0 +1,112 @@
+"""Labels of an audit from a file: JSON lines, or CSV with a header.
+
+    {"place": 3, "label": "right", "note": "the text says 4 boxes", "as": "ann"}
+    place,label,note
+
+Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` may be left out.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from db.audits import Sampled
+from db.labels import MOST_CHARACTERS, VALUES, NewLabel
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.util.untrusted_json import read_json
+
+FIELDS = ("place", "episode", "label", "note", "as")
+MOST_BYTES = 64_000_000
+
+
+def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
+    """The labels in the file; rows without `as` are the labeller's.
+
+    Raises SpecError when the file cannot be read, BadRow naming the first row and field that will not do.
+    """
+    by_place = {one.place: one for one in samples}
+    by_name = {one.name: one for one in samples}
+    return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(path)]
+
+
+def places_text(samples: Sequence[Sampled]) -> str:
+    """Which places an audit has, in words."""
+    places = [one.place for one in samples]
+    if not places:
+        return "gone with their jobs"
+    gone = max(places) - len(places)
+    return f"{min(places)} to {max(places)}" + (", but for those that are gone with their jobs" if gone else "")
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise SpecError(f"'{path}' has more than {MOST_BYTES:,} bytes: that is no file of labels.")
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"'{path}' is not UTF-8 at byte {error.start}.") from None
+    except OSError as error:
+        raise SpecError(f"Cannot read '{path}': {error.strerror}.") from None
+    if path.suffix.lower() == ".csv":
+        yield from _csv_rows(path, text)
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = read_json(line)
+        except ValueError as error:
+            raise BadRow(number, "", f"no JSON ({str(error)[:80]})") from None
+        if not isinstance(row, dict):
+            raise BadRow(number, "", "no JSON object")
+        if others := row.keys() - set(FIELDS):
+            raise BadRow(number, min(others), f"no such field; expected {', '.join(FIELDS)}")
+        yield number, row
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows count from 1 after the header. An empty cell is as if the column were not there."""
+    reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
+    try:
+        if others := set(reader.fieldnames or ()) - set(FIELDS):
+            raise SpecError(f"'{path}' has a column '{min(others)}': expected {', '.join(FIELDS)}.")
+        for number, row in enumerate(reader, start=1):
+            if None in row:
+                raise BadRow(number, "", "more cells than the header has columns")
+            yield number, {name: value for name, value in row.items() if value}
+    except csv.Error as error:
+        raise SpecError(f"'{path}' is no CSV: {error}.") from None
+
+
+def _label(
+    number: int, row: dict[str, Any], audit: str, by_place: dict[int, Sampled], by_name: dict[str, Sampled], who: str
+) -> NewLabel:
+    for name in ("label", "note", "as", "episode"):
+        if name in row and not isinstance(row[name], str):
+            raise BadRow(number, name, f"'{str(row[name])[:40]}' is no text")
+    if row.get("label") not in VALUES:
+        raise BadRow(number, "label", f"'{str(row.get('label', ''))[:40]}': expected {', '.join(VALUES)}")
+    who = row.get("as", who)
+    if not who.strip() or len(who) > MOST_CHARACTERS:
+        raise BadRow(number, "as", f"'{who[:40]}' is no name of a labeller")
+    if ("place" in row) == ("episode" in row):
+        raise BadRow(number, "place", "expected either a place or an episode")
+    if "place" in row:
+        sampled = by_place.get(_whole(row["place"]))
+        if sampled is None:
+            places = places_text(list(by_place.values()))
+            raise BadRow(number, "place", f"'{str(row['place'])[:40]}': the audit's places are {places}")
+    else:
+        sampled = by_name.get(row["episode"])
+        if sampled is None:
+            raise BadRow(number, "episode", f"'{row['episode'][:40]}' is not of the audit '{audit}'")
+    return NewLabel(sampled.episode, row["label"], who, row.get("note", ""), audit=audit)
+
+
+def _whole(value: Any) -> int:
+    """A place as JSON or CSV has it; 0, which is none, for anything else."""
+    text = str(value)
+    return int(text) if not isinstance(value, bool) and text.isascii() and text.isdecimal() and len(text) < 10 else 0

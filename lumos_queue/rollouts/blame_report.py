@@ -1,0 +1,98 @@
+"""Whom a pair of blame jobs finds at fault, and what the module at fault can learn from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from db.connection import Database
+from db.derived import Tried, named_episodes, tries_of
+from db.jobs import get_job
+from db.trajectories import load_episodes, reading
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.builds.licences import Written
+from lumos_queue.builds.lines import Write
+from lumos_queue.errors import SpecError
+from lumos_queue.records import MODULES
+from lumos_queue.rollouts.blame import FAULTS, Difference, difference, fault, label_row, preference_row
+from lumos_queue.rollouts.derived import right
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+MOST_SAMPLES = 8  #: runs of one kind whose replies are looked at for something better
+
+
+def report_blame(
+    database: Database, jobs: Sequence[str], threshold: float, write_pair: Write, write_labels: Write,
+    allow_test: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Count whose fault each episode of the two jobs is; write a pair and labels for each module at fault.
+
+    A run counts as a success when at least the share `threshold` of its samples is right. Pairs and labels of test
+    splits are refused and counted, each pair with its labels once, unless `allow_test`. Raises SpecError unless the
+    jobs are a gold planner's and a gold grounder's.
+    """
+    names, runs = _runs(database, jobs)
+    with database.engine.connect() as connection:
+        benchmark = open_benchmark(get_job(connection, names[0]).benchmark)
+    succeeded = {
+        module: {name: _succeeded(benchmark, tries, threshold) for name, tries in runs[module].items()}
+        for module in MODULES
+    }
+    everybody = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
+    blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in everybody}
+    counts, pairs = Counter(blamed.values()), Counter()
+    found: set[str] = set()
+    written = Written(allow_test)
+    for episode in named_episodes(database, blamed):
+        found.add(episode.name)
+        at_fault = blamed[episode.name]
+        for module in MODULES if at_fault == "both" else (at_fault,):
+            tries = runs[module].get(episode.name, []) if module in MODULES else []
+            better = _difference(database, benchmark, module, episode, tries)
+            if better and written.may(episode.split, episode.licence, episode.task.benchmark):
+                pairs[module] += 1
+                write_pair(preference_row(episode, module, better, at_fault, names))
+                write_labels(label_row(episode, module, better, at_fault, names))
+    return {
+        "jobs": names, "episodes": len(blamed), "gone": len(blamed) - len(found), "threshold": threshold,
+        "faults": {name: counts[name] for name in FAULTS}, "pairs": {module: pairs[module] for module in MODULES},
+        **written.report(), "blamed": blamed,
+    }  # fmt: skip
+
+
+def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[Tried]]]]:
+    """The ids of the gold planner's and the gold grounder's job, and their tries by source episode."""
+    runs: dict[str, dict[str, list[Tried]]] = {}
+    names: dict[str, str] = {}
+    with database.engine.connect() as connection:
+        for job in jobs:
+            row = get_job(connection, job)
+            for one in tries_of(connection, row):
+                module = one.origin.get("gold", "")
+                runs.setdefault(module, {}).setdefault(one.origin["episode"], []).append(one)
+                names[module] = row.id
+    if set(runs) != set(MODULES) or len(set(names.values())) != len(MODULES):
+        raise SpecError("Name the two jobs that one `lumos blame` submitted: a gold planner's and a gold grounder's.")
+    return [names[module] for module in MODULES], runs
+
+
+def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -> bool | None:
+    """None while a try has not ended."""
+    if not all(one.ended for one in tries):
+        return None
+    return sum(right(benchmark, one) for one in tries) >= threshold * len(tries)
+
+
+def _difference(
+    database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[Tried]
+) -> Difference | None:
+    """Where the module went wrong, seen beside the runs in which it was replaced, those that succeeded first."""
+    succeeded = {one.episode: right(benchmark, one) for one in tries if one.ended}
+    first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MOST_SAMPLES]
+    with reading(database) as connection:
+        steps = {one.id: one.steps for one in load_episodes(connection, first)}
+    return difference(module, episode.steps, [(steps[key], succeeded[key]) for key in first])

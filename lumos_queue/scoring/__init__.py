@@ -1,0 +1,1 @@
+"""Judging answers, and how sure a score is."""

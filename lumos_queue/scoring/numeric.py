@@ -1,0 +1,103 @@
+"""Judging a numeric answer: the same number counts, however it is written.
+
+`12`, `12.0`, `$12`, `12 apples` and `24/2` are one answer; `12 or 13`, `12 million`, `2x`, `nan` and prose are none.
+A percent sign is a unit here: `25%` equals `25`, not `0.25`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from lumos_queue.records import Score
+from lumos_queue.scoring.numbers import plain_text, read_numeral
+
+#: Longer answers are prose. It also bounds the work: what follows is done on at most this many characters.
+MAX_ANSWER_CHARACTERS = 200
+MAX_EXPONENT = 300  #: that of a float; a larger power of ten is only meant to fill memory
+TOLERANCE = Fraction(1, 10**6)  #: relative to the gold number
+
+_NUMERAL = r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)"
+_ANSWER = re.compile(
+    rf"""(?:US)?[ ]?(?P<sign>[-+]?)\s*
+         (?:(?P<whole>[0-9]+)\s+(?P<over>[0-9]+)/(?P<parts>[0-9]+)
+           |(?P<number>{_NUMERAL})(?:[eE](?P<exponent>[-+]?[0-9]{{1,4}})(?![0-9]))?(?:\s*/\s*(?P<under>{_NUMERAL}))?)
+         (?P<unit>.*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_UNIT = re.compile(r"(?:[%°(²³]|[^\W\d_])[^\d=<>+*^|\\_]*", re.DOTALL)
+_AREA = re.compile(r"\b(?:mm|cm|dm|km|m|in|ft|yd|mi)\^?[23]\b")
+_LETTER_UNITS = frozenset("mgshldaclCFLK¢")
+#: Words after a number that make it another number, or no single one.
+_NOT_UNITS = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "or", "to", "and"))
+
+
+def read_number(text: str | None) -> Fraction | None:
+    """The one number that `text` states, with or without a unit, or None. Total; linear in the length of the text."""
+    if text is None:
+        return None
+    text = text.strip()
+    if not text or len(text) > MAX_ANSWER_CHARACTERS:
+        return None
+    found = _ANSWER.fullmatch(plain_text(text).strip("`'\" "))
+    if found is None or not _is_unit(found["unit"]):
+        return None
+    value = _mixed(found) if found["whole"] else _plain(found)
+    return -value if value is not None and found["sign"] == "-" else value
+
+
+def _mixed(found: re.Match) -> Fraction | None:
+    """`1 3/4`."""
+    whole, over, parts = (read_numeral(found[name]) for name in ("whole", "over", "parts"))
+    return whole + over / parts if whole is not None and over is not None and parts else None
+
+
+def _plain(found: re.Match) -> Fraction | None:
+    """`1,234.5`, `3/4` or `1e5`."""
+    value, exponent = read_numeral(found["number"]), int(found["exponent"] or 0)
+    if value is None or abs(exponent) > MAX_EXPONENT:
+        return None
+    value *= Fraction(10) ** exponent
+    if found["under"] is None:
+        return value
+    under = read_numeral(found["under"])
+    return value / under if under else None
+
+
+def _is_unit(rest: str) -> bool:
+    """Whether what follows a number names what is counted, and changes nothing about the number."""
+    rest = _AREA.sub("m", rest.strip().rstrip(".").strip())
+    if not rest:
+        return True
+    if _UNIT.fullmatch(rest) is None:
+        return False
+    words = re.findall(r"[^\W\d_]+", rest)
+    if len(words) == 1 and len(words[0]) == 1:
+        return words[0] in _LETTER_UNITS
+    return not any(word.lower() in _NOT_UNITS for word in words[:2])
+
+
+def close(value: Fraction, gold: Fraction) -> bool:
+    """Equal up to the relative tolerance; a gold of 0 must be met exactly."""
+    return abs(value - gold) <= TOLERANCE * abs(gold)
+
+
+def same_number(answer: str | None, gold: str) -> bool:
+    """Whether the answer is the gold number, however written. False when either is no single number; never raises."""
+    value, target = read_number(answer), read_number(gold)
+    return value is not None and target is not None and close(value, target)
+
+
+def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
+    """`accuracy`: the answer is right; `strict`: it is the gold one to the letter, and the agent stopped by itself.
+
+    Version 2 of `accuracy` judges the value that stands at the limit of subgoals, too, where it is the agent's answer
+    (limit.py); version 1 counted every `limit` as wrong, as `strict` does.
+    """
+    return Score("accuracy", float(right), "2"), Score("strict", float(identical and ending == "answered"))
+
+
+def numeric_scores(answer: str | None, gold: str, ending: str = "answered") -> Sequence[Score]:
+    """`accuracy`: the same number; `strict`: the same string, as the original evaluation compared them."""
+    return answer_scores(same_number(answer, gold), answer == gold, ending)

@@ -1,0 +1,148 @@
+"""From a command's options to a job. Every unknown name fails here, listing the choices, before anything is stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from lumos_queue.actions.registry import prepare_tools
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.cli import output
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.registry import UNEXECUTED
+from lumos_queue.formulations.registry import roles as roles_of
+from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.dialogue import framing_named
+from lumos_queue.prompts.instructions import domain_named
+from lumos_queue.records import Task
+from lumos_queue.scoring.sample_sets import draw_sets
+from lumos_queue.settings import Settings
+from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, pairs, played
+from lumos_queue.submission.store import Rows, read_rows
+
+SETS = 3  #: sample sets, as in the paper, where their number is not said
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `lumos evaluate` and `lumos infer` were asked."""
+
+    benchmark: str
+    data: Path | None
+    split: str
+    formulation: str
+    agent: str
+    planner: str
+    grounder: str
+    solver: str
+    limit: int
+    samples: int
+    seed: int
+    temperature: float
+    top_p: float
+    max_tokens: int
+    max_subgoals: int
+    framing: str
+    skip_bad_rows: bool
+    roles: Sequence[str] = ()  #: NAME=URL
+    tools: Sequence[str] = ()  #: NAME=VALUE
+    options: Sequence[str] = ()  #: NAME=VALUE
+    shots: int | None = None
+    answer_by: str = ""
+    live: bool = False
+    replay: str = ""
+    draw: int = 0
+    sets: int = 0  #: 0: not said
+    at_limit: str = ""
+
+
+def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Rows]:
+    """The job of kind 'infer' or 'evaluate', and its rows. Embedded, its endpoints are asked who they are first."""
+    benchmark = open_benchmark(options.benchmark)
+    roles_of(options.formulation)
+    framing_named(options.framing)
+    if options.split not in benchmark.splits:
+        raise unknown("split", options.split, benchmark.splits)
+    if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
+        raise SpecError("--temperature and --top-p must be finite numbers.")
+    _check(kind, options, benchmark)
+    executes = options.formulation not in UNEXECUTED
+    tools = prepare_tools(benchmark.domain, pairs("--tool", options.tools)) if executes else {}
+    for warning in (text for name, text in tools.items() if name.endswith("_warning")):
+        output.say(warning)
+    sets = (options.sets or SETS) if options.draw else 1
+    sample = partial(draw_sets, size=options.draw, sets=sets) if options.draw else None
+    chosen = pairs("--option", options.options)
+    rows = read_rows(benchmark, options.data, options.split, options.skip_bad_rows, chosen, sample)
+    if kind == "evaluate" and benchmark.unjudged:
+        raise SpecError(benchmark.unjudged)
+    for note in benchmark.notes:
+        output.say(note)
+    agent = replace(
+        make_agent(
+            played(options, benchmark.domain if executes else ""), benchmark.domain,
+            Sampling(options.temperature, options.top_p, options.max_tokens), options.max_subgoals, options.framing,
+            settings,
+        ),
+        tools=tools, shots=_shots(options, benchmark.domain), answer_by=answer_by(benchmark, options.answer_by),
+        at_limit=options.at_limit,
+    )  # fmt: skip
+    talk = agent.dialogue(Task(benchmark.name, "", "", ""))  # says so if there are not so many demonstrations
+    if options.formulation == "one-pass":
+        talk.to_grounder_all("")  # says so where none shows a whole plan
+    infer = Infer(
+        benchmark.name, rows.digest, options.split, options.formulation, agent, options.limit, options.samples,
+        options.seed, options.live, whole_id(settings, options.replay), options.draw, sets,
+    )  # fmt: skip
+    return (Evaluate(infer) if kind == "evaluate" else infer), rows
+
+
+def _check(kind: str, options: Options, benchmark: Benchmark) -> None:
+    """Raises SpecError for options that contradict each other, or would do nothing here."""
+    if options.live and options.replay:
+        raise SpecError("Give either --live or --replay JOB, not both.")
+    if "knowledge=live" in options.tools and not (options.live or options.replay):
+        raise SpecError("--tool knowledge=live asks Wikipedia: allow it with --live, or answer with --replay JOB.")
+    if options.draw and options.limit:
+        raise SpecError("--limit would cut the sample sets that --draw draws: give one of them.")
+    if options.sets and not options.draw:
+        raise SpecError("--sets says how many sample sets are drawn: give their size with --draw.")
+    if options.answer_by and benchmark.domain != "complex_qa":
+        raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
+    check_at_limit(options.at_limit, options.formulation, benchmark)
+    if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
+        raise SpecError(f"The benchmark '{benchmark.name}' asks no judge: leave out --role {JUDGE}=….")
+    if benchmark.formulations and options.formulation not in benchmark.formulations:
+        raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
+    if options.formulation in UNEXECUTED:
+        if options.tools:
+            raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
+        if kind == "evaluate" and not benchmark.by_answer:
+            raise SpecError(f"The benchmark '{benchmark.name}' is judged by what is done, and the formulation "
+                            f"'{options.formulation}' does nothing: use iterative.")  # fmt: skip
+
+
+def whole_id(settings: Settings, job: str) -> str:
+    """The id of the job whose recorded calls are replayed. Raises SpecError when there is none such here."""
+    if not job:
+        return ""
+    from db.jobs import get_job
+    from lumos_queue.cli.run import database
+
+    with database(settings) as opened, opened.engine.connect() as connection:
+        return get_job(connection, job).id
+
+
+def _shots(options: Options, domain: str) -> int:
+    """Demonstrations in front: all that the domain has, unless the formulation shows none of them."""
+    if options.shots is not None:
+        return options.shots
+    return domain_named(domain).few_shot if options.formulation == "iterative" else 0

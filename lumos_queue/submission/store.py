@@ -1,0 +1,163 @@
+"""From a request to a job in the database: rows read, digests taken, everything stored in one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from db.artifacts import store_artifact
+from db.connection import Database
+from db.jobs import NewDataset, NewJob, create_job
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.commands import digest
+from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.jobs.base import Job
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+from lumos_queue.util.images import read_image
+from lumos_queue.util.sanitize import storable, storable_json
+from lumos_queue.util.version import code_version
+
+LISTED = 5  #: bad rows named in one message
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A benchmark's rows as read, with what could not be read."""
+
+    benchmark: Benchmark
+    split: str
+    digest: str
+    tasks: tuple[Task, ...]
+    bad: tuple[BadRow, ...]
+
+    def dataset(self) -> NewDataset:
+        return NewDataset(self.digest, self.benchmark.name, self.split, self.benchmark.licence, self.tasks)
+
+
+def read_rows(
+    benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows: bool,
+    options: Mapping[str, str] | None = None, sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
+) -> Rows:  # fmt: skip
+    """All rows of a benchmark, or those that `sample` draws.
+
+    Raises SpecError naming bad rows, unless they are to be skipped or left out in any case (BadRow.leave_out), and for
+    options that the benchmark does not have.
+    """
+    for name in options or {}:
+        if name not in benchmark.options:
+            raise unknown(f"option of the benchmark '{benchmark.name}'", name, benchmark.options)
+    if benchmark.needs_data and path is None:
+        raise SpecError(f"The benchmark '{benchmark.name}' ships no data: give its original file with --data PATH.")
+    if not benchmark.needs_data and path is not None and not benchmark.options:  # options say how a file is read
+        raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
+    tasks: list[Task] = []
+    bad: list[BadRow] = []
+    for row in benchmark.read(path, split, **(options or {})):
+        if isinstance(row, BadRow):
+            bad.append(row)
+        else:
+            tasks.append(_storable_task(row))
+    wrong = [row for row in bad if not row.leave_out]
+    if wrong and not skip_bad_rows:
+        raise SpecError(
+            f"{path}: {_listed(wrong)} cannot be read, {len(tasks)} can. "
+            "Mend them, or leave them out with --skip-bad-rows."
+        )
+    if not tasks:
+        raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {_listed(bad)}." if bad else "."))
+    if sample:
+        tasks = list(sample(tasks))
+    content = digest(benchmark.name, *(_canonical(task) for task in tasks))
+    return Rows(benchmark, split, content, tuple(replace(task, dataset=content) for task in tasks), tuple(bad))
+
+
+def submit(
+    database: Database,
+    settings: Settings,
+    job: Job,
+    rows: Rows | None,
+    *,
+    windows: int = 0,
+    priority: int = 0,
+    again: bool = False,
+) -> tuple[str, bool]:
+    """Store a job with its items; returns its id and whether it is new (else the same request was made before)."""
+    if rows:
+        _store_artifacts(database, rows)
+    spec = job.as_json()
+    inner = spec.get("infer", spec)
+    new = NewJob(
+        kind=job.kind,
+        pool=job.pool,
+        digest=digest(job.kind, code_version(), json.dumps(spec, sort_keys=True)),
+        spec=spec,
+        benchmark=inner.get("benchmark", ""),
+        formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
+        agent=_agent_digest(job),
+        split=rows.split if rows else "",
+        licence=rows.benchmark.licence if rows else "",
+        seed=inner.get("seed", 0),
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=priority,
+        code_version=code_version(),
+        ordered=job.ordered,
+        origin=_origin(job, rows),
+    )
+    identifier, created = create_job(
+        database,
+        new,
+        rows.dataset() if rows else None,
+        limit=inner.get("limit", 0),
+        samples=inner.get("samples", 1),
+        windows=windows,
+        again=again,
+    )
+    return identifier, created
+
+
+def _store_artifacts(database: Database, rows: Rows) -> None:
+    """Store the images that the tasks name. Before the job: one that is there for nothing does no harm."""
+    for expected, path in rows.benchmark.artifacts.items():
+        image = read_image(path)
+        if image.sha256 != expected:
+            raise SpecError(f"'{path}' has changed since it was read: submit again.")
+        with database.writer.begin() as connection:
+            store_artifact(connection, image.data, image.media_type)
+
+
+def _origin(job: Job, rows: Rows | None) -> str:
+    """Where the job's episodes come from: `derived` when its tasks bring replies along (given.py)."""
+    if job.kind == "convert":
+        return "converted"
+    return "derived" if rows and any("given" in task.inputs for task in rows.tasks[:1]) else "run"
+
+
+def _listed(bad: Sequence[BadRow]) -> str:
+    """The first of them, and how many there are."""
+    first = "; ".join(str(row)[:200] for row in bad[:LISTED])
+    more = f"; and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
+    return f"{len(bad)} row{'s' * (len(bad) > 1)} ({first}{more})"
+
+
+def _agent_digest(job: Job) -> str:
+    infer = getattr(job, "infer", job)
+    agent = getattr(infer, "agent", None)
+    return agent.digest if agent else ""
+
+
+def _storable_task(task: Task) -> Task:
+    return replace(
+        task,
+        row=storable(task.row)[0],
+        question=storable(task.question)[0],
+        inputs=storable_json(dict(task.inputs)),
+        gold=storable_json(task.gold),
+    )
+
+
+def _canonical(task: Task) -> str:
+    return json.dumps([task.row, task.question, task.inputs, task.gold], sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,49 @@
+"""The one door through which text of others (models, servers, files, hosts) reaches a terminal, a log or a pipe.
+
+What a terminal would obey and what deceives the eye never passes: control characters (C0, C1, with them every escape
+sequence), characters that turn the direction of writing, invisible ones, line separators, halves of characters.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import unicodedata
+from typing import Any
+
+from lumos_queue.util.sanitize import REPLACEMENT
+
+
+def harmless(text: str) -> str:
+    """The text with a replacement character for each that must not pass; line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(one if one in "\n\t" or _passes(one) else REPLACEMENT for one in text)
+
+
+def one_line(text: str) -> str:
+    """As `harmless`, in one line."""
+    return harmless(" ".join(text.splitlines()))
+
+
+def json_line(value: Any) -> str:
+    """A value as JSON on one line: other scripts stay readable, what must not pass is written as an escape."""
+    text = json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(one if _passes(one) else json.dumps(one)[1:-1] for one in text)
+
+
+def _passes(one: str) -> bool:
+    return one.isprintable() or unicodedata.category(one) == "Zs"
+
+
+class LogFormatter(logging.Formatter):
+    """What another formatter makes of a record, harmless; further lines are indented, so that none passes for one."""
+
+    def __init__(self, inner: logging.Formatter):
+        super().__init__()
+        self._inner = inner
+
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless("\n    ".join(self._inner.format(record).splitlines()))

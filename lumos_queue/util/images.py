@@ -1,0 +1,145 @@
+"""Image files, read with suspicion: PNG, JPEG, WebP or GIF of bounded size that can be decoded to its last pixel.
+
+The format is what the content says, whatever the name ends in. The bytes are kept as they are: nothing is scaled,
+turned or written anew, so width and height are those before any rotation that the file's EXIF data ask for, and what
+follows the end of an image stays with it: nobody may use the bytes as anything but an image of the stated type.
+
+Decoding is done by a child that may be killed (sandbox.py): size and pixels are checked before, memory and processor
+time end what got past that. Refused: other formats (SVG, TIFF, PDF, …), animations, more than MAX_BYTES or MAX_PIXELS,
+truncated or broken files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import stat
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.util.sandbox import Sandbox, serve
+
+#: Of a file. One is encoded for a request on the event loop: 8 MB stop it for 0.2 s, 4 MB for 0.1 s; and a
+#: text-generation-inference server takes 2 MB of request unless told otherwise.
+MAX_BYTES = 3 * 2**20
+MAX_PIXELS = 32_000_000
+DECODE_SECONDS = 10.0  #: of processor time; a photograph takes hundredths
+_EXPECTED = f"expected a PNG, JPEG, WebP or GIF of at most {MAX_BYTES >> 20} MB and {MAX_PIXELS // 10**6} megapixels"
+#: What a file begins with → (media type, the name that Pillow knows the format by)
+_MAGIC = {
+    b"\x89PNG\r\n\x1a\n": ("image/png", "PNG"), b"\xff\xd8\xff": ("image/jpeg", "JPEG"),
+    b"GIF87a": ("image/gif", "GIF"), b"GIF89a": ("image/gif", "GIF"),
+}  # fmt: skip
+_decoder = Sandbox("lumos_queue.util.images")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image file's bytes, and what they are. Sizes are in pixels."""
+
+    data: bytes = field(repr=False)
+    media_type: str
+    sha256: str
+    width: int
+    height: int
+
+
+def read_image(path: Path) -> Image:
+    """The image in a file. Blocking: call it outside of an event loop.
+
+    Raises SpecError when it is none that can be used; one line with the way out.
+    """
+    data, media_type, sha256 = _read(path)
+    try:
+        found = asyncio.run(_decoder.call({"path": str(path.absolute())}, DECODE_SECONDS))
+    except ActionError as error:
+        raise refused(path, f"decoding it failed ({error.kind}: {error})") from None
+    if "problem" in found:
+        raise refused(path, found["problem"])
+    if found["sha256"] != sha256:
+        raise SpecError(f"The image '{path}' changed while it was read: try again.")
+    return Image(data, media_type, sha256, found["width"], found["height"])
+
+
+def image_in(folder: Path, *names: str) -> Path | None:
+    """The file that `names` lead to, from `folder` on; None when there is none.
+
+    Raises SpecError when a name is no plain name, and when a link leads out of the folder.
+    """
+    for name in names:
+        if name in ("", ".", "..") or any(character in name for character in "/\\\0"):
+            raise SpecError(f"'{name[:80]}' is no name of an image: expected one without folders in it.")
+    path = folder.joinpath(*names)
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # RuntimeError: links in a circle
+        return None
+    if not real.is_relative_to(folder.resolve()):
+        raise SpecError(
+            f"The image '{path}' is a link that leads out of '{folder}': put the file there, or name its folder."
+        )
+    return path
+
+
+def refused(path: Path, problem: str) -> SpecError:
+    return SpecError(f"'{path}' cannot be used: {problem}; {_EXPECTED}.")
+
+
+def _read(path: Path) -> tuple[bytes, str, str]:
+    """Bytes, media type and sha256. Raises SpecError for what is no file, too large, empty, or no image by its head."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its other end
+            raise refused(path, "it is no file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise refused(path, f"it cannot be read ({error.strerror or error})") from None
+    if len(data) > MAX_BYTES:
+        raise refused(path, f"it has more than {MAX_BYTES >> 20} MB")
+    if not data:
+        raise refused(path, "it is empty")
+    return data, _kind(path, data)[0], hashlib.sha256(data).hexdigest()
+
+
+def _kind(path: Path, data: bytes) -> tuple[str, str]:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp", "WEBP"
+    for magic, kind in _MAGIC.items():
+        if data.startswith(magic):
+            return kind
+    raise refused(path, "it does not begin as one of these images")
+
+
+# --- in the child -----------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    from PIL import Image as Pillow
+
+    Pillow.MAX_IMAGE_PIXELS = MAX_PIXELS
+    warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+    serve(_decode)
+
+
+def _decode(request: dict[str, Any]) -> dict[str, Any]:
+    """Size and digest of the image at `path` once all of it is decoded, or the `problem` with it."""
+    from PIL import Image as Pillow
+
+    try:
+        data, _, sha256 = _read(path := Path(request["path"]))
+        with Pillow.open(io.BytesIO(data), formats=(_kind(path, data)[1],)) as image:
+            width, height = image.size
+            if image.format != "MPO" and getattr(image, "is_animated", False):  # an MPO is a JPEG with a second view
+                return {"problem": "it is an animation"}
+            image.load()
+    except MemoryError:
+        raise
+    except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning):
+        return {"problem": f"it has more than {MAX_PIXELS // 10**6} megapixels"}
+    except Exception as error:  # whatever a broken file makes a decoder raise
+        return {"problem": f"it cannot be decoded ({' '.join(str(error).split())[:120] or type(error).__name__})"}
+    return {"width": width, "height": height, "sha256": sha256}

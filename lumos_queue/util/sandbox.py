@@ -1,0 +1,255 @@
+"""A helper process that may be killed: requests and replies are one JSON line each, over pipes.
+
+Covered: a request that takes too much processor time (the kernel ends the child), too much memory (an address-space
+limit), or replies too much; a child that dies at any time (it is started anew); a parent that dies (the child sees
+the end of its input, and asks the kernel to be ended with the thread that started it). The child has no environment
+but a fixed hash seed, its own session, `/` as its folder and no open files but its pipes.
+
+Not covered: the child runs as the same user, sees the same files and the same network. It is meant for our own code
+working on hostile data; code written by others needs a stronger wall.
+
+Time is counted as the child's processor time, so that a busy machine gives the same results as an idle one. A wall
+clock stands behind it, far away, and its passing is the machine's fault, not the request's: InfrastructureError.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import os
+import queue
+import resource
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.util.process import die_with_parent
+
+MEMORY = 1 << 30  #: bytes of address space
+MAX_REQUEST = 60_000  #: bytes; less than a pipe holds, so that writing a request never waits for the child
+MAX_REPLY = 1 << 20  #: bytes
+WALL_START, WALL_PER_SECOND = 120.0, 20.0  #: seconds by the wall clock: to start, and for a processor second
+MAX_SERVED = 500  #: requests after which a child is replaced, so that its caches do not eat its memory
+
+_ROOT = Path(__file__).resolve().parents[2]
+#: What the child runs; its arguments are this project's folder, the module, bytes of memory, the parent's id.
+_START = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from lumos_queue.util.sandbox import enter
+enter(int(sys.argv[3]), int(sys.argv[4]))
+import importlib
+importlib.import_module(sys.argv[2]).main()
+"""
+_OVERTIME = (signal.SIGPROF, signal.SIGXCPU)
+
+
+class Sandbox:
+    """Helper processes that run `module.main()`, started when first needed; usable from any event loop and thread.
+
+    The module's `main` must call `serve`. Closing is final for the processes, not for the object: the next call
+    starts new ones.
+    """
+
+    def __init__(self, module: str, children: int = 1, memory: int = MEMORY):
+        self.module, self.children, self.memory = module, children, memory
+        self._owner = 0  #: the id of the process that started the children
+        self._lock = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+        self._idle: queue.SimpleQueue[_Child] = queue.SimpleQueue()
+
+    async def call(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The child's reply to a request that may take `seconds` of processor time.
+
+        A caller that is cancelled goes at once; the child works on until its time is up.
+        Raises ActionError of kind timeout, memory, too_large or crashed; InfrastructureError when the child cannot
+        be started or the wall clock runs out.
+        """
+        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        if len(line) > MAX_REQUEST:
+            raise ActionError("too_large", f"a request may have {MAX_REQUEST} bytes, this has {len(line)}")
+        return await asyncio.wrap_future(self._pool().submit(self._serve, line, seconds))
+
+    async def close(self) -> None:
+        """End the helper processes and wait until they are gone."""
+        if self._threads is not None and self._owner == os.getpid():
+            threads, self._threads = self._threads, None
+            await asyncio.to_thread(threads.shutdown)
+            while not self._idle.empty():
+                self._idle.get().end()
+
+    def _pool(self) -> ThreadPoolExecutor:
+        """One thread for each child. After a fork the parent's children are left to the parent."""
+        with self._lock:
+            if self._threads is None or self._owner != os.getpid():
+                self._owner = os.getpid()
+                self._threads = ThreadPoolExecutor(self.children, thread_name_prefix="sandbox")
+                self._idle = queue.SimpleQueue()
+                for _ in range(self.children):
+                    self._idle.put(_Child(self.module, self.memory))
+            return self._threads
+
+    def _serve(self, line: bytes, seconds: float) -> dict[str, Any]:
+        """Answer one request, in a pool thread. What may be the fault of a used child is tried on a fresh one."""
+        child = self._idle.get()
+        try:
+            if child.served >= MAX_SERVED:
+                child.end()
+            used = child.served > 0
+            try:
+                return child.ask(line, seconds)
+            except _Ended as death:
+                if death.kind == "timeout" or (death.kind == "memory" and not used):
+                    raise ActionError(death.kind, str(death)) from None
+            try:
+                return child.ask(line, seconds)
+            except _Ended as death:
+                raise ActionError(death.kind, str(death)) from None
+        finally:
+            self._idle.put(child)
+
+
+class _Ended(Exception):
+    """Raised when the child is gone instead of having answered; `kind` is timeout, memory or crashed."""
+
+    def __init__(self, kind: str, message: str):
+        self.kind = kind
+        super().__init__(message)
+
+
+class _Child:
+    """One helper process; used by one thread at a time."""
+
+    def __init__(self, module: str, memory: int):
+        self._command = [sys.executable, "-s", "-P", "-c", _START, str(_ROOT), module, str(memory), str(os.getpid())]
+        self._process: Any = None  #: a Popen while it runs
+        self._finalizer: Any = None
+        self.served = 0  #: requests since it was started
+
+    def ask(self, line: bytes, seconds: float) -> dict[str, Any]:
+        """The reply to one request line; raises _Ended, ActionError of kind too_large, or InfrastructureError."""
+        self._start_if_needed()
+        self.served += 1
+        try:
+            os.write(self._process.stdin.fileno(), b"%.3f " % seconds + line)
+        except BrokenPipeError:
+            raise self._why_ended(seconds) from None
+        reply = json.loads(self._read_line(WALL_START + WALL_PER_SECOND * seconds, seconds))
+        if reply.get("error") == "memory":
+            self.end()
+            raise _Ended("memory", "the action needs too much memory")
+        return reply
+
+    def end(self) -> int | None:
+        """Kill the process and take its exit status off the system's hands."""
+        process, self._process, self.served = self._process, None, 0
+        if process is None:
+            return None
+        self._finalizer.detach()
+        return _end(process, os.getpid())
+
+    def _start_if_needed(self) -> None:
+        if self._process is not None:
+            return
+        try:
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+                env={"PYTHONHASHSEED": "0"}, cwd="/", start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise InfrastructureError(f"cannot start the helper process: {error}") from error
+        self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
+        try:
+            self._read_line(WALL_START, 0)
+        except _Ended as death:
+            raise InfrastructureError(f"the helper process ended while it started: {death}") from None
+
+    def _read_line(self, wall: float, seconds: float) -> bytes:
+        """One line of the child's, without the line break."""
+        pipe = self._process.stdout.fileno()
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        deadline = time.monotonic() + wall
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                self.end()
+                raise InfrastructureError(f"the helper process did not answer within {wall:.0f} s")
+            piece = os.read(pipe, 1 << 16)
+            if not piece:
+                raise self._why_ended(seconds)
+            line += piece
+            if len(line) > MAX_REPLY:
+                self.end()
+                raise ActionError("too_large", f"a reply may have {MAX_REPLY} bytes")
+        return bytes(line)
+
+    def _why_ended(self, seconds: float) -> _Ended:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        code = self.end()
+        if code is not None and -code in _OVERTIME:
+            return _Ended("timeout", f"the action needs more than {seconds:g} s of processor time")
+        return _Ended("crashed", f"the helper process ended with status {code}")
+
+
+def _end(process: Any, owner: int) -> int:
+    """Close the pipes of a process, kill it and wait for it. A fork of its owner leaves it alone."""
+    for pipe in (process.stdin, process.stdout):
+        pipe.close()
+    if os.getpid() != owner:
+        process.returncode = 0
+        return 0
+    process.kill()
+    return process.wait()
+
+
+# --- in the child -----------------------------------------------------------------------------------------------------
+
+
+def enter(memory: int, parent: int) -> None:
+    """Limit this process before it imports anything large; leave at once if the parent is gone already."""
+    die_with_parent(parent)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def serve(handle: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Answer requests until the input ends. What `handle` prints goes nowhere; what it raises becomes an error."""
+    replies = os.dup(1)
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    os.write(replies, b"ready\n")
+    for line in sys.stdin.buffer:
+        seconds, _, request = line.partition(b" ")
+        data = _reply(handle, json.loads(request), float(seconds))
+        while data:
+            data = data[os.write(replies, data) :]
+
+
+def _reply(handle: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any], seconds: float) -> bytes:
+    """The reply line. Past its processor time the kernel ends this process: SIGPROF, and SIGXCPU behind it."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    limit = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        data = json.dumps(handle(request), separators=(",", ":")).encode() + b"\n"
+        return data if len(data) <= MAX_REPLY else b'{"error":"too_large","message":"the reply is too long"}\n'
+    except MemoryError:
+        return b'{"error":"memory"}\n'
+    except RecursionError:
+        return b'{"error":"too_large","message":"the request is nested too deeply"}\n'
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)

