@@ -13,7 +13,7 @@ from lumos_queue.records import LEVELS, Action, Annotation, Task
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What says how a row's answer follows from its numbers, for the check with other numbers (conversion/perturbation.py).
+    """What says how a row's answer follows from its numbers, for the check `perturbed`.
 
     `programs` are the readings of the gold solution that are equally plausible: where they disagree, nothing is known.
     """

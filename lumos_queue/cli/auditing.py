@@ -33,8 +33,8 @@ def draw(
     from db.audits import draw_audit
     from db.filters import parse_where
     from lumos_queue.cli.audit_tables import print_drawn
-    from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     wanted = parse_where(where)
     with database(read_settings()) as opened:
@@ -56,9 +56,9 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
-    from lumos_queue.cli.run import database
     from lumos_queue.cli.trajectory import trajectory_as_json
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
@@ -86,10 +86,10 @@ def label(
     from db.audits import get_audit, samples_of
     from db.labels import NewLabel, add_labels, check
     from lumos_queue.cli.audit_tables import print_labelled
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
@@ -126,10 +126,10 @@ def report(
     """The precision of the acceptance check with its 95 % interval, and the agreement of labellers."""
     from db.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import unknown
     from lumos_queue.reports.audit import make_audit_report
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         audit = get_audit(connection, name)

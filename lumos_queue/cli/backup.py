@@ -16,8 +16,8 @@ def db_backup(
 ) -> None:  # fmt: skip
     """Copy the database as it is now into a new file, while others write. Copying the file by hand loses writes."""
     from db.backup import backup
-    from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     with database(read_settings()) as opened:
         size = backup(opened, file)

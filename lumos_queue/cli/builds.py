@@ -60,8 +60,8 @@ def build_command(
     from lumos_queue.builds.sources import Sources, source_modules
     from lumos_queue.builds.stored import read_stored
     from lumos_queue.cli.build_tables import print_build
-    from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     settings, wanted = read_settings(), parse_where(where)
     if not any(one.field in ("job", "origin") for one in wanted.terms):  # they were helped, some of them with gold

@@ -23,9 +23,9 @@ def data_captions(
     """Write the captions of a job of the formulation `caption` to a file, for --option captions=FILE."""
     from db.jobs import get_job, progress
     from db.trajectories import reading
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     with database(read_settings()) as opened, reading(opened) as connection:
         row = get_job(connection, job)

@@ -28,11 +28,11 @@ def import_files(
 
     Rows of the two files are joined by task and subgoals, never by id.
     """
-    from lumos_queue.cli.run import database
     from lumos_queue.compat.importing import store_released
     from lumos_queue.compat.joining import join
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     licence = _read_licence(licence)
     settings = read_settings()

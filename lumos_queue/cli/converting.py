@@ -148,9 +148,9 @@ def budget(
     """Change what a conversion may cost. Go on with it by: lumos resume JOB."""
     from db.budget import set_budget
     from db.jobs import get_job
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     if not math.isfinite(usd):
         raise SpecError("A budget must be a finite number.")

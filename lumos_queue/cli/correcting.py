@@ -34,12 +34,12 @@ def correct(
     json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Store a corrected copy of an episode; actions run again, and the copy is checked."""
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
     from lumos_queue.review.corrections import annotation_text
     from lumos_queue.review.corrections import correct as store
     from lumos_queue.review.edits import Changes
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     if bool(subgoal or action) + bool(file) + show != 1:
         raise SpecError("Say what to change: --subgoal and --action, or --file; or --print what is there.")
@@ -74,8 +74,8 @@ def label(
     """Say that an episode, or a step of it, is right or wrong; the newest label of a person counts."""
     from db.labels import NewLabel, add_labels, check, place_of_step
     from db.named import finished_trajectory
-    from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user

@@ -12,7 +12,7 @@ from db.trajectories import stream_episodes
 from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.cli import output
 from lumos_queue.cli.exits import Exit
-from lumos_queue.cli.run import database, how_it_ended, submit_and_run
+from lumos_queue.cli.run import how_it_ended, submit_and_run
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
@@ -21,6 +21,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.rollouts.derived import Make, derive
 from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, pairs
+from lumos_queue.submission.database import database
 
 if TYPE_CHECKING:
     from lumos_queue.settings import Settings

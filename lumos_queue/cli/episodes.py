@@ -39,8 +39,8 @@ def episodes(
     from db.filters import Filter, parse_where, term
     from db.jobs import get_job
     from db.trajectories import find_episodes, reading
-    from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     shortcuts = (
         ("benchmark", "=", benchmark), ("formulation", "=", formulation), ("model", "~", model),

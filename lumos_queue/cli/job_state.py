@@ -14,9 +14,9 @@ from lumos_queue.cli.submitting import finish
 def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
     """Apply one of db.jobs' changes of state; returns settings and the job's row after it."""
     import db.jobs
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     if not job:  # it would be the beginning of every id
         raise SpecError("An empty text names no job. List them with: lumos jobs")

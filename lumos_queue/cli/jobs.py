@@ -14,10 +14,10 @@ from lumos_queue.cli.exits import Exit
 def show_reports(settings, jobs: list[str]) -> Exit:
     """The result of a command that ends in reports, and its exit code: whether one of the jobs ended incomplete."""
     from db.jobs import get_job
-    from lumos_queue.cli.run import database
     from lumos_queue.cli.tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.report import make_report
+    from lumos_queue.submission.database import database
 
     with database(settings) as opened, opened.engine.connect() as connection:
         reports = [make_report(connection, get_job(connection, job)) for job in jobs]
@@ -28,9 +28,9 @@ def show_reports(settings, jobs: list[str]) -> Exit:
 def jobs(limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False) -> None:
     """The newest jobs."""
     from db.reading import list_jobs
-    from lumos_queue.cli.run import database
     from lumos_queue.cli.tables import print_jobs
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     names = ("kind", "benchmark", "formulation", "state", "waiting", "items", "done", "created_at", "submitted_by")
     with database(read_settings()) as opened, opened.engine.connect() as connection:
@@ -43,9 +43,9 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     from db.jobs import get_job, problems, progress
     from db.reading import endpoints_of
     from db.versions import code_versions
-    from lumos_queue.cli.run import database
     from lumos_queue.cli.tables import print_job
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     names = (
         "kind", "benchmark", "split", "formulation", "state", "waiting", "submitted_by", "project", "priority",
@@ -83,9 +83,9 @@ def show(
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory
-    from lumos_queue.cli.run import database
     from lumos_queue.cli.trajectory import labels_as_json, print_trajectory, trajectory_as_json
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     name, number = split_name(episode)
     with database(read_settings()) as opened, opened.engine.connect() as connection:

@@ -44,7 +44,7 @@ def tables(
         row, column, data=data, roles=roles, tools=tool, options=option, live=live, replay=replay,
         skip_bad_rows=skip_bad_rows,
     )  # fmt: skip
-    job, rows = inference("evaluate", options, settings)
+    job, rows = inference("evaluate", options, settings, output.say)
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)
     finish(settings, identifier, code, follow)
@@ -65,9 +65,9 @@ def _require_weights(row: Any, column: Any, roles: dict[str, str], settings: Any
 
 def _shown(settings: Any, what: str) -> list[dict[str, Any]]:
     """The tables asked for; of one row where one is named. Without a database nothing was run."""
-    from lumos_queue.cli.run import database
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.papers.comparison import KEYS, papers_tables
+    from lumos_queue.submission.database import database
 
     key, _, row = what.partition("/")
     keys = [key] if key else KEYS

@@ -56,9 +56,9 @@ def rollouts_report(
 ) -> None:  # fmt: skip
     """Which subgoals were right: by the gold values, else by what the rollouts from there came to."""
     from lumos_queue.builds.lines import new_lines
-    from lumos_queue.cli.run import database
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     with database(read_settings()) as opened, new_lines(out) as write:
         found = report_rollouts(opened, job, threshold, write, allow_test)
@@ -99,9 +99,9 @@ def blame_report(
 ) -> None:  # fmt: skip
     """Whose fault each episode is: planner, grounder, both or neither; of all episodes of the two jobs."""
     from lumos_queue.builds.lines import new_lines
-    from lumos_queue.cli.run import database
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     with database(read_settings()) as opened, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
         found = report_blame(opened, jobs, threshold, write_pair, write_labels, allow_test)

@@ -9,50 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from db.connection import Database, open_database
 from db.jobs import count_endings, get_job, progress
-from db.migrate import current, require_current, upgrade
 from lumos_queue.cli import output
 from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.live import Progress
-from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
 from lumos_queue.submission.store import Rows, submit
 from workers.open_files import allow_open_files
 
 POOLS = ("cpu", "llm", "gpu")
 STOPPED = ("done", "cancelled", "paused")
 _ENDS = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def database(settings: Settings, create: bool = False) -> Iterator[Database]:
-    """The database at this code's revision; with `create`, a new embedded one is made on first use."""
-    if not create:
-        _require_file(settings)
-    opened = open_database(settings.database, settings.lease_seconds)
-    try:
-        if create and opened.is_sqlite and current(opened) is None:
-            upgrade(opened)
-        require_current(opened)
-        yield opened
-    finally:
-        opened.close()
-
-
-def _require_file(settings: Settings) -> None:
-    """Looking must not create: an embedded database that is not there is an error."""
-    url = settings.database
-    if url.startswith("sqlite:///"):
-        from pathlib import Path
-
-        path = Path(url.removeprefix("sqlite:///"))
-        if not path.exists():
-            raise SpecError(
-                f"There is no database at '{path}' yet. Submit a job first, or name another with LUMOS_DATABASE_URL."
-            )
 
 
 def submit_and_run(

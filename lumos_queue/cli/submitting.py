@@ -48,7 +48,7 @@ def _inference(kind: str):
             top_p, max_tokens, max_subgoals, framing, skip_bad_rows, role, tool, option, shots, answer, live, replay,
             draw, sets, at_limit,
         )  # fmt: skip
-        job, rows = inference(kind, options, settings)
+        job, rows = inference(kind, options, settings, output.say)
         follow = follow or not settings.broker_url
         identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)
         finish(settings, identifier, code, follow)

@@ -13,8 +13,8 @@ from lumos_queue.cli import output
 def workers(json: opt.Json = False) -> None:
     """Worker processes that are alive, what they hold, and messages that were refused."""
     from db.reading import live_sessions, refused_messages
-    from lumos_queue.cli.run import database
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     settings = read_settings()
     with database(settings) as opened, opened.engine.connect() as connection:
@@ -41,10 +41,10 @@ def endpoints(
 ) -> None:
     """The caps of endpoints and who holds how much of them; with URL and --cap, set one."""
     from db.shares import list_caps, set_cap
-    from lumos_queue.cli.run import database
     from lumos_queue.endpoints.registry import check_url
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     if bool(url) != (cap is not None):
         raise SpecError("A cap needs both: lumos endpoints URL --cap NUMBER (0 takes the cap away).")

@@ -5,9 +5,9 @@ that equals it or a number that follows from it (0.25 from 25%). The source's ow
 what must come out. Only changes that leave every step of it positive, and whole where it was whole, are meant: a
 program that divides apples into halves says nothing.
 
-A literal that neither the question gives nor a word names (rationales/maths/constants.py) was calculated somewhere else, and
-nobody knows what it would be with other numbers: an annotation with one does not reach the level, and a program with
-one says nothing.
+A literal that neither the question gives nor a word names (rationales/maths/constants.py) was calculated somewhere
+else, and what it would be with other numbers is unknown: an annotation with one does not reach the level, and a program
+with one says nothing.
 """
 
 from __future__ import annotations

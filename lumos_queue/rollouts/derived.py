@@ -1,4 +1,4 @@
-"""Datasets derived from stored episodes: the same tasks, with some of the replies given (lumos_queue/execution/prefill.py)."""
+"""Datasets derived from stored episodes: the same tasks, with some of the replies given (execution/prefill.py)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,6 @@ from pathlib import Path
 from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli import output
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
@@ -64,8 +63,11 @@ class Options:
     at_limit: str = ""
 
 
-def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Rows]:
-    """The job of kind 'infer' or 'evaluate', and its rows. Embedded, its endpoints are asked who they are first."""
+def inference(kind: str, options: Options, settings: Settings, remark: Callable[[str], None]) -> tuple[Job, Rows]:
+    """The job of kind 'infer' or 'evaluate', and its rows. Embedded, its endpoints are asked who they are first.
+
+    `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
+    """
     benchmark = open_benchmark(options.benchmark)
     roles_of(options.formulation)
     framing_named(options.framing)
@@ -77,7 +79,7 @@ def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Row
     executes = options.formulation not in UNEXECUTED
     tools = prepare_tools(benchmark.domain, pairs("--tool", options.tools)) if executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
-        output.say(warning)
+        remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
     sample = partial(draw_sets, size=options.draw, sets=sets) if options.draw else None
     chosen = pairs("--option", options.options)
@@ -85,7 +87,7 @@ def inference(kind: str, options: Options, settings: Settings) -> tuple[Job, Row
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:
-        output.say(note)
+        remark(note)
     agent = replace(
         make_agent(
             played(options, benchmark.domain if executes else ""), benchmark.domain,
@@ -135,7 +137,7 @@ def whole_id(settings: Settings, job: str) -> str:
     if not job:
         return ""
     from db.jobs import get_job
-    from lumos_queue.cli.run import database
+    from lumos_queue.submission.database import database
 
     with database(settings) as opened, opened.engine.connect() as connection:
         return get_job(connection, job).id

@@ -13,8 +13,8 @@ from db.models import Item
 from db.quarantine import DEATHS, bury
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
-from lumos_queue.cli.run import database
 from lumos_queue.settings import read_settings
+from lumos_queue.submission.database import database
 from tests.claims import claim, holder
 from tests.fake_endpoint import FakeEndpoint
 

@@ -1,7 +1,7 @@
 """Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or in a folder for good.
 
-A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as its best
-paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory and not read.
+A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as
+its best paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory and not read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GSM8K: the calculations of a solution (rationales/maths/calculations.py) become actions; a line of them becomes a subgoal.
+"""GSM8K: the calculations of a solution become actions; a line of them becomes a subgoal.
 
 A line that calculates nothing is left out. In the socratic files a line's sub-question is what its subgoal calculates.
 """

@@ -1,4 +1,4 @@
-"""GSM8K, plain and socratic: the rationale is the solution, the rule its marks (lumos_queue.benchmarks.gsm8k.benchmark).
+"""GSM8K, plain and socratic: the rationale is the solution, the rule its marks (benchmarks/gsm8k/rationale.py).
 
 In the socratic files, where a line is `sub-question ** step`, the rationale is the text after the first ` ** ` with the
 others taken out, as the LUMOS annotations were made; marks stay, they are part of the steps there. In the plain files

@@ -1,7 +1,7 @@
 """Which addresses may be fetched: public ones, and nothing on this machine or in the network around it.
 
 An address is looked at twice: as it is written, before anything is sent, and as the address that a connection is
-about to be made to (lumos_queue/execution/tools/connecting.py). Only the second look decides; the first gives clear errors.
+about to be made to (connecting.py). Only the second look decides; the first gives clear errors.
 
 Covered: loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified addresses of
 both families, addresses that carry an IPv4 one inside them (mapped, NAT64, 6to4, Teredo), the metadata services of
