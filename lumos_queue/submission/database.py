@@ -1,0 +1,38 @@
+"""The database that the settings name, opened for a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from db.connection import Database, open_database
+from db.migrate import current, require_current, upgrade
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+
+
+@contextmanager
+def database(settings: Settings, create: bool = False) -> Iterator[Database]:
+    """The database at this code's revision; with `create`, a new embedded one is made on first use."""
+    if not create:
+        _require_file(settings)
+    opened = open_database(settings.database, settings.lease_seconds)
+    try:
+        if create and opened.is_sqlite and current(opened) is None:
+            upgrade(opened)
+        require_current(opened)
+        yield opened
+    finally:
+        opened.close()
+
+
+def _require_file(settings: Settings) -> None:
+    """Looking must not create: an embedded database that is not there is an error."""
+    url = settings.database
+    if url.startswith("sqlite:///"):
+        path = Path(url.removeprefix("sqlite:///"))
+        if not path.exists():
+            raise SpecError(
+                f"There is no database at '{path}' yet. Submit a job first, or name another with LUMOS_DATABASE_URL."
+            )
