@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check faults campaign up performance mutants
+.PHONY: demo test check structure faults campaign up performance mutants
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -17,6 +17,10 @@ check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+## Measure circles of imports, lengths, types and names; OPTIONS='--list', for what was counted.
+structure: .venv/dev
+	$(BIN)/python -m tests.structure $(OPTIONS)
 
 ## Bring about every fault, and print what each cost (half an hour); OPTIONS='--only "disk full"', for some.
 faults: .venv/dev
