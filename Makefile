@@ -12,10 +12,11 @@ demo: .venv/local
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-## Lint, formatting and types.
+## Lint, formatting, the direction of imports, and types.
 check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/pyright
 
 ## Measure circles of imports, lengths, types and names; OPTIONS='--list', for what was counted.
