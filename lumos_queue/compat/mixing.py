@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from lumos_queue.compat.lines import Lines
+from lumos_queue.compat.lines import JsonLines
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.conversations import Conversation, read_conversation
@@ -60,7 +60,7 @@ def _append_instructions(file: Path, mixed) -> int:
 
 
 def _append(file: Path, mixed, seen: set[tuple[str, str]]) -> int:
-    count, lines = 0, Lines(file)
+    count, lines = 0, JsonLines(file)
     with file.open("rb") as source:
         for line in lines:
             if isinstance(line, BadRow):
