@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lumos_queue.commands import digest
 from lumos_queue.compat.lines import JsonLine, JsonLines, read_line
@@ -132,7 +132,7 @@ def _read(line: JsonLine) -> ReleasedRow:
     return read_row(JsonLine(line.number, line.start, row))
 
 
-def _read_at(file, start: int, number: int) -> ReleasedRow:
+def _read_at(file: BinaryIO, start: int, number: int) -> ReleasedRow:
     """A row that was read before. Raises BadRow when the file has changed meanwhile."""
     file.seek(start)
     line = read_line(file.readline(), number, start)

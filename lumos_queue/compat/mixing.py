@@ -6,6 +6,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from lumos_queue.compat.lines import JsonLines
 from lumos_queue.errors import BadRow, SpecError
@@ -45,7 +46,7 @@ def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict
     return rows
 
 
-def _append_instructions(file: Path, mixed) -> int:
+def _append_instructions(file: Path, mixed: BinaryIO) -> int:
     count = 0
     for row in read_instructions(file):
         if isinstance(row, BadRow):
@@ -59,7 +60,7 @@ def _append_instructions(file: Path, mixed) -> int:
     return count
 
 
-def _append(file: Path, mixed, seen: set[tuple[str, str]]) -> int:
+def _append(file: Path, mixed: BinaryIO, seen: set[tuple[str, str]]) -> int:
     count, lines = 0, JsonLines(file)
     with file.open("rb") as source:
         for line in lines:

@@ -200,7 +200,7 @@ def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
     return _not(value, lambda: chance.randint(low, high) * unit)
 
 
-def _not(value: Fraction, draw) -> Fraction:
+def _not(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
     while (new := draw()) == value:
         pass
     return new
