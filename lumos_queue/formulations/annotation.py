@@ -5,20 +5,20 @@ from __future__ import annotations
 from lumos_queue.commands import Ask, Do, Note
 
 
-def annotation(task, desk):
-    """Act out the steps that the desk has."""
-    return desk.judged((yield from act_out(desk.steps_to_act_out())))
+def annotation(task, check):
+    """Act out the steps that the check has."""
+    return check.judge((yield from act_out(check.steps_to_act_out())))
 
 
-def taught(task, desk):
+def taught(task, check):
     """Ask the teacher, act out what it says, and ask again while the verdicts reject it and re-asks are left.
 
     1 + re-asks model calls at most. The steps after the last of them are the annotation.
     """
     while True:
-        completion = yield Ask("teacher", desk.prompt, desk.images)
-        outcome = desk.judged((yield from act_out(desk.read(completion))))
-        if not desk.again(completion):
+        completion = yield Ask("teacher", check.prompt, check.images)
+        outcome = check.judge((yield from act_out(check.read(completion))))
+        if not check.should_retry(completion):
             return outcome
 
 
