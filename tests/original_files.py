@@ -5,38 +5,39 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.image_files import honest
 from tests.sql_shop import make_databases
 
-ROWS = 6  #: of each file
+ROWS = 6  #: of each file, unless it is said
 HTML = """<html backend_node_id="1"><body backend_node_id="2"><a backend_node_id="3"><text>Hats</text></a>
 <a backend_node_id="4"><text>Shoes</text></a><input backend_node_id="5" type="search" name="colour"/>
 <select backend_node_id="6" name="size"><option><text>M</text></option></select></body></html>"""
 FACES = ["cat", "dog", "owl", "bat"]
 
 
-def write_originals(folder: Path) -> dict[str, list[str]]:
+def write_originals(folder: Path, rows: int = ROWS) -> dict[str, list[str]]:
     """By name of the benchmark or source: the options of the command line that read its file, which lies in `folder`.
 
     Numbers and names differ from row to row, so that no two prompts are the same.
     """
     files = {
-        "gsm8k": ("gsm8k.jsonl", "\n".join(json.dumps(_gsm8k(number)) for number in range(ROWS))),
-        "svamp": ("svamp.json", json.dumps([_svamp(number) for number in range(ROWS)])),
-        "mawps": ("mawps.csv", _mawps()),
-        "asdiv": ("asdiv.xml", _asdiv()),
-        "strategyqa": ("strategyqa.json", json.dumps([_strategyqa(number) for number in range(ROWS)])),
-        "hotpotqa": ("hotpotqa.json", json.dumps([_hotpotqa(number) for number in range(ROWS)])),
-        "musique": ("musique.jsonl", "\n".join(json.dumps(_musique(number)) for number in range(ROWS))),
-        "mind2web": ("mind2web.json", json.dumps([_mind2web(number) for number in range(ROWS)])),
-        "aokvqa": ("aokvqa.json", json.dumps([_aokvqa(number) for number in range(ROWS)])),
-        "scienceqa": ("problems.json", json.dumps({str(number): _scienceqa(number) for number in range(ROWS)})),
-        "superni": ("superni.json", json.dumps(_superni())),
-        "intercode_sql": ("intercode.json", json.dumps([_intercode(number) for number in range(ROWS)])),
-        "prm800k": ("prm800k.jsonl", "\n".join(json.dumps(_prm800k(number)) for number in range(ROWS))),
-        "spider": ("spider/spider.json", json.dumps([_spider(number) for number in range(ROWS)])),
+        "gsm8k": ("gsm8k.jsonl", "\n".join(json.dumps(_gsm8k(number)) for number in range(rows))),
+        "svamp": ("svamp.json", json.dumps([_svamp(number) for number in range(rows)])),
+        "mawps": ("mawps.csv", _mawps(rows)),
+        "asdiv": ("asdiv.xml", _asdiv(rows)),
+        "strategyqa": ("strategyqa.json", json.dumps([_strategyqa(number) for number in range(rows)])),
+        "hotpotqa": ("hotpotqa.json", json.dumps([_hotpotqa(number) for number in range(rows)])),
+        "musique": ("musique.jsonl", "\n".join(json.dumps(_musique(number)) for number in range(rows))),
+        "mind2web": ("mind2web.json", json.dumps([_mind2web(number) for number in range(rows)])),
+        "aokvqa": ("aokvqa.json", json.dumps([_aokvqa(number) for number in range(rows)])),
+        "scienceqa": ("problems.json", json.dumps({str(number): _scienceqa(number) for number in range(rows)})),
+        "superni": ("superni.json", json.dumps(_superni(rows))),
+        "intercode_sql": ("intercode.json", json.dumps([_intercode(number) for number in range(rows)])),
+        "prm800k": ("prm800k.jsonl", "\n".join(json.dumps(_prm800k(number)) for number in range(rows))),
+        "spider": ("spider/spider.json", json.dumps([_spider(number) for number in range(rows)])),
     }
     (folder / "spider").mkdir(parents=True)
     (folder / "databases").mkdir()
@@ -45,10 +46,10 @@ def write_originals(folder: Path) -> dict[str, list[str]]:
     for name, (file, text) in files.items():
         (folder / file).write_text(text, encoding="utf-8")
         found[name] = ["--data", str(folder / file)]
-    (folder / "pid_splits.json").write_text(json.dumps({"test": [str(number) for number in range(ROWS)]}))
+    (folder / "pid_splits.json").write_text(json.dumps({"test": [str(number) for number in range(rows)]}))
     (folder / "spider" / "tables.json").write_text(json.dumps(_tables()))
     pictures, captions = folder / "pictures", {}
-    for number in range(ROWS):
+    for number in range(rows):
         for path in (pictures / f"{number:012d}.png", folder / "images" / "test" / str(number) / "image.png"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(honest(size=(6 + number, 4)))
@@ -56,6 +57,21 @@ def write_originals(folder: Path) -> dict[str, list[str]]:
     found["aokvqa"] += ["--option", f"images={pictures}"]
     found["intercode_sql"] += ["--tool", f"databases={databases}"]
     return found
+
+
+def words(command: str, folder: Path, places: Mapping[str, str]) -> Iterator[str]:
+    """A command of `lumos` in words. FILES are the options that read the file of the benchmark it names.
+
+    `places`: what other words in capitals stand for, alone or after a `=`.
+    """
+    files = write_originals(folder / "files")
+    _, name, *_ = said = command.split(" ")
+    for word in said:
+        if word == "FILES":
+            yield from files.get(name, ())
+            continue
+        role, _, place = word.rpartition("=")
+        yield f"{role}={places[place]}" if role and place in places else places.get(word, word)
 
 
 def _gsm8k(number: int) -> dict:
@@ -76,22 +92,22 @@ def _svamp(number: int) -> dict:
     }  # fmt: skip
 
 
-def _mawps() -> str:
+def _mawps(count: int) -> str:
     file = io.StringIO()
     rows = csv.writer(file)
     rows.writerow(["Question", "Numbers", "Equation", "Answer"])
-    for number in range(ROWS):
+    for number in range(count):
         asked = "A rope is number0 metres long . How long are number1 ropes ?"
         rows.writerow([asked, f"2.5 {number + 2}.0", "* number0 number1", 2.5 * (number + 2)])
     return file.getvalue()
 
 
-def _asdiv() -> str:
+def _asdiv(count: int) -> str:
     problems = "".join(
         f'<Problem ID="x-{number}" Grade="1" Source="none"><Body>There are {number + 6} grey and 2 white cats.</Body>'
         f"<Question>How many cats are there?</Question><Solution-Type>Addition</Solution-Type>"
         f"<Answer>{number + 8} (cats)</Answer><Formula>{number + 6}+2={number + 8}</Formula></Problem>"
-        for number in range(ROWS)
+        for number in range(count)
     )
     body = f"<Machine-Reading-Corpus-File><ProblemSet>{problems}</ProblemSet></Machine-Reading-Corpus-File>"
     return f'<?xml version="1.0" encoding="UTF-8"?>{body}'
@@ -166,11 +182,11 @@ def _scienceqa(number: int) -> dict:
     }  # fmt: skip
 
 
-def _superni() -> dict:
+def _superni(count: int) -> dict:
     return {
         "Definition": ["Say which animal is meant."], "Categories": ["Naming"],
         "Instances": [{"id": f"x-{number}", "input": f"Animal {number} barks.", "output": ["A dog", "dog"]}
-                      for number in range(ROWS)],
+                      for number in range(count)],
     }  # fmt: skip
 
 

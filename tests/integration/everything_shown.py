@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import typer
 from sqlalchemy import text
 
 from db.connection import Database
 from db.trajectories import reading
-from lumos_queue.cli.main import main
+from lumos_queue.cli.main import app, main
 from performance.queries import documented
 
 #: Pages of `lumos episodes`, the fields of a filter among them.
@@ -35,6 +35,7 @@ BUILDS = {
     "imported": ("--where", "origin=imported", "--reexecute"),
     "corrected": ("--where", "origin=corrected"),
 }  # fmt: skip
+ALONE = {"prog_name": "lumos", "standalone_mode": False}
 WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
 _VERSION = re.compile(r"0\.1\.0\+[0-9a-f]{8}")
 _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
@@ -42,11 +43,15 @@ _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
 
 def run(*arguments: str) -> str:
     """What a command prints, its exit code first. The code's version, and when a build is made, are left out."""
+    found = _printed(lambda: main(arguments))
+    return _MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found
+
+
+def _printed(command: Callable[[], Any]) -> str:
     said, remarks = io.StringIO(), io.StringIO()
     with redirect_stdout(said), redirect_stderr(remarks):
-        code = int(main(arguments))
-    found = f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}"
-    return without_version(_MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found)
+        code = int(command() or 0)
+    return without_version(f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}")
 
 
 def without_version(shown: str) -> str:
@@ -57,9 +62,8 @@ def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[
     """Every command that reads. `jobs`: project to id; the two of blame are called 'blame, …'."""
     yield ["jobs", "--limit", "100"]
     yield ["tables"]
-    yield ["audit", "list"]
-    for name in ("report", "next"):
-        yield ["audit", name, "trusted"]
+    yield ["audit", "report", "trusted"]
+    yield ["audit", "next", "trusted", "--as", "someone"]
     for job in jobs.values():
         yield ["job", job]
         yield ["report", job]
@@ -79,26 +83,29 @@ def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[
 
 
 def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[str, Any]:
-    """Command line to what it prints, query to its rows, file of a build to its digest; `home` is written as HOME.
+    """Command line to what it prints, query to its rows, file of a build to its digest.
 
     The settings of the environment name the database, `home` and the width of the terminal.
     """
     found: dict[str, Any] = {}
+    asked = typer.main.get_command(app)  # made once: `show` is called for hundreds of episodes
     with database.engine.connect() as connection:
         numbers = connection.execute(text(
-            "SELECT e.job, i.ordinal FROM episode e JOIN item i ON i.id = e.item ORDER BY e.job, i.ordinal, e.id"
+            "SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal"
         )).all()  # fmt: skip
-    for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers]):
+    for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
         found[" ".join(arguments)] = run(*arguments)
         if arguments[:2] != ["dataset", "build"]:
             found[" ".join([*arguments, "--json"])] = run(*arguments, "--json")
+    for job, ordinal in numbers:
+        found[f"{job}-{ordinal}"] = _printed(lambda name=f"{job}-{ordinal}": asked(["show", name, "--json"], **ALONE))
     for title, query in documented():
         with reading(database) as connection:
             found[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
     for file in sorted((home / "builds").rglob("*")):
         if file.is_file():
             found[str(file.relative_to(home))] = _digest(file)
-    return json.loads(json.dumps(found).replace(str(home), "HOME"))
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -53,6 +53,15 @@ def bring_up_to_date(database: Database) -> None:
     require_current(database)
 
 
+def write_files(folder: Path, lines: Lines) -> Lines:
+    """Write the files among the lines, which are of no table, to the folder; returns the other lines."""
+    for _, values in (line for line in lines if line[0] == "file"):
+        path = folder / values["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b64decode(values["base64"]))
+    return [line for line in lines if line[0] != "file"]
+
+
 def load(database: Database, lines: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Insert what `read` gives."""
     tables, rows = MetaData(), defaultdict(list)
