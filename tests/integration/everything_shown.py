@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,6 @@ BUILDS = {
     "imported": ("--where", "origin=imported", "--reexecute"),
     "corrected": ("--where", "origin=corrected"),
 }  # fmt: skip
-ALONE = {"prog_name": "lumos", "standalone_mode": False}
 WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
 _VERSION = re.compile(r"0\.1\.0\+[0-9a-f]{8}")
 _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
@@ -43,15 +43,15 @@ _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
 
 def run(*arguments: str) -> str:
     """What a command prints, its exit code first. The code's version, and when a build is made, are left out."""
-    found = _printed(lambda: main(arguments))
-    return _MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found
+    return _printed(main, arguments)
 
 
-def _printed(command: Callable[[], Any]) -> str:
+def _printed(command: Callable[..., Any], arguments: Sequence[str]) -> str:
     said, remarks = io.StringIO(), io.StringIO()
     with redirect_stdout(said), redirect_stderr(remarks):
-        code = int(command() or 0)
-    return without_version(f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}")
+        code = int(command(arguments) or 0)
+    found = without_version(f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}")
+    return _MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found
 
 
 def without_version(shown: str) -> str:
@@ -88,17 +88,19 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
     The settings of the environment name the database, `home` and the width of the terminal.
     """
     found: dict[str, Any] = {}
-    asked = typer.main.get_command(app)  # made once: `show` is called for hundreds of episodes
+    # Made once, as there are hundreds of commands; `main` makes it anew for each.
+    asked = partial(typer.main.get_command(app), prog_name="lumos", standalone_mode=False)
     with database.engine.connect() as connection:
         numbers = connection.execute(text(
             "SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal"
         )).all()  # fmt: skip
     for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
-        found[" ".join(arguments)] = run(*arguments)
-        if arguments[:2] != ["dataset", "build"]:
-            found[" ".join([*arguments, "--json"])] = run(*arguments, "--json")
+        building = arguments[:2] == ["dataset", "build"]  # a build may be refused, and `main` says why
+        found[" ".join(arguments)] = _printed(main if building else asked, arguments)
+        if not building:
+            found[" ".join([*arguments, "--json"])] = _printed(asked, [*arguments, "--json"])
     for job, ordinal in numbers:
-        found[f"{job}-{ordinal}"] = _printed(lambda name=f"{job}-{ordinal}": asked(["show", name, "--json"], **ALONE))
+        found[f"{job}-{ordinal}"] = _printed(asked, ["show", f"{job}-{ordinal}", "--json"])
     for title, query in documented():
         with reading(database) as connection:
             found[title] = [[_plain(value) for value in row] for row in connection.execute(query)]

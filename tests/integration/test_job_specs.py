@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from lumos_queue.jobs.registry import read_job
+from lumos_queue.training.recipes.sft import Sft
+from lumos_queue.training.sft import spec_of
 from tests.integration.everything_shown import run
 from tests.original_files import words
 
@@ -94,6 +96,12 @@ def test_a_stored_job_is_read_as_it_was_written(name):
     assert json.dumps(read_job(stored["kind"], stored["spec"]).as_json(), sort_keys=True) == json.dumps(
         stored["spec"], sort_keys=True
     )
+
+
+def test_a_fit_keeps_its_digest():
+    """It stands in every checkpoint: were it another, a half-done fit would be refused."""
+    recipe = Sft(("/nowhere/build",), "", "/nowhere/fit", "iterative", 70, 20, "ab" * 32, rate=0.02, seed=4)
+    assert spec_of(recipe).digest == "70167ab4d71d83d497546e97ca5c19f62fbfd905f829d34891318f3ef03046dd"
 
 
 def main() -> None:

@@ -1,0 +1,157 @@
+"""A database with something of everything, made by the code before its modules were moved: it reads as it did, and the
+half-done jobs of all four kinds go on. made_before_rooms.py says how it was made.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from db.connection import Database
+from tests.fake_endpoint import FakeEndpoint
+from tests.faults.invariants import broken
+from tests.integration.everything_shown import everything
+from tests.integration.made_before_rooms import (
+    HALF_DONE,
+    environment,
+    finished,
+    go_on,
+    move_checkpoints,
+    places,
+    with_words,
+)
+from tests.integration.stored_database import asked, bring_up_to_date, jobs, open_old, read, write_files
+from tests.scripted_models import all_at_once, step_by_step
+from tests.stored import state
+
+FOLDER = Path(__file__).parent
+MADE = FOLDER / "before_rooms.jsonl.gz"
+SHOWN = FOLDER / "before_rooms_shown.json.gz"
+#: Wordings that have changed since: what was printed, and what is printed in its place. Wherever they stand, and only
+#: these; what programs read (`--json`, rows of queries, files of builds) has no place here.
+CHANGED_WORDINGS: dict[str, str] = {}
+#: Figures of a report that say how long it took, or which code it was.
+TIMES = ("seconds", "phases", "latency", "code_versions", "code_version", "finished_at", "started_at")
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[FakeEndpoint, FakeEndpoint]]:
+    with FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
+        yield one, other
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    return tmp_path.resolve()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, home, servers, monkeypatch) -> Iterator[Database]:
+    """The old database, opened by the code of today, with the settings that the command line needs for it."""
+    lines = write_files(home, read(MADE, places(home, *servers)))
+    opened = open_old(request, home, "0006", lines)
+    bring_up_to_date(opened)
+    move_checkpoints(opened, home)
+    for name, value in environment(home, opened.url).items():
+        monkeypatch.setenv(name, value)
+    yield opened
+    opened.close()
+
+
+def shown_before(stage: str) -> dict[str, Any]:
+    """What the old code showed."""
+    with gzip.open(SHOWN, "rt", encoding="utf-8") as file:
+        return json.loads(file.read())[stage]
+
+
+def reworded(command: str, shown: Any) -> Any:
+    """What was printed before, with the wordings of today."""
+    if not isinstance(shown, str) or command.endswith("--json"):
+        return shown
+    for before, now in CHANGED_WORDINGS.items():
+        shown = shown.replace(before, now)
+    return shown
+
+
+def difference(before: Any, now: Any) -> str:
+    lines = [json.dumps(one, indent=1).splitlines() if not isinstance(one, str) else one.splitlines()
+             for one in (before, now)]  # fmt: skip
+    return "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
+
+
+def test_every_report_episode_query_and_build_is_as_it_was(database, home, servers):
+    before = shown_before("now")
+    now = with_words(everything(database, home, jobs(database)), home, *servers)
+    assert now.keys() == before.keys()
+    other = {name: difference(reworded(name, before[name]), now[name])
+             for name in before if reworded(name, before[name]) != now[name]}  # fmt: skip
+    assert not other, "\n\n".join(f"{name}\n{told}" for name, told in list(other.items())[:5])
+    assert len(now) > 450
+
+
+@pytest.mark.parametrize("project", HALF_DONE)
+def test_a_half_done_job_goes_on_without_repeating_anything(database, home, servers, project):
+    job = jobs(database)[project]
+    recorded, outputs, items = asked(database, job), done_windows(database, job), done_items(database, job)
+    assert state(database, job) == "running" and 0 < len(items) < all_items(database, job)
+    files = {path: path.stat().st_mtime_ns for path in (home / "half").rglob("*") if path.is_file()}
+    go_on(job)
+    assert state(database, job) == "done"
+    calls = Counter(call["sha256"] for server in servers for call in server.calls)
+    assert Counter(asked(database, job)) == Counter(recorded) + calls  # each call is there once, the recorded ones too
+    assert {ordinal: done_items(database, job)[ordinal] for ordinal in items} == items  # nor done, nor begun again
+    with database.engine.connect() as connection:
+        attempts = text("SELECT max(a.number) FROM attempt a JOIN episode e ON e.id = a.episode WHERE e.job = :job")
+        assert connection.execute(attempts, {"job": job}).scalar() in (1, None)
+        assert broken(connection, lease_seconds=15.0, witnessed=False) == {}
+    if project.startswith("train"):
+        assert not recorded and {**done_windows(database, job), **outputs} == done_windows(database, job)
+        kept = {path: path.stat().st_mtime_ns for path in files if "step-000002" in path.parts}
+        assert kept and kept == {path: files[path] for path in kept}
+    else:
+        assert recorded and calls
+
+
+def test_half_done_jobs_end_as_they_would_have_ended(database, home, servers):
+    for project in HALF_DONE:
+        go_on(jobs(database)[project])
+    before, now = shown_before("later"), with_words(finished(database), home, *servers)
+    for project in HALF_DONE:
+        assert now[project]["rows"] == before[project]["rows"], project
+        reports = [json.loads(found[project]["report"]) for found in (before, now)]
+        for report in reports:
+            for name in TIMES:
+                report.pop(name, None)
+        if project.startswith("train"):  # losses differ from one processor to the other
+            reports = [[(window["do"], window.get("step"), window.get("counts")) for window in report["windows"]]
+                       for report in reports]  # fmt: skip
+        assert reports[1] == reports[0], project
+
+
+def all_items(database: Database, job: str) -> int:
+    with database.engine.connect() as connection:
+        return connection.execute(text("SELECT count(*) FROM item WHERE job = :job"), {"job": job}).scalar_one()
+
+
+def done_items(database: Database, job: str) -> dict[int, tuple]:
+    """By place in the job: what a finished item says of its claims and its episode."""
+    query = text(
+        "SELECT i.ordinal, i.claim, e.attempt, e.ending, e.answer, e.finished_at FROM item i "
+        "LEFT JOIN episode e ON e.id = i.id WHERE i.job = :job AND i.state = 'done'"
+    )
+    with database.engine.connect() as connection:
+        return {row[0]: tuple(row[1:]) for row in connection.execute(query, {"job": job})}
+
+
+def done_windows(database: Database, job: str) -> dict[int, Any]:
+    query = text("SELECT ordinal, output FROM item WHERE job = :job AND state = 'done'")
+    with database.engine.connect() as connection:
+        return {row[0]: row[1] for row in connection.execute(query, {"job": job})}
