@@ -95,10 +95,10 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
             "SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal"
         )).all()  # fmt: skip
     for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
-        building = arguments[:2] == ["dataset", "build"]  # a build may be refused, and `main` says why
-        found[" ".join(arguments)] = _printed(main if building else asked, arguments)
-        if not building:
-            found[" ".join([*arguments, "--json"])] = _printed(asked, [*arguments, "--json"])
+        command = main if arguments[0] == "dataset" else asked  # a build may be refused, and `main` says why
+        found[" ".join(arguments)] = _printed(command, arguments)
+        if arguments[:2] != ["dataset", "build"]:
+            found[" ".join([*arguments, "--json"])] = _printed(command, [*arguments, "--json"])
     for job, ordinal in numbers:
         found[f"{job}-{ordinal}"] = _printed(asked, ["show", f"{job}-{ordinal}", "--json"])
     for title, query in documented():

@@ -236,7 +236,7 @@ def finished(database: Database) -> dict[str, Any]:
 def environment(home: Path, database_url: str = "") -> dict[str, str]:
     return {
         "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": database_url, "LUMOS_USER": "somebody", "COLUMNS": WIDTH,
-        "LUMOS_CONCURRENCY": "4", "LUMOS_POLL_SECONDS": "0.2",
+        "LUMOS_CONCURRENCY": "4", "LUMOS_POLL_SECONDS": "0.2", "LUMOS_LEASE_SECONDS": "60",
     }  # fmt: skip
 
 
