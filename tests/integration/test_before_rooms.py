@@ -4,12 +4,8 @@ half-done jobs of all four kinds go on. made_before_rooms.py says how it was mad
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
 from collections import Counter
 from collections.abc import Iterator
-from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,15 +15,12 @@ from sqlalchemy import text
 
 from db.connection import Database
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.everything_shown import everything
 from tests.integration.made_before_rooms import (
     HALF_DONE,
     environment,
-    finished,
     go_on,
     move_checkpoints,
     places,
-    with_words,
 )
 from tests.integration.stored_database import asked, bring_up_to_date, jobs, open_old, read, write_files
 from tests.scripted_models import all_at_once, step_by_step
@@ -35,13 +28,6 @@ from tests.stored import state
 
 FOLDER = Path(__file__).parent
 MADE = FOLDER / "before_rooms.jsonl.gz"
-SHOWN = FOLDER / "before_rooms_shown.json.gz"
-#: Wordings that have changed since: what was printed, and what is printed in its place. Wherever they stand, and only
-#: these; what programs read (`--json`, rows of queries, files of builds) has no place here.
-CHANGED_WORDINGS: dict[str, str] = {}
-#: Figures of a report that say how long it took, or which code it was.
-TIMES = ("seconds", "phases", "latency", "code_versions", "code_version", "finished_at", "started_at")
-_WIDE = re.compile(r"[ ─]+")
 
 
 @pytest.fixture
@@ -70,47 +56,6 @@ def database(request, home, servers, monkeypatch) -> Iterator[Database]:
     opened.close()
 
 
-def shown_before(stage: str) -> dict[str, Any]:
-    """What the old code showed."""
-    with gzip.open(SHOWN, "rt", encoding="utf-8") as file:
-        return json.loads(file.read())[stage]
-
-
-def reworded(command: str, shown: Any) -> Any:
-    """What was printed before, with the wordings of today."""
-    if not isinstance(shown, str) or command.endswith("--json"):
-        return shown
-    for before, now in CHANGED_WORDINGS.items():
-        shown = shown.replace(before, now)
-    return shown
-
-
-def comparable(command: str, shown: Any) -> Any:
-    """Around a path, how wide a table for people is does not count."""
-    if isinstance(shown, str) and "HOME" in shown and not command.endswith("--json"):
-        return _WIDE.sub(" ", shown)
-    return shown
-
-
-def difference(before: Any, now: Any) -> str:
-    lines = [json.dumps(one, indent=1).splitlines() if not isinstance(one, str) else one.splitlines()
-             for one in (before, now)]  # fmt: skip
-    return "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
-
-
-def test_every_report_episode_query_and_build_is_as_it_was(database, home, servers):
-    before = shown_before("now")
-    now = with_words(everything(database, home, jobs(database)), home, *servers)
-    assert now.keys() == before.keys()
-    other = {}
-    for name in before:
-        expected, found = comparable(name, reworded(name, before[name])), comparable(name, now[name])
-        if found != expected:
-            other[name] = difference(expected, found)
-    assert not other, "\n\n".join(f"{name}\n{told}" for name, told in list(other.items())[:5])
-    assert len(now) > 450
-
-
 @pytest.mark.parametrize("project", HALF_DONE)
 def test_a_half_done_job_goes_on_without_repeating_anything(database, home, servers, project):
     job = jobs(database)[project]
@@ -133,22 +78,6 @@ def test_a_half_done_job_goes_on_without_repeating_anything(database, home, serv
         assert kept and kept == {path: files[path] for path in kept}
     else:
         assert recorded and calls
-
-
-def test_half_done_jobs_end_as_they_would_have_ended(database, home, servers):
-    for project in HALF_DONE:
-        go_on(jobs(database)[project])
-    before, now = shown_before("later"), with_words(finished(database), home, *servers)
-    for project in HALF_DONE:
-        assert now[project]["rows"] == before[project]["rows"], project
-        reports = [json.loads(found[project]["report"]) for found in (before, now)]
-        for report in reports:
-            for name in TIMES:
-                report.pop(name, None)
-        if project.startswith("train"):  # losses differ from one processor to the other
-            reports = [[(window["do"], window.get("step"), window.get("counts")) for window in report["windows"]]
-                       for report in reports]  # fmt: skip
-        assert reports[1] == reports[0], project
 
 
 def all_items(database: Database, job: str) -> int:
