@@ -29,11 +29,11 @@ from sqlalchemy import text
 
 from db.connection import Database, open_database
 from db.migrate import upgrade
-from lumos_queue.dialogue import Turn
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.jobs.train import Train
+from lumos_queue.prompts.conversations import Conversation, write_conversations
+from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import read_settings
-from lumos_queue.training.conversations import Conversation, write_conversations
 from lumos_queue.training.model import ModelSpec, export, make_model
 from lumos_queue.training.recipes.sft import Sft
 from lumos_queue.training.sft import spec_of
