@@ -126,36 +126,42 @@ class Http:
         """What a server says about a failure becomes part of messages; some repeat the request's headers in it."""
         return body.replace(self._key.text.encode(), b"[the key]") if self._key else body
 
-    async def get(self, path: str) -> tuple[int, Any]:
-        """The status of `path` and its JSON value, None when it is no JSON. One try.
+    async def fetch(self, path: str) -> Reply:
+        """GET `path`: the reply, whatever its status; without a body when that is too long. One try.
 
         Raises InfrastructureError when nothing answers.
         """
         url = self.base + path
         try:
-            reply = await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds))
+            return await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds))
         except TooLong as error:
-            return error.status, None
+            return Reply(error.status, "", {}, b"")
         except ForbiddenHost as error:
             raise InfrastructureError(f"which is not called from here: {error}") from None
         except (Broken, TimeoutError) as error:
             problem = "no answer in time" if isinstance(error, TimeoutError) else one_line(str(error))
             raise InfrastructureError(f"nothing answers at {url} ({problem})") from None
+
+    async def probe(self, path: str) -> tuple[int, Any]:
+        """The status of `path` and its JSON value, None when it is not JSON.
+
+        Raises InfrastructureError as `fetch`, EndpointRefused as `check_access`.
+        """
+        reply = await self.fetch(path)
+        self.check_access(reply.status)
         try:
             return reply.status, _json(reply.body)
         except Malformed:
             return reply.status, None
 
-    async def probe(self, path: str) -> tuple[int, Any]:
-        """`get` for a person: raises also EndpointRefused, when the key is refused."""
-        status, value = await self.get(path)
+    def check_access(self, status: int) -> None:
+        """Raises EndpointRefused, for a person to read, when the status of a reply says that the key is refused."""
         if status in (401, 403):
             origin = Origin.of(self.base)
             problem = f"wants a key ({status}): write '{origin} KEY' into a file, and its path into LUMOS_API_KEYS."
             if self._key:
                 problem = f"refuses the key ({status}): correct its line in the file of LUMOS_API_KEYS."
             raise EndpointRefused(f"{origin} {problem}", status=status)
-        return status, value
 
     async def close(self) -> None:
         self._connections.close()

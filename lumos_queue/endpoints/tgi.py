@@ -7,7 +7,9 @@ server started with its default --payload-limit takes 2 MB of request, that is i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
@@ -65,7 +67,9 @@ class Tgi:
         return await self._client.identity(self._describe)
 
     async def _describe(self, http: Http) -> dict[str, Any]:
-        status, info = await http.probe("/info")
+        library = await asyncio.to_thread(_import_library)
+        status, info = await library.read_info(http)
+        http.check_access(status)
         if status >= 500:
             raise InfrastructureError(f"{http.base}/info answers {status}")
         if status != 200 or not isinstance(info, dict) or "model_id" not in info:
@@ -74,10 +78,20 @@ class Tgi:
                 "for vLLM, SGLang, llama.cpp or transformers serve write openai://HOST:PORT."
             )
             raise SpecError(line) if status == 200 else EndpointRefused(line, status=status)
+        health = await library.read_health(http)
+        if health >= 500:  # any other failure is of a proxy that does not serve this path
+            raise InfrastructureError(f"{http.base}/health answers {health}")
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _import_library() -> ModuleType:
+    """In a thread, so that requests under way go on meanwhile."""
+    from lumos_queue.endpoints import tgi_info
+
+    return tgi_info
 
 
 def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float, list[str]]:
