@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lumos_queue.records import Completion
 
 if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
-    from lumos_queue.endpoints.traffic import Traffic
+    from lumos_queue.endpoints.admission import AdmissionControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Endpoint(Protocol):
     url: str
 
     @property
-    def traffic(self) -> Traffic | None:
+    def admission(self) -> AdmissionControl | None:
         """The gate its requests go through; None where there is nothing to cap."""
         ...
 

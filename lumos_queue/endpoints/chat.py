@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,14 +16,10 @@ import httpx2
 import openai
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
-from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.connection import Broken, Reply
-from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed, reply_bytes
+from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
 from lumos_queue.endpoints.openai import OpenAI
-from lumos_queue.endpoints.replicas import Replicas
-from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.vision import with_images
-from lumos_queue.records import Completion
 
 _TURN = re.compile(r"^<\|(system|user|assistant)\|>\n", re.MULTILINE)
 _END = "</s>"
@@ -43,55 +39,29 @@ def messages(prompt: str) -> list[dict[str, str]]:
 class Chat(OpenAI):
     """One chat model of one server, or of several replicas. Without a name the first replica's only model is meant."""
 
-    def __init__(
-        self, url: str, bases: Sequence[str], model: str, settings: EndpointSettings, first_backoff: float = 0.5
-    ):
-        super().__init__(url, bases, model, settings, first_backoff)
-        self._client = _ChatClient(url, bases, settings, first_backoff, self._control)
-        self.traffic = self._client.traffic
+    _path = "/v1/chat/completions"
 
-    async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
-    ) -> Completion:
-        """Raises also SpecError when no model is named and the server does not have exactly one."""
+    def _connect(self, base: str, settings: EndpointSettings) -> Http:
+        return _Server(base, settings)
+
+    async def _input(self, prompt: str, sampling: Sampling, images: Sequence[ImagePart]) -> dict[str, Any]:
         if not self._model:
             await self._client.describe(self._describe)
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": with_images(messages(prompt), images),
-            "max_tokens": sampling.max_tokens,
-            "temperature": sampling.temperature,
-        }
-        if sampling.stop:
-            body["stop"] = list(sampling.stop[:4])
-        if sampling.temperature > 0:
-            body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
-        reply = await self._client.post("/v1/chat/completions", body, _read, episode, reply_bytes(sampling.max_tokens))
-        text, truncated, asked, written, note = reply.value
-        return completion(
-            text,
-            sampling.stop,
-            truncated=truncated,
-            prompt_tokens=asked,
-            completion_tokens=written,
-            **reply.cost,
-            note=note,
-        )
+        return {"messages": with_images(messages(prompt), images)}
 
     def _control(self) -> dict[str, Any]:
         messages = [{"role": "user", "content": "1 + 1 ="}]
         return {"model": self._model, "messages": messages, "max_tokens": 1, "temperature": 0.0}
 
-
-class _ChatClient(Client):
-    """The project's gate, replicas and tries, around the library's requests."""
-
-    def __init__(
-        self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float,
-        control: Callable[[], Mapping[str, Any]],
-    ):  # fmt: skip
-        super().__init__(url, bases, settings, first_backoff, control)
-        self.replicas = Replicas(_Server(base, settings) for base in bases)
+    def _text(self, choice: dict[str, Any]) -> str:
+        """The text of a reply's message, also when that is a refusal."""
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise Malformed("no message in 'choices[0].message'")
+        text = message.get("content") or message.get("refusal") or ""
+        if not isinstance(text, str):
+            raise Malformed("no text in 'choices[0].message.content'")
+        return text
 
 
 class _Server(Http):
@@ -151,20 +121,3 @@ class _Transport(httpx2.AsyncBaseTransport):
 _most_bytes: ContextVar[int] = ContextVar("most_bytes", default=REPLY_BYTES)
 #: Headers about how a body travelled; the library gets it whole.
 _FRAMES = ("content-encoding", "content-length", "transfer-encoding")
-
-
-def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
-    """Text (a refusal's too), whether the token limit ended it, and the tokens of prompt and reply."""
-    choices, usage = reply.get("choices"), reply.get("usage")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Malformed("no message in 'choices[0].message'")
-    text = message.get("content") or message.get("refusal") or ""
-    if not isinstance(text, str):
-        raise Malformed("no text in 'choices[0].message.content'")
-    if not isinstance(usage, dict):
-        usage = {}
-    notes: list[str] = []
-    asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
-    return text, choice.get("finish_reason") == "length", asked, written, "; ".join(notes)

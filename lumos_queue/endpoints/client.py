@@ -6,13 +6,13 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
 
 BACKOFF_SECONDS = 30.0  #: longest wait between two tries; a server that asks for more gets its request later, not now
@@ -44,7 +44,7 @@ class Client:
     def __init__(
         self,
         url: str,
-        bases: Sequence[str],
+        servers: Iterable[Http],
         settings: EndpointSettings,
         first_backoff: float,
         control: Callable[[], Mapping[str, Any]],
@@ -52,8 +52,8 @@ class Client:
         """`control`: the body of a request that any server of this protocol takes, of one token."""
         self._control, self._controlling = control, asyncio.Lock()
         self._control_failed_at = float("-inf")
-        self.traffic = Traffic(url, settings.concurrency)
-        self.replicas = Replicas(Http(base, settings) for base in bases)
+        self.admission = AdmissionControl(url, settings.concurrency)
+        self.replicas = Replicas(servers)
         self._retries = settings.request_retries
         self._request_seconds = settings.request_seconds
         self._asking = 0  #: requests under way, other than those that wait for evidence
@@ -92,7 +92,7 @@ class Client:
         asked, first = time.perf_counter(), 0.0
         tries, refusals, failure = 0, 0, None
         while True:
-            await self.traffic.enter()
+            await self.admission.enter()
             try:
                 tried: list[Replica] = []
                 refused: dict[Replica, RequestRefused] = {}
@@ -112,11 +112,11 @@ class Client:
                         failure = error
                         tries += 1
                         if not failure.rejected:
-                            self.traffic.failed(failure, sent, first, last_try=tries > self._retries)
+                            self.admission.failed(failure, sent, first, last_try=tries > self._retries)
                     tried.append(replica)
-                    self.traffic.check_breaker()
+                    self.admission.check_breaker()
             finally:
-                self.traffic.leave()
+                self.admission.leave()
             if refused:
                 await self._judge(item, path, refused)
                 continue
@@ -124,7 +124,7 @@ class Client:
             wait = self._wait_after(failure, tries)
             if tries > self._retries or wait > BACKOFF_SECONDS:
                 raise failure
-            await self.traffic.pause(wait)
+            await self.admission.pause(wait)
 
     async def _try(
         self,
@@ -144,7 +144,7 @@ class Client:
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:
-                self.traffic.refused(sent, now)
+                self.admission.refused(sent, now)
             if error.rejected:
                 replica.served()
             else:
@@ -152,7 +152,7 @@ class Client:
             if error.retry_after:
                 replica.quiet(error.retry_after, now)
                 if quiet := self.replicas.quiet_seconds():
-                    self.traffic.quiet(quiet)
+                    self.admission.pause_for(quiet)
             raise
         except RequestRefused:
             now = time.perf_counter()
@@ -163,7 +163,7 @@ class Client:
             replica.give()
         replica.served()
         replica.evidence.note_answer(item, sent)
-        self.traffic.succeeded(sent, time.perf_counter())
+        self.admission.succeeded(sent, time.perf_counter())
         return value
 
     async def _judge(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> None:
@@ -171,10 +171,10 @@ class Client:
         self._convict(item, refused)
         began = asked = time.perf_counter()  # when somebody else last asked
         self._asking -= 1
-        self.traffic.suspended += 1
+        self.admission.suspended += 1
         try:
             while all(replica.evidence.is_open(item) for replica in refused):
-                await self.traffic.pause(LOOK_SECONDS)
+                await self.admission.pause(LOOK_SECONDS)
                 now = time.perf_counter()
                 asked = now if self._asking else asked
                 # What was under way may take one time-out, what is sent after it another.
@@ -184,7 +184,7 @@ class Client:
                     self._give_up(item, refused, time.perf_counter())
         finally:
             self._asking += 1
-            self.traffic.suspended -= 1
+            self.admission.suspended -= 1
         self._convict(item, refused)
 
     async def _passes_control(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> bool:
@@ -195,7 +195,7 @@ class Client:
             for replica in refused:
                 if not replica.evidence.is_open(item):
                     continue
-                await self.traffic.enter()
+                await self.admission.enter()
                 sent = time.perf_counter()
                 try:
                     await replica.http.post(path, json.dumps(self._control()).encode(), lambda reply, _: reply)
@@ -203,7 +203,7 @@ class Client:
                     self._control_failed_at = time.perf_counter()
                     return False
                 finally:
-                    self.traffic.leave()
+                    self.admission.leave()
                 replica.evidence.note_answer(CONTROL, sent)
         return True
 
@@ -221,8 +221,8 @@ class Client:
                 replica.avoid(now)
         refusal = next(iter(refused.values()))
         if all(replica.out for replica in self.replicas.all):
-            self.traffic.shut(refusal.outage, refusal.status)
-            self.traffic.check_breaker()
+            self.admission.shut(refusal.outage, refusal.status)
+            self.admission.check_breaker()
         raise Undecided(refusal.outage, refusal.status)
 
     def _wait_after(self, failure: TryFailed, tries: int) -> float:

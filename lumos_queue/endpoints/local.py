@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.model_folder import check_folder, identity, weights
 from lumos_queue.endpoints.replies import completion
+from lumos_queue.endpoints.urls import local_path
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
 from lumos_queue.records import Completion
@@ -34,10 +35,15 @@ PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass at most, paddin
 NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; far above float32 noise
 
 
+def open_local(url: str, _settings: EndpointSettings) -> Local:
+    """The endpoint at `local:DIR`. Raises SpecError when that is not a model folder."""
+    return Local(url, local_path(url))
+
+
 class Local:
     """The endpoint: it hands requests to the thread that holds the model."""
 
-    traffic = None  #: the thread takes what comes, as many at once as it can
+    admission = None  #: the thread takes what comes, as many at once as it can
 
     def __init__(self, url: str, folder: Path):
         check_folder(folder)

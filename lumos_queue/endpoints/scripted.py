@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
+from lumos_queue.endpoints.urls import local_path
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
 from lumos_queue.records import Completion
 from lumos_queue.util.untrusted_json import read_json
@@ -60,6 +61,14 @@ def _rule(number: int, row: object) -> Rule:
     return Rule(row["contains"], row["reply"], delay)
 
 
+def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
+    """The endpoint at `scripted:FILE`. Raises SpecError when that is not a rules file."""
+    path = local_path(url)
+    rules = read_rules(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Scripted(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
+
+
 class Scripted:
     """Answers from rules, from a list in order, or from a function of the prompt. `prompts` keeps what was asked."""
 
@@ -70,17 +79,10 @@ class Scripted:
         identity: dict[str, Any] | None = None,
     ):
         self.url = url
-        self.traffic = None
+        self.admission = None
         self.prompts: list[str] = []
         self._identity = (identity or {"model": "scripted"}) | {"images": "no image seen"}
         self._next: Callable[[str], Rule | str] = replies if callable(replies) else _written_down(replies)
-
-    @classmethod
-    def from_file(cls, path: Path, url: str) -> Scripted:
-        """Raises SpecError when the file is no rules file."""
-        rules = read_rules(path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return cls(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
 
     async def generate(
         self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
-from lumos_queue.endpoints.client import Client
+from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
+from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import with_markdown_images
 from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
 from lumos_queue.records import Completion
@@ -24,16 +24,8 @@ from lumos_queue.records import Completion
 IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "version", "sha", "max_total_tokens")
 
 
-_CONTROL = {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
-
-
-class Tgi:
+class Tgi(ServerEndpoint):
     """One model on one text-generation-inference server, or on several replicas."""
-
-    def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float = 0.5):
-        self.url = url
-        self._client = Client(url, bases, settings, first_backoff, lambda: _CONTROL)
-        self.traffic = self._client.traffic
 
     async def generate(
         self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
@@ -63,8 +55,8 @@ class Tgi:
             note="; ".join(notes),
         )
 
-    async def identity(self) -> dict[str, Any]:
-        return await self._client.identity(self._describe)
+    def _control(self) -> dict[str, Any]:
+        return {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
 
     async def _describe(self, http: Http) -> dict[str, Any]:
         library = await asyncio.to_thread(_import_library)
@@ -82,9 +74,6 @@ class Tgi:
         if health >= 500:  # any other failure is of a proxy that does not serve this path
             raise InfrastructureError(f"{http.base}/health answers {health}")
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _import_library() -> ModuleType:

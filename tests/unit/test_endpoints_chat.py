@@ -24,7 +24,7 @@ def ask(url: str, *prompts: str, sampling: Sampling = SAMPLING, **settings):
         endpoint = open_endpoint(url, Settings(**settings))
         endpoint._client._first_backoff = 0.01  # type: ignore[attr-defined]
         try:
-            return [await endpoint.generate(prompt, sampling, 7) for prompt in prompts], endpoint.traffic.in_flight
+            return [await endpoint.generate(prompt, sampling, 7) for prompt in prompts], endpoint.admission.in_flight
         finally:
             await endpoint.close()
 

@@ -14,8 +14,9 @@ from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints import replicas
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.registry import base_urls, check_url, model_name, open_endpoint
+from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
+from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.episode import Place
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.execution.executor import Performer
@@ -34,7 +35,7 @@ def settings(**changes):
 
 def connect(*servers, **changes):
     url = "tgi://" + ",".join(f"127.0.0.1:{getattr(server, 'port', server)}" for server in servers)
-    return Tgi(url, base_urls(url), settings(**changes), first_backoff=0.002)
+    return Tgi(url, settings(**changes), first_backoff=0.002)
 
 
 @contextlib.contextmanager

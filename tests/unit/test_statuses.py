@@ -9,7 +9,6 @@ import pytest
 
 from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.http import RequestRefused, TryFailed, refusal
-from lumos_queue.endpoints.registry import base_urls
 from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, Undecided
@@ -103,7 +102,7 @@ def run(work, *servers, **settings):
     url = "tgi://" + ",".join(f"127.0.0.1:{server.port}" for server in servers)
 
     async def body():
-        endpoint = Tgi(url, base_urls(url), SimpleNamespace(**values), first_backoff=0.002)
+        endpoint = Tgi(url, SimpleNamespace(**values), first_backoff=0.002)
         try:
             return await work(endpoint)
         finally:

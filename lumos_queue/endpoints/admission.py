@@ -14,13 +14,13 @@ from lumos_queue.endpoints.window import Window
 from lumos_queue.errors import EndpointDown, InfrastructureError
 
 FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
-LONG_QUIET_SECONDS = 30.0  #: requests are not kept waiting for longer than this when a server wants to be left alone
+MAX_PAUSE_SECONDS = 30.0  #: requests are not kept waiting for longer than this when a server wants to be left alone
 
 
-class Traffic:
+class AdmissionControl:
     """What one process has in flight to one endpoint, all its replicas together.
 
-    Its event loop alone calls it, except `lend` and the reading of `in_flight`, `waiting` and `share`, which any thread
+    Its event loop alone calls it, except `set_share` and the reading of `in_flight`, `waiting` and `share`, which any thread
     may do. Places are given in the order of asking. Once open the breaker stays open: the endpoint is opened anew.
     """
 
@@ -33,7 +33,7 @@ class Traffic:
         self._line: OrderedDict[asyncio.Future[None], None] = OrderedDict()
         self._sleepers: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._quiet_until = 0.0
+        self._paused_until = 0.0
         self._succeeded_at = 0.0
         self._failures = 0  # since then
         self._failing_since = 0.0
@@ -53,7 +53,7 @@ class Traffic:
         """The most requests in flight that the server is believed to serve well."""
         return int(self._window.size)
 
-    def lend(self, share: int | None) -> None:
+    def set_share(self, share: int | None) -> None:
         """Have at most `share` requests in flight from now on; None: no cap. 0: all wait. For any thread."""
         self.share = share
         loop = self._loop
@@ -68,7 +68,7 @@ class Traffic:
         to be left alone for long.
         """
         self.check_breaker()
-        self._check_quiet()
+        self._check_pause()
         if not self._line and self._has_room():
             self.in_flight += 1
             return
@@ -101,15 +101,15 @@ class Traffic:
             timer.cancel()
             self._sleepers.discard(end)
 
-    def quiet(self, seconds: float) -> None:
+    def pause_for(self, seconds: float) -> None:
         """Send nothing for so long: the server has asked for it."""
         until = time.perf_counter() + seconds
-        if until <= self._quiet_until:
+        if until <= self._paused_until:
             return
-        self._quiet_until = until
+        self._paused_until = until
         asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
-        if seconds > LONG_QUIET_SECONDS:
-            _raise_in(self._line, InfrastructureError, _LONG_QUIET.format(self.url, seconds), seconds)
+        if seconds > MAX_PAUSE_SECONDS:
+            _raise_in(self._line, InfrastructureError, _LONG_PAUSE.format(self.url, seconds), seconds)
 
     def check_breaker(self) -> None:
         """Raises EndpointDown when the breaker is open."""
@@ -158,7 +158,7 @@ class Traffic:
             if size <= limit:
                 self._window.was_full()
             return False
-        return not (self._quiet_until and time.perf_counter() < self._quiet_until)
+        return not (self._paused_until and time.perf_counter() < self._paused_until)
 
     def _admit(self) -> None:
         while self._line and self._has_room():
@@ -167,12 +167,12 @@ class Traffic:
                 self.in_flight += 1
                 place.set_result(None)
 
-    def _check_quiet(self) -> None:
-        if self._quiet_until and (left := self._quiet_until - time.perf_counter()) > LONG_QUIET_SECONDS:
-            raise InfrastructureError(_LONG_QUIET.format(self.url, left), left)
+    def _check_pause(self) -> None:
+        if self._paused_until and (left := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
+            raise InfrastructureError(_LONG_PAUSE.format(self.url, left), left)
 
 
-_LONG_QUIET = "{} has asked to be left alone for {:.0f} s"
+_LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
 
 
 def _raise_in(waiting: Iterable[asyncio.Future[None]], error: type[InfrastructureError], *arguments: Any) -> None:
