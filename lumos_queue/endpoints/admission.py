@@ -1,4 +1,4 @@
-"""The one gate through which a process's requests to an endpoint go: places, order, quiet, and a circuit breaker."""
+"""Admission control of one process's requests to an endpoint: a limit, a queue, Retry-After, a circuit breaker."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from lumos_queue.endpoints.http import TryFailed
 from lumos_queue.endpoints.window import Window
 from lumos_queue.errors import EndpointDown, InfrastructureError
 
-FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
-MAX_PAUSE_SECONDS = 30.0  #: requests are not kept waiting for longer than this when a server wants to be left alone
+MAX_FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
+MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests are kept waiting
 
 
 class AdmissionControl:
     """What one process has in flight to one endpoint, all its replicas together.
 
-    Its event loop alone calls it, except `set_share` and the reading of `in_flight`, `waiting` and `share`, which any thread
-    may do. Places are given in the order of asking. Once open the breaker stays open: the endpoint is opened anew.
+    Only its event loop calls it, except `set_share` and the reading of `in_flight`, `waiting` and `share`, which any
+    thread may do. Slots are given in the order of asking. Once open the breaker stays open: the endpoint is reopened.
     """
 
-    def __init__(self, url: str, most: int):
+    def __init__(self, url: str, limit: int):
+        """`limit`: the most requests in flight, whatever the server can take."""
         self.url = url
         self.share: int | None = None  #: most requests in flight, leased to this process; None: no cap
         self.in_flight = 0
-        self._most = most
-        self._window = Window(most)
-        self._line: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+        self._limit = limit
+        self._window = Window(limit)
+        self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
         self._sleepers: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paused_until = 0.0
@@ -41,12 +41,12 @@ class AdmissionControl:
         self._several = False  # it is not the only one
         self._down: str | None = None
         self._down_status = 0
-        self.suspended = 0  #: requests that a server has refused and that wait for evidence, outside of any place
+        self.suspended = 0  #: requests that a server has refused and that wait for evidence, without a slot
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for a place."""
-        return len(self._line)
+        """Requests that wait for a slot."""
+        return len(self._queue)
 
     @property
     def window(self) -> int:
@@ -58,42 +58,42 @@ class AdmissionControl:
         self.share = share
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # that loop is closed, and nobody waits in it
+            with suppress(RuntimeError):  # that loop is closed, and nothing waits in it
                 loop.call_soon_threadsafe(self._admit)
 
     async def enter(self) -> None:
-        """Wait for a place; whoever gets one gives it back by `leave`.
+        """Wait for a slot; `leave` gives it back.
 
-        Raises EndpointDown, also while waiting, when the breaker opens, and InfrastructureError when the server wants
-        to be left alone for long.
+        Raises EndpointDown, also while waiting, when the breaker opens, and InfrastructureError when the server asks
+        for a long pause.
         """
         self.check_breaker()
         self._check_pause()
-        if not self._line and self._has_room():
+        if not self._queue and self._has_slot():
             self.in_flight += 1
             return
         self._loop = asyncio.get_running_loop()
-        place = self._loop.create_future()
-        self._line[place] = None
+        slot = self._loop.create_future()
+        self._queue[slot] = None
         try:
-            await place
+            await slot
         except BaseException:
-            if place.done() and not place.cancelled() and place.exception() is None:
+            if slot.done() and not slot.cancelled() and slot.exception() is None:
                 self.leave()  # given in the moment in which the waiting was cancelled
             else:
-                self._line.pop(place, None)
+                self._queue.pop(slot, None)
             raise
 
     def leave(self) -> None:
         self.in_flight -= 1
         self._admit()
 
-    async def pause(self, seconds: float) -> None:
-        """Sleep between two tries, outside of any place. Raises EndpointDown as soon as the breaker opens."""
+    async def sleep(self, seconds: float) -> None:
+        """Wait between two tries, without a slot. Raises EndpointDown as soon as the breaker opens."""
         self.check_breaker()
         loop = asyncio.get_running_loop()
         end = loop.create_future()
-        timer = loop.call_later(seconds, _give, end)
+        timer = loop.call_later(seconds, _finish, end)
         self._sleepers.add(end)
         try:
             await end
@@ -102,38 +102,38 @@ class AdmissionControl:
             self._sleepers.discard(end)
 
     def pause_for(self, seconds: float) -> None:
-        """Send nothing for so long: the server has asked for it."""
+        """Send nothing for so long: the server has asked for it by Retry-After."""
         until = time.perf_counter() + seconds
         if until <= self._paused_until:
             return
         self._paused_until = until
         asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
         if seconds > MAX_PAUSE_SECONDS:
-            _raise_in(self._line, InfrastructureError, _LONG_PAUSE.format(self.url, seconds), seconds)
+            _raise_in(self._queue, InfrastructureError, _LONG_PAUSE.format(self.url, seconds), seconds)
 
     def check_breaker(self) -> None:
         """Raises EndpointDown when the breaker is open."""
         if self._down is not None:
             raise EndpointDown(self._down, status=self._down_status)
 
-    def shut(self, message: str, status: int) -> None:
-        """Open the breaker: everybody who waits, and everybody who comes, gets EndpointDown."""
+    def open_breaker(self, message: str, status: int) -> None:
+        """From now on all that wait, and all that ask for a slot, get EndpointDown."""
         if self._down is None:
             self._down, self._down_status = message, status
-            _raise_in(self._line, EndpointDown, message, None, status)
+            _raise_in(self._queue, EndpointDown, message, None, status)
             _raise_in(self._sleepers, EndpointDown, message, None, status)
 
-    def succeeded(self, sent: float, now: float) -> None:
+    def note_success(self, sent: float, now: float) -> None:
         """A replica has served a request that was sent at `sent`."""
         self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
-        if self._window.replied(sent, now):
+        if self._window.note_reply(sent, now):
             self._admit()
 
-    def refused(self, sent: float, now: float) -> None:
-        """A replica had no place for a request, or no time: it ran into the time-out."""
-        self._window.refused(sent, now, self.in_flight)
+    def note_overload(self, sent: float, now: float) -> None:
+        """A replica had no capacity for a request, or no time: it ran into the time-out."""
+        self._window.note_overload(sent, now, self.in_flight)
 
-    def failed(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
+    def note_failure(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
         """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
 
         A server that answers one request with failures may be well for others; one that fails several, or cannot be
@@ -146,26 +146,26 @@ class AdmissionControl:
         self._failures += 1
         self._several = self._several or self._failing not in (0.0, began)
         self._failing = began
-        many = self._failures >= FAILURES or (last_try and began > self._succeeded_at)
+        many = self._failures >= MAX_FAILURES or (last_try and began > self._succeeded_at)
         if many and (self._several or failure.cause == "unreachable"):
             tries = f"{self._failures} tries in a row" if self._failures > 1 else "the only try"
-            self.shut(f"{self.url} is down, {tries} failed; the last: {failure}", failure.status)
+            self.open_breaker(f"{self.url} is down, {tries} failed; the last: {failure}", failure.status)
 
-    def _has_room(self) -> bool:
-        limit = self._most if self.share is None else min(self._most, self.share)
+    def _has_slot(self) -> bool:
+        limit = self._limit if self.share is None else min(self._limit, self.share)
         size = int(self._window.size)
         if self.in_flight >= min(limit, size):
             if size <= limit:
-                self._window.was_full()
+                self._window.note_full()
             return False
         return not (self._paused_until and time.perf_counter() < self._paused_until)
 
     def _admit(self) -> None:
-        while self._line and self._has_room():
-            place, _ = self._line.popitem(last=False)
-            if not place.done():
+        while self._queue and self._has_slot():
+            slot, _ = self._queue.popitem(last=False)
+            if not slot.done():
                 self.in_flight += 1
-                place.set_result(None)
+                slot.set_result(None)
 
     def _check_pause(self) -> None:
         if self._paused_until and (left := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
@@ -175,13 +175,13 @@ class AdmissionControl:
 _LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
 
 
-def _raise_in(waiting: Iterable[asyncio.Future[None]], error: type[InfrastructureError], *arguments: Any) -> None:
-    """An error of its own for each, since an exception gathers the traceback of whoever raises it."""
+def _raise_in(waiting: Iterable[asyncio.Future[None]], error: type[InfrastructureError], *arguments: object) -> None:
+    """A separate error for each, since an exception collects the traceback of the task that raises it."""
     for future in waiting:
         if not future.done():
             future.set_exception(error(*arguments))
 
 
-def _give(future: asyncio.Future[None]) -> None:
+def _finish(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)

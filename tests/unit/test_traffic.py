@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumos_queue.endpoints import traffic
+from lumos_queue.endpoints import admission
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.tgi import Tgi
@@ -281,7 +281,7 @@ def test_those_asleep_and_those_waiting_hear_of_it_at_once():
 
     with fake() as server:
         failures = run(work, server, first_backoff=20.0)
-        assert server.count <= traffic.FAILURES + 2
+        assert server.count <= admission.MAX_FAILURES + 2
     assert all(isinstance(failure, EndpointDown) for failure in failures)
 
 
@@ -341,7 +341,7 @@ def test_what_breaks_together_is_one_failure():
     with fake(latency=0.3) as server:
         replies = run(work, server, first_backoff=0.2)
     assert all(reply.text == "fine" for reply in replies)
-    assert sum(reply.retries for reply in replies) >= 2 * traffic.FAILURES
+    assert sum(reply.retries for reply in replies) >= 2 * admission.MAX_FAILURES
 
 
 def test_refusals_and_faults_of_the_request_open_nothing():
