@@ -1,7 +1,7 @@
 """Chat servers of the OpenAI protocol, by the `openai` library: `chat://HOST:PORT[/PREFIX]?model=NAME`, `chats://`.
 
 POST /v1/chat/completions takes messages. The prompt is framed text, and its roles become the messages': for teachers,
-judges, and models that see images. What LUMOS models were trained on goes to `openai://` as it is.
+judges, and models that see images. For prompts as LUMOS models were trained on them there is `openai://`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import httpx2
 import openai
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
-from lumos_queue.endpoints.connection import Broken, Reply
+from lumos_queue.endpoints.connection import Broken, HttpReply
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.vision import with_images
@@ -25,8 +25,8 @@ _TURN = re.compile(r"^<\|(system|user|assistant)\|>\n", re.MULTILINE)
 _END = "</s>"
 
 
-def messages(prompt: str) -> list[dict[str, str]]:
-    """The turns of framed text, without the header that asks for the reply. Text without roles is one user's."""
+def chat_messages(prompt: str) -> list[dict[str, str]]:
+    """The turns of framed text, without the header that asks for the reply. Text without roles is the user's."""
     pieces = _TURN.split(prompt)
     before, turns = pieces[0].strip(), list(zip(pieces[1::2], pieces[2::2], strict=True))
     if before or not turns:
@@ -47,7 +47,7 @@ class Chat(OpenAI):
     async def _input(self, prompt: str, sampling: Sampling, images: Sequence[ImagePart]) -> dict[str, Any]:
         if not self._model:
             await self._client.describe(self._describe)
-        return {"messages": with_images(messages(prompt), images)}
+        return {"messages": with_images(chat_messages(prompt), images)}
 
     def _control(self) -> dict[str, Any]:
         messages = [{"role": "user", "content": "1 + 1 ="}]
@@ -68,7 +68,7 @@ class _Server(Http):
     """A client of one server whose chat requests the library builds, and whose replies it parses.
 
     Their bytes go through the connections that all schemes share. Of the library's request its body alone is sent:
-    none of its headers, into which it puts what OPENAI_* variables say.
+    none of its headers, which hold what OPENAI_* variables say.
     """
 
     def __init__(self, base: str, settings: EndpointSettings):
@@ -77,13 +77,13 @@ class _Server(Http):
         self._library = openai.AsyncOpenAI(
             api_key="none",  # the connections send the server's own
             base_url=f"{base}/v1",
-            max_retries=0,  # trying again is the client's business, with all replicas in view
+            max_retries=0,  # trying again is up to the client, which knows all replicas
             timeout=None,  # the connections have a deadline for all of it
             http_client=httpx2.AsyncClient(transport=self._over, trust_env=False, follow_redirects=False),
         )
 
-    async def _send(self, path: str, data: bytes, most_bytes: int) -> Reply:
-        bound = _most_bytes.set(most_bytes)
+    async def _send(self, path: str, data: bytes, max_bytes: int) -> HttpReply:
+        bound = _max_bytes.set(max_bytes)
         try:
             raw = await self._library.chat.completions.with_raw_response.create(**json.loads(data))
             reply = raw.http_response
@@ -92,12 +92,12 @@ class _Server(Http):
         except openai.APIConnectionError as error:
             raise error.__cause__ or Broken(str(error)) from None
         finally:
-            _most_bytes.reset(bound)
-        return Reply(reply.status_code, reply.reason_phrase, dict(reply.headers), reply.content)
+            _max_bytes.reset(bound)
+        return HttpReply(reply.status_code, reply.reason_phrase, dict(reply.headers), reply.content)
 
-    async def send_over(self, body: bytes) -> Reply:
+    async def send_over(self, body: bytes) -> HttpReply:
         """The library's request, as this project sends it."""
-        return await super()._send("/v1/chat/completions", body, _most_bytes.get())
+        return await super()._send("/v1/chat/completions", body, _max_bytes.get())
 
     async def close(self) -> None:
         await super().close()
@@ -105,19 +105,19 @@ class _Server(Http):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
+    """Hands the library's request to the connections."""
+
     def __init__(self, server: _Server):
         self._server = server
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         reply = await self._server.send_over(await request.aread())
         headers = {name: value for name, value in reply.headers.items() if name not in _FRAMES}
-        return httpx2.Response(
-            reply.status, headers=headers, content=reply.body,
-            extensions={"reason_phrase": reply.reason.encode("latin-1")},
-        )  # fmt: skip
+        extensions = {"reason_phrase": reply.reason.encode("latin-1")}
+        return httpx2.Response(reply.status, headers=headers, content=reply.body, extensions=extensions)
 
 
 #: How many bytes the reply to the request of this task may have.
-_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=REPLY_BYTES)
+_max_bytes: ContextVar[int] = ContextVar("max_bytes", default=REPLY_BYTES)
 #: Headers about how a body travelled; the library gets it whole.
 _FRAMES = ("content-encoding", "content-length", "transfer-encoding")

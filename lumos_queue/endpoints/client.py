@@ -140,7 +140,7 @@ class Client:
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.begin()
-        vouched = replica.evidence.is_vouched(item)
+        served = replica.evidence.is_serving_others(item)
         try:
             value = await replica.http.post(path, data, read, max_bytes)
         except TryFailed as error:
@@ -158,7 +158,7 @@ class Client:
             raise
         except RequestRefused:
             now = time.perf_counter()
-            replica.evidence.note_refusal(item, vouched, now)
+            replica.evidence.note_refusal(item, served, now)
             replica.note_refusal(now)
             raise
         finally:
@@ -170,7 +170,7 @@ class Client:
 
     async def _judge(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> None:
         """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
-        self._convict(item, refused)
+        self._raise_if_blamed(item, refused)
         began = asked = time.perf_counter()  # when another item last asked
         self._asking -= 1
         self.admission.suspended += 1
@@ -187,7 +187,7 @@ class Client:
         finally:
             self._asking += 1
             self.admission.suspended -= 1
-        self._convict(item, refused)
+        self._raise_if_blamed(item, refused)
 
     async def _passes_control(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> bool:
         """Whether those that refuse the item answer a request of ours, when no other item asks."""
@@ -209,10 +209,10 @@ class Client:
                 replica.evidence.note_answer(CONTROL, sent)
         return True
 
-    def _convict(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
+    def _raise_if_blamed(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
         """Raises EpisodeError when enough speaks against the item."""
         for replica, refusal in refused.items():
-            if replica.evidence.convicts(item, refusal.status):
+            if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
                 raise EpisodeError("infra_error", str(refusal))
 

@@ -1,8 +1,8 @@
 """Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
 
 POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` speak it; only fields that
-all of them know are sent, as `transformers serve` answers 422 to any other, but for vLLM's own where a prompt is to
-have no `<s>` in front. `transformers serve` also ignores a temperature
+all of them know are sent, as `transformers serve` answers 422 to any other; the exception is vLLM's own field for a
+prompt without `<s>` in front. `transformers serve` also ignores a temperature
 above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves stop strings in the text.
 """
 
@@ -95,7 +95,7 @@ class OpenAI(ServerEndpoint):
         models = _models(await http.probe("/v1/models"))
         if health != 200 and not models:
             raise EndpointRefused(
-                f"{self.url} is no server of the OpenAI protocol (GET /health answered {health}): "
+                f"{self.url} is not a server of the OpenAI protocol (GET /health answered {health}): "
                 "for text-generation-inference write tgi://HOST:PORT.",
                 status=health,
             )

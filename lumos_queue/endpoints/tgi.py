@@ -1,7 +1,7 @@
 """Hugging Face text-generation-inference, by its own protocol: `tgi://HOST:PORT`, `tgis://` over TLS.
 
 POST /generate takes the raw prompt. It refuses temperature 0 and top_p 1, which are its defaults, and more than four
-stop strings; the rest are cut on our side. Images stand in front of the prompt as Markdown with data: addresses; a
+stop strings; the rest are cut here. Images precede the prompt as Markdown with data: addresses; a
 server started with its default --payload-limit takes 2 MB of request, that is images of up to about 1.4 MB.
 """
 
@@ -66,7 +66,7 @@ class Tgi(ServerEndpoint):
             raise InfrastructureError(f"{http.base}/info answers {status}")
         if status != 200 or not isinstance(info, dict) or "model_id" not in info:
             line = (
-                f"{self.url} is no text-generation-inference server (GET /info answered {status}): "
+                f"{self.url} is not a text-generation-inference server (GET /info answered {status}): "
                 "for vLLM, SGLang, llama.cpp or transformers serve write openai://HOST:PORT."
             )
             raise SpecError(line) if status == 200 else EndpointRefused(line, status=status)

@@ -3,7 +3,7 @@
 As in TCP (M. Allman et al.: RFC 5681) it doubles each round trip up to a threshold, grows by an eighth beyond, and is
 halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018) latency also
 says stop. What is compared is the mean of one round with the mean of an earlier round at a smaller window: a model
-server that batches gets slower with each request and is still worth filling, so more latency alone is no reason. It
+server that batches gets slower with each request and is still worth filling, so more latency alone is not a reason. It
 is one when the round's latency has grown nearly as much as the window, since then the requests that were added only
 wait. The window then shrinks by the gradient, old latency / new latency, to where the queue begins.
 

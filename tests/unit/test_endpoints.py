@@ -229,8 +229,8 @@ def test_a_prompt_without_a_rule_ends_the_episode():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no JSON list of rules"),
-        ("[" * 100_000, "no JSON list of rules"),
+        ("{", "not a JSON list of rules"),
+        ("[" * 100_000, "not a JSON list of rules"),
         ("[1]", "row 1"),
         ('[{"contains": "a", "reply": "b"}, {"contains": "a"}]', "row 2, field 'reply'"),
         ('[{"contains": "a", "reply": "b", "delay": -1}]', "row 1, field 'delay'"),

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lumos_queue.endpoints.evidence import TRIES, Evidence
+from lumos_queue.endpoints.evidence import MAX_TRIES, Evidence
 from lumos_queue.endpoints.http import Http
 from lumos_queue.endpoints.replicas import MAX_FAILURES, MAX_PAUSE_SECONDS, PAUSE_SECONDS, Replica, Replicas
 from lumos_queue.settings import Settings
@@ -149,19 +149,19 @@ def test_the_latest_two_to_be_answered_are_two():
     known.note_answer("other", 1.0)
     for _ in range(3):
         known.note_answer("item", 2.0)
-    assert known.is_vouched("item")
+    assert known.is_serving_others("item")
 
 
-@pytest.mark.parametrize("refusals", range(1, TRIES + 2))
+@pytest.mark.parametrize("refusals", range(1, MAX_TRIES + 2))
 def test_so_many_tries_count_and_not_one_fewer(refusals):
     known = Evidence()
     known.note_answer("other", 0.0)
     for number in range(refusals):
-        known.note_refusal("item", known.is_vouched("item"), 2.0 * number + 1)
+        known.note_refusal("item", known.is_serving_others("item"), 2.0 * number + 1)
         known.note_answer("other", 2.0 * number + 2)
-    assert known.convicts("item", 400) == (refusals >= TRIES)
+    assert known.blames("item", 400) == (refusals >= MAX_TRIES)
     known.forget("item")
-    assert not known.convicts("item", 400)
+    assert not known.blames("item", 400)
 
 
 def test_being_answered_ends_what_was_refused_twice_in_a_row():
