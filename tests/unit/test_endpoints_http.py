@@ -343,7 +343,7 @@ def test_one_of_several_models_must_be_named():
 def test_a_prefix_of_the_path_is_kept():
     with FakeEndpoint(lambda prompt: "fine") as server:
         url = f"tgi://127.0.0.1:{server.port}/replica/1/"
-        with pytest.raises(SpecError, match=r"/replica/1/ is no text-generation-inference server"):
+        with pytest.raises(SpecError, match=r"/replica/1/ is not a text-generation-inference server"):
             identify(url)
 
 
