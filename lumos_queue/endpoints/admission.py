@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from lumos_queue.endpoints.http import TryFailed
@@ -109,7 +109,7 @@ class AdmissionControl:
         self._paused_until = until
         asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
         if seconds > MAX_PAUSE_SECONDS:
-            _raise_in(self._queue, InfrastructureError, _LONG_PAUSE.format(self.url, seconds), seconds)
+            _raise_in(self._queue, lambda: InfrastructureError(_LONG_PAUSE.format(self.url, seconds), seconds))
 
     def check_breaker(self) -> None:
         """Raises EndpointDown when the breaker is open."""
@@ -120,8 +120,8 @@ class AdmissionControl:
         """From now on all that wait, and all that ask for a slot, get EndpointDown."""
         if self._down is None:
             self._down, self._down_status = message, status
-            _raise_in(self._queue, EndpointDown, message, None, status)
-            _raise_in(self._sleepers, EndpointDown, message, None, status)
+            _raise_in(self._queue, lambda: EndpointDown(message, status=status))
+            _raise_in(self._sleepers, lambda: EndpointDown(message, status=status))
 
     def note_success(self, sent: float, now: float) -> None:
         """A replica has served a request that was sent at `sent`."""
@@ -175,11 +175,11 @@ class AdmissionControl:
 _LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
 
 
-def _raise_in(waiting: Iterable[asyncio.Future[None]], error: type[InfrastructureError], *arguments: object) -> None:
+def _raise_in(waiting: Iterable[asyncio.Future[None]], error: Callable[[], InfrastructureError]) -> None:
     """A separate error for each, since an exception collects the traceback of the task that raises it."""
     for future in waiting:
         if not future.done():
-            future.set_exception(error(*arguments))
+            future.set_exception(error())
 
 
 def _finish(future: asyncio.Future[None]) -> None:
