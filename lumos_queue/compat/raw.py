@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +18,6 @@ class RawAnnotation:
     natural_language_plan: str | tuple[str, ...]  #: a tuple for web tasks: the recorded operations
     subgoal_plan: str
     ans: str | None = None  #: the gold answer; GSM8K only
-
-    def as_json(self) -> str:
-        plan = self.natural_language_plan
-        row = {"task": self.task, "natural_language_plan": list(plan) if isinstance(plan, tuple) else plan,
-               "subgoal_plan": self.subgoal_plan}  # fmt: skip
-        return json.dumps(row if self.ans is None else row | {"ans": self.ans})
 
 
 def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
@@ -54,13 +47,3 @@ def _read(line: JsonLine) -> RawAnnotation:
     return RawAnnotation(
         text_field(line, "task"), plan, text_field(line, "subgoal_plan"), None if answer is None else str(answer)
     )
-
-
-def write_raw(rows: Iterable[RawAnnotation], path: Path) -> int:
-    """One JSON object a line; returns how many."""
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(row.as_json() + "\n")
-            count += 1
-    return count

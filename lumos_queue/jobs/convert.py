@@ -17,9 +17,9 @@ from lumos_queue.conversion.oracle import Stated
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
 from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, reason_verdicts, rejections
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Performer
@@ -47,7 +47,7 @@ class Context:
     head: str  #: what every prompt for the teacher begins with
     meter: Meter | None
     identities: tuple[tuple[str, str, dict[str, Any]], ...] = ()  #: role, URL, what the server says it is
-    traffic: Mapping[str, Traffic] | None = None  #: of the endpoint that can have a cap, by URL
+    traffic: Mapping[str, AdmissionControl] | None = None  #: of the endpoint that can have a cap, by URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Convert:
                 teacher = endpoints["teacher"] = open_endpoint(self.teacher, settings)
                 stack.push_async_callback(teacher.close)
                 identities = (("teacher", self.teacher, await teacher.identity()),)
-                traffic = {self.teacher: teacher.traffic} if teacher.traffic else {}
+                traffic = {self.teacher: teacher.admission} if teacher.admission else {}
             if self.teacher and self.budget:
                 meter = stack.enter_context(
                     Meter.opened(settings, self.prompt_price, self.completion_price, self.budget)

@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import VERSION
 from lumos_queue.papers.model import Column
 from lumos_queue.prompts.instructions import domain_named
-from lumos_queue.scoring.limit import LIMITED, WRONG
+from lumos_queue.scoring.limit import LIMITED, AtLimit
 
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
@@ -36,7 +36,7 @@ def wanted(column: Column, formulation: str) -> dict[str, Any]:
 def departures(column: Column, formulation: str, infer: Mapping[str, Any]) -> list[str]:
     """In what a job's settings (its `spec["infer"]`) are others than the papers', in words."""
     agent = infer["agent"]
-    found = {"at_limit": WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
+    found = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     return [
         f"{name} is {_shown(found[name])}, not {_shown(value)}"
         for name, value in wanted(column, formulation).items()

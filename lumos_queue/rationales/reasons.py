@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Annotation, Task
 
 REASONS = {
     "no_mark": "the solution has no calculator mark",
@@ -47,14 +44,3 @@ class NotConvertible(SpecError):
             raise ValueError(f"no reason called '{reason}'")
         self.reason = reason
         super().__init__(reason)
-
-
-def unconverted(tasks: Iterable[Task], gold: Callable[[Task], Annotation]) -> list[tuple[str, str]]:
-    """(row, reason) of each task whose gold solution cannot be converted."""
-    found = []
-    for task in tasks:
-        try:
-            gold(task)
-        except NotConvertible as error:
-            found.append((task.row, error.reason))
-    return found

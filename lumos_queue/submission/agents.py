@@ -19,8 +19,7 @@ from lumos_queue.formulations.registry import roles as roles_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.prompts.instructions import domain_named
-from lumos_queue.scoring.limit import CHOICES as AT_LIMIT
-from lumos_queue.scoring.limit import LIMITED
+from lumos_queue.scoring.limit import LIMITED, AtLimit
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
     """Raises SpecError for a wish (Agent.at_limit; '': none) that is not known, or would do nothing here."""
     if not asked:
         return
-    if asked not in AT_LIMIT:
-        raise unknown("worth of an answer at the limit", asked, AT_LIMIT)
+    if asked not in tuple(AtLimit):
+        raise unknown("worth of an answer at the limit", asked, tuple(AtLimit))
     if formulation not in LIMITED:
         raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
     if not benchmark.by_answer:

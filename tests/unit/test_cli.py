@@ -349,7 +349,7 @@ def test_framing_eval_sends_no_bos_and_the_report_names_who_puts_it_there_all_th
     with FakeEndpoint(lambda prompt: "Yes, I will stop planning.", keep_bodies=True) as server:
         for url, field, told in (
             (server.openai, False, "none"),
-            (server.tgi, None, f"none, but {server.tgi} decides itself whether <s> stands in front of a prompt, also "
+            (server.tgi, None, f"none, but {server.tgi} decides itself whether <s> precedes a prompt, also "
                                "with --framing eval"),
         ):  # fmt: skip
             options = ["--limit", "1", "--planner", url, "--grounder", url, "--json"]

@@ -40,12 +40,6 @@ def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     return found
 
 
-def strictly_stated(step: AnnotatedSubgoal) -> bool:
-    """Whether any number of the text, but those of labels and references to subgoals, equals a result of the step."""
-    numbers = numbers_in(_REFERENCE.sub(" ", unlabelled(step.subgoal.text)), words=True)
-    return any(read_number(result) in numbers for result in step.results)
-
-
 def _plain(result: str) -> str:
     return result.strip().rstrip(".").strip()
 
