@@ -19,8 +19,12 @@ def print_drawn(found: dict[str, Any]) -> None:
         table.add_row(escape(one["stratum"]), f"{one['population']:,}", f"{one['drawn']:,}", f"{one['weight']:.2f}")
     console = output.console()
     console.print(table)
-    console.print(f"drawn {found['drawn']:,} of {found['population']:,} accepted annotations. "
-                  f"Begin with: lumos audit next {found['audit']}", markup=False, soft_wrap=True)  # fmt: skip
+    console.print(
+        f"drawn {found['drawn']:,} of {found['population']:,} accepted annotations. "
+        f"Begin with: lumos audit next {found['audit']}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def print_next(found: dict[str, Any]) -> None:
@@ -32,8 +36,10 @@ def print_next(found: dict[str, Any]) -> None:
         output.show(f"{found['labeller']} has labelled all {found['of']}. See: lumos audit report {found['audit']}")
         return
     print_trajectory(found["episode"], False)
-    output.show(f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
-          f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure")  # fmt: skip
+    output.show(
+        f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
+        f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure"
+    )
 
 
 def print_labelled(found: dict[str, Any]) -> None:
@@ -49,8 +55,12 @@ def print_report(found: dict[str, Any]) -> None:
     for one in found["strata"]:
         counts = (one[name] for name in ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled"))
         table.add_row(escape(one["stratum"]), *(f"{count:,}" for count in counts))
-    console.print(f"audit {found['audit']}: {found['drawn']:,} annotations, drawn from {found['population']:,} that "
-                  "were accepted", markup=False, soft_wrap=True)  # fmt: skip
+    console.print(
+        f"audit {found['audit']}: {found['drawn']:,} annotations, drawn from {found['population']:,} that "
+        "were accepted",
+        markup=False,
+        soft_wrap=True,
+    )
     if gone := _gone(found):
         console.print(gone, markup=False, soft_wrap=True)
     if not found["drawn"]:
@@ -61,8 +71,12 @@ def print_report(found: dict[str, Any]) -> None:
     if not found["precision"]:
         console.print(f"nothing is judged yet. Begin with: lumos audit next {found['audit']}", markup=False)
     elif found["covered"] < 1:
-        console.print(f"the strata with a judgement hold {_percent(found['covered'])} of the population: "
-                      "the precision is of these", markup=False, soft_wrap=True)  # fmt: skip
+        console.print(
+            f"the strata with a judgement hold {_percent(found['covered'])} of the population: "
+            "the precision is of these",
+            markup=False,
+            soft_wrap=True,
+        )
     for pair in found["agreement"]:
         who, told = " and ".join(pair["labellers"]), "kappa is not defined"
         told = f"{told}: {pair['undefined']}" if pair["undefined"] else f"kappa {pair['kappa']:.3f}"
@@ -78,8 +92,10 @@ def _gone(found: dict[str, Any]) -> str:
         return ""
     if not found["drawn"]:
         return "all of its places are gone: their jobs were removed"
-    return (f"at least {found['gone']:,} more of its places are gone with their jobs; they stood for about "
-            f"{found['removed']:,} annotations, of which this says nothing")  # fmt: skip
+    return (
+        f"at least {found['gone']:,} more of its places are gone with their jobs; they stood for about "
+        f"{found['removed']:,} annotations, of which this says nothing"
+    )
 
 
 def _print_share(console: Any, words: str, found: dict[str, Any], name: str, without: tuple[str, ...]) -> None:
@@ -90,9 +106,12 @@ def _print_share(console: Any, words: str, found: dict[str, Any], name: str, wit
     others = [f"{found[said]:,} {said}" for said in without if found[said]]
     others += [f"{found['unlabelled']:,} not labelled"] if found["unlabelled"] else []
     annotations = "annotation" if share["judged"] == 1 else "annotations"
-    console.print(f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], of "
-                  f"{share['judged']:,} {annotations}" + (f"; left out: {', '.join(others)}" if others else ""),
-                  markup=False, soft_wrap=True)  # fmt: skip
+    console.print(
+        f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], of "
+        f"{share['judged']:,} {annotations}" + (f"; left out: {', '.join(others)}" if others else ""),
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _table(*columns: str) -> Any:

@@ -12,8 +12,9 @@ from lumos_queue.cli import output
 
 
 def db_backup(
-    file: Annotated[Path, typer.Argument(help="The new file; its folder must be there.")], json: opt.Json = False,
-) -> None:  # fmt: skip
+    file: Annotated[Path, typer.Argument(help="The new file; its folder must be there.")],
+    json: opt.Json = False,
+) -> None:
     """Copy the database as it is now into a new file, while others write. Copying the file by hand loses writes."""
     from db.backup import backup
     from lumos_queue.settings import read_settings

@@ -68,9 +68,22 @@ def build_command(
         wanted &= parse_where("origin!=derived")
     target = folder_of(settings, name)
     options = BuildOptions(
-        str(wanted), format, _names(formulations) or ("iterative",), select, per_task, level, read_mix(mix),
-        near_duplicates, dev_share, seed, tuple(against or ()), allow_test, allow_contaminated, reexecute, perturbed,
-    )  # fmt: skip
+        str(wanted),
+        format,
+        _names(formulations) or ("iterative",),
+        select,
+        per_task,
+        level,
+        read_mix(mix),
+        near_duplicates,
+        dev_share,
+        seed,
+        tuple(against or ()),
+        allow_test,
+        allow_contaminated,
+        reexecute,
+        perturbed,
+    )
     with database(settings) as opened:
         sources = Sources(source_modules(opened))
         stored = read_stored(opened, tests=not allow_test)

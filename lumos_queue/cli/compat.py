@@ -49,12 +49,19 @@ def import_files(
         with database(settings, create=True) as opened:
             job, new, verdicts = store_released(opened, settings, joining, name, split, licence, again)
         told = {
-            "job": job, "new": new, "benchmark": name, "episodes": found.pairs, "planner_rows": found.rows["plan"],
-            "grounder_rows": found.rows["ground"], "duplicates": found.duplicates, "bad_rows": found.bad_rows,
+            "job": job,
+            "new": new,
+            "benchmark": name,
+            "episodes": found.pairs,
+            "planner_rows": found.rows["plan"],
+            "grounder_rows": found.rows["ground"],
+            "duplicates": found.duplicates,
+            "bad_rows": found.bad_rows,
             "first_bad": f"{found.bad[0][0].name} {found.bad[0][1]}" if found.bad else "",
             "without_partner": {module: rows - found.pairs for module, rows in found.rows.items()},
-            "other_plan": found.other_plan, "verdicts": dict(verdicts.most_common()),
-        }  # fmt: skip
+            "other_plan": found.other_plan,
+            "verdicts": dict(verdicts.most_common()),
+        }
     output.result(told, _print_import)
 
 
@@ -106,9 +113,12 @@ def export_compat(
 
     found = export_folder(raw, domain, out, skip_bad_rows)
     told = {
-        "folder": str(out), "rows": found.rows, "dropped": found.dropped, "bad_rows": found.bad_rows,
+        "folder": str(out),
+        "rows": found.rows,
+        "dropped": found.dropped,
+        "bad_rows": found.bad_rows,
         "first_bad": found.first_bad,
-    }  # fmt: skip
+    }
     output.result(told, _print_export)
 
 
@@ -127,12 +137,15 @@ def _print_export(told: dict[str, Any]) -> None:
 
 def unify(
     out: Annotated[Path, typer.Option(help="The unified file; it must not exist.")],
-    files: Annotated[list[Path], typer.Argument(
-        metavar="[FILE]...", show_default=False, help="Training files, one for each domain.")] = [],
-    direct: Annotated[list[Path], typer.Option(
-        help="Instructions in Alpaca's form, mixed in to be answered directly. May be repeated.")] = [],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="[FILE]...", show_default=False, help="Training files, one for each domain.")
+    ] = [],
+    direct: Annotated[
+        list[Path],
+        typer.Option(help="Instructions in Alpaca's form, mixed in to be answered directly. May be repeated."),
+    ] = [],
     json: opt.Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Put the training files of several domains one after the other, ids kept."""
     from lumos_queue.compat.mixing import unify as write_unified
 

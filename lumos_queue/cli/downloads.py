@@ -31,8 +31,16 @@ def data_get(
     folder, found = _folder(to), []
     for file in files_named(name):
         one = fetch(file, folder)
-        found.append({"name": one.name, "path": str(one.path), "sha256": one.sha256, "licence": one.licence,
-                      "new": one.new, "checked": one.checked})  # fmt: skip
+        found.append(
+            {
+                "name": one.name,
+                "path": str(one.path),
+                "sha256": one.sha256,
+                "licence": one.licence,
+                "new": one.new,
+                "checked": one.checked,
+            }
+        )
         if not output.as_json:
             output.show(f"{one.path}  {_told(one)}")
     output.result({"files": found}, lambda _: None)
@@ -54,10 +62,16 @@ def data_list(to: To = None, json: opt.Json = False) -> None:
 
     folder = _folder(to)
     found = [
-        {"name": file.name, "licence": file.licence, "bytes": file.size or None, "sha256": file.sha256 or None,
-         "here": place_of(file, folder).is_file(), "url": file.url}
+        {
+            "name": file.name,
+            "licence": file.licence,
+            "bytes": file.size or None,
+            "sha256": file.sha256 or None,
+            "here": place_of(file, folder).is_file(),
+            "url": file.url,
+        }
         for file in FILES
-    ]  # fmt: skip
+    ]
     output.result({"folder": str(folder), "files": found}, _print_files)
 
 

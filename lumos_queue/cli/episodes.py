@@ -33,8 +33,9 @@ def episodes(
     after: Annotated[
         str, typer.Option(metavar="CURSOR", help="After this episode, JOB-NUMBER; with JOB, a number: from there on.")
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, max=opt.MOST - 1)] = 20, json: opt.Json = False,
-) -> None:  # fmt: skip
+    limit: Annotated[int, typer.Option(min=1, max=opt.MOST - 1)] = 20,
+    json: opt.Json = False,
+) -> None:
     """Finished episodes of a job, or of all jobs, that meet a filter."""
     from db.filters import Filter, parse_where, term
     from db.jobs import get_job
@@ -43,11 +44,19 @@ def episodes(
     from lumos_queue.submission.database import database
 
     shortcuts = (
-        ("benchmark", "=", benchmark), ("formulation", "=", formulation), ("model", "~", model),
-        ("ending", "=", ending), ("score", "<", "1" if wrong else ""), ("level", ">=", level), ("origin", "=", origin),
-        ("action", "=", action), ("error", "=", error), ("verdict", "=", verdict), ("text", "~", text),
+        ("benchmark", "=", benchmark),
+        ("formulation", "=", formulation),
+        ("model", "~", model),
+        ("ending", "=", ending),
+        ("score", "<", "1" if wrong else ""),
+        ("level", ">=", level),
+        ("origin", "=", origin),
+        ("action", "=", action),
+        ("error", "=", error),
+        ("verdict", "=", verdict),
+        ("text", "~", text),
         ("since", "=", since),
-    )  # fmt: skip
+    )
     wanted = parse_where(where) & Filter(tuple(term(*one) for one in shortcuts if one[2]))
     with database(read_settings()) as opened, reading(opened) as connection:
         own = get_job(connection, job).id if job else ""
@@ -75,7 +84,7 @@ def _place(connection: Any, job: str, after: str) -> int:
 
 
 def _shown(row: Any) -> dict[str, Any]:
-    from lumos_queue.cli.tables import gold_text
+    from lumos_queue.cli.report_tables import gold_text
 
     names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
     known = {name: getattr(row, name) for name in names}

@@ -8,7 +8,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.cli.submitting import finish
+from lumos_queue.cli.submit import finish
 
 
 def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:

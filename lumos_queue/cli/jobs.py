@@ -8,13 +8,13 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.cli.exits import Exit
+from lumos_queue.cli.exit_codes import Exit
 
 
 def show_reports(settings, jobs: list[str]) -> Exit:
     """The result of a command that ends in reports, and its exit code: whether one of the jobs ended incomplete."""
     from db.jobs import get_job
-    from lumos_queue.cli.tables import print_reports
+    from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database
@@ -28,7 +28,7 @@ def show_reports(settings, jobs: list[str]) -> Exit:
 def jobs(limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False) -> None:
     """The newest jobs."""
     from db.reading import list_jobs
-    from lumos_queue.cli.tables import print_jobs
+    from lumos_queue.cli.report_tables import print_jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -43,24 +43,48 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     from db.jobs import get_job, problems, progress
     from db.reading import endpoints_of
     from db.versions import code_versions
-    from lumos_queue.cli.tables import print_job
+    from lumos_queue.cli.report_tables import print_job
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     names = (
-        "kind", "benchmark", "split", "formulation", "state", "waiting", "submitted_by", "project", "priority",
-        "digest", "dataset", "agent", "seed", "code_version", "created_at", "started_at", "finished_at", "spec",
-    )  # fmt: skip
+        "kind",
+        "benchmark",
+        "split",
+        "formulation",
+        "state",
+        "waiting",
+        "submitted_by",
+        "project",
+        "priority",
+        "digest",
+        "dataset",
+        "agent",
+        "seed",
+        "code_version",
+        "created_at",
+        "started_at",
+        "finished_at",
+        "spec",
+    )
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)
-        shown = {"job": row.id} | {name: getattr(row, name) for name in names} | {
-            "items": progress(connection, row.id),
-            "code_versions": [{"code_version": version, "episodes": episodes}
-                              for version, episodes in code_versions(connection, row.id)],
-            "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
-            "endpoints": [{"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
-                          for one in endpoints_of(connection, row.id)],
-        }  # fmt: skip
+        shown = (
+            {"job": row.id}
+            | {name: getattr(row, name) for name in names}
+            | {
+                "items": progress(connection, row.id),
+                "code_versions": [
+                    {"code_version": version, "episodes": episodes}
+                    for version, episodes in code_versions(connection, row.id)
+                ],
+                "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
+                "endpoints": [
+                    {"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
+                    for one in endpoints_of(connection, row.id)
+                ],
+            }
+        )
     output.result(shown, print_job)
 
 

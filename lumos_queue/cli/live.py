@@ -123,9 +123,12 @@ class Progress:
         left = f"{(job.items - done) / rate:.0f} s left" if rate > 0 and done < job.items else ""
         head = Table.grid(padding=(0, 2))
         head.add_row(
-            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}", job.state,
-            ProgressBar(total=job.items, completed=done, width=28), f"{done}/{job.items}", left,
-        )  # fmt: skip
+            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}",
+            job.state,
+            ProgressBar(total=job.items, completed=done, width=28),
+            f"{done}/{job.items}",
+            left,
+        )
         lines = [f"{rate:.1f} items/s · {token_rate:,.0f} tokens/s · {sums.calls:,} calls · {tokens:,} tokens"]
         if endings := count_endings(connection, self.job):
             lines.append("endings  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))

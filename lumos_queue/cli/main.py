@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from lumos_queue.cli import (
-    auditing,
+    audits,
     backup,
     builds,
-    captioning,
+    captions,
     compat,
-    converting,
-    correcting,
+    conversions,
+    corrections,
     downloads,
     episodes,
     job_state,
@@ -23,35 +23,55 @@ from lumos_queue.cli import (
     output,
     papers,
     rollouts,
-    submitting,
+    submit,
     workers,
 )
 from lumos_queue.cli import options as opt
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="A job queue for language agents that plan, ground and execute.",
-)  # fmt: skip
+)
 db_app = typer.Typer(rich_markup_mode=None, help="The database.")
 data_app = typer.Typer(rich_markup_mode=None, help="Public benchmark files.")
 for name, group in (
-    ("dataset", builds.dataset_app), ("audit", auditing.app), ("data", data_app), ("db", db_app),
-    ("rollouts", rollouts.rollouts_app), ("blame", rollouts.blame_app),
-):  # fmt: skip
+    ("dataset", builds.dataset_app),
+    ("audit", audits.app),
+    ("data", data_app),
+    ("db", db_app),
+    ("rollouts", rollouts.rollouts_app),
+    ("blame", rollouts.blame_app),
+):
     app.add_typer(group, name=name)
 builds.dataset_app.command("unify")(compat.unify)
 db_app.command("backup")(backup.db_backup)
 data_app.command("get")(downloads.data_get)
 data_app.command("list")(downloads.data_list)
-data_app.command("captions")(captioning.data_captions)
-app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submitting.evaluate)
-app.command("infer", help="Run an agent on a benchmark, unscored.")(submitting.infer)
+data_app.command("captions")(captions.data_captions)
+app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submit.evaluate)
+app.command("infer", help="Run an agent on a benchmark, unscored.")(submit.infer)
 for command in (
-    converting.convert, converting.budget, submitting.train,
-    jobs.jobs, jobs.job, jobs.report, episodes.episodes, jobs.show, correcting.correct, correcting.label,
-    rollouts.reground, papers.tables,
-    job_state.pause, job_state.resume, job_state.cancel, job_state.rm, workers.workers, workers.endpoints,
-):  # fmt: skip
+    conversions.convert,
+    conversions.budget,
+    submit.train,
+    jobs.jobs,
+    jobs.job,
+    jobs.report,
+    episodes.episodes,
+    jobs.show,
+    corrections.correct,
+    corrections.label,
+    rollouts.reground,
+    papers.tables,
+    job_state.pause,
+    job_state.resume,
+    job_state.cancel,
+    job_state.rm,
+    workers.workers,
+    workers.endpoints,
+):
     app.command()(command)
 
 
@@ -61,8 +81,10 @@ app.command("export-compat")(compat.export_compat)
 
 @app.command()
 def doctor(
-    planner: opt.Planner = "", grounder: opt.Grounder = "", json: opt.Json = False,
-) -> None:  # fmt: skip
+    planner: opt.Planner = "",
+    grounder: opt.Grounder = "",
+    json: opt.Json = False,
+) -> None:
     """Look at what a job needs, and say how to mend what is missing."""
     from dataclasses import asdict
 

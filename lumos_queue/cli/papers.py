@@ -22,7 +22,7 @@ def tables(
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Every row of the LUMOS papers' tables: what was published, what stored evaluations come to, what a row needs."""
-    from lumos_queue.cli.papers_shown import print_tables
+    from lumos_queue.cli.paper_tables import print_tables
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -30,20 +30,27 @@ def tables(
         shown = _shown(settings, what)
         return output.result({"tables": shown}, lambda _: print_tables(shown))
     from lumos_queue.cli.run import submit_and_run
-    from lumos_queue.cli.submitting import finish
+    from lumos_queue.cli.submit import finish
     from lumos_queue.papers.running import find_row, options_of
-    from lumos_queue.submission.agents import pairs
+    from lumos_queue.submission.agents import parse_pairs
     from lumos_queue.submission.job_request import inference
 
     _, row, column = find_row(what)
     given = {"planner": planner, "grounder": grounder, "solver": solver}
-    roles = {name: url for name, url in given.items() if url} | pairs("--role", role)
+    roles = {name: url for name, url in given.items() if url} | parse_pairs("--role", role)
     if not any_weights:
         _require_weights(row, column, roles, settings)
     options = options_of(
-        row, column, data=data, roles=roles, tools=tool, options=option, live=live, replay=replay,
+        row,
+        column,
+        data=data,
+        roles=roles,
+        tools=tool,
+        options=option,
+        live=live,
+        replay=replay,
         skip_bad_rows=skip_bad_rows,
-    )  # fmt: skip
+    )
     job, rows = inference("evaluate", options, settings, output.say)
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)
@@ -56,9 +63,9 @@ def _require_weights(row: Any, column: Any, roles: dict[str, str], settings: Any
 
     from lumos_queue.papers.matching import model_of
     from lumos_queue.papers.running import check_weights
-    from lumos_queue.submission.agents import address, identify
+    from lumos_queue.submission.agents import identify, resolve_address
 
-    urls = {role: address(url, deployed=False) for role, url in roles.items()}
+    urls = {role: resolve_address(url, deployed=False) for role, url in roles.items()}
     told = asyncio.run(identify(set(urls.values()), settings))
     check_weights(row, column, {role: model_of(told[url]) for role, url in urls.items()})
 
@@ -80,9 +87,8 @@ def _shown(settings: Any, what: str) -> list[dict[str, Any]]:
         handle, _, benchmark = row.partition("/")
         rows = shown[0]["rows"]
         shown[0]["rows"] = [
-            one for one in rows
-            if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"])
-        ]  # fmt: skip
+            one for one in rows if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"])
+        ]
         handles = {one["handle"].partition("/")[2] for one in rows if "handle" in one}
         if not handles:
             raise SpecError(f"Table {key} has no rows that can be run: `lumos tables {key}` shows all of it.")

@@ -35,16 +35,16 @@ def rollouts(
     """Submit an evaluation in which each chosen episode's first subgoals are given and the models go on."""
     if context.invoked_subcommand:
         return
-    from lumos_queue.cli.deriving import Asked
+    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.errors import unknown
     from lumos_queue.rollouts.stepwise import prefixes
 
     if at not in ("each", "last"):
         raise unknown("place to go on at", at, ("each", "last"))
     roles = {"planner": planner, "grounder": grounder}
-    asked = Asked(
+    asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
-    )  # fmt: skip
+    )
     _submit(asked, prefixes(at, unsettled), priority, again, follow, "lumos rollouts report {}")
 
 
@@ -81,13 +81,13 @@ def blame(
     """
     if context.invoked_subcommand:
         return
-    from lumos_queue.cli.deriving import Asked
+    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.blame import replacements
 
     roles = {"planner": planner, "grounder": grounder}
-    asked = Asked(
+    asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
-    )  # fmt: skip
+    )
     _submit(asked, replacements, priority, again, follow, "lumos blame report {} {}")
 
 
@@ -117,18 +117,29 @@ def reground(
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Ground the stored plans of episodes anew, and run the actions anew."""
-    from lumos_queue.cli.deriving import Asked
+    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import regrounding
 
-    asked = Asked(
-        where, agent, {"grounder": grounder}, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing,
-        role, tool, at_limit,
-    )  # fmt: skip
+    asked = DerivedOptions(
+        where,
+        agent,
+        {"grounder": grounder},
+        samples,
+        seed,
+        temperature,
+        top_p,
+        max_tokens,
+        max_subgoals,
+        framing,
+        role,
+        tool,
+        at_limit,
+    )
     _submit(asked, regrounding, priority, again, follow, "lumos report {}")
 
 
 def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, reading: str) -> None:
-    from lumos_queue.cli.deriving import submit_derived
+    from lumos_queue.cli.derived_jobs import submit_derived
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -154,8 +165,10 @@ def _warn(found: dict[str, Any]) -> None:
 
 
 def _print_labels(found: dict[str, Any]) -> None:
-    output.show(f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
-          f"{found['ended']} have ended, {found['right']} are right")  # fmt: skip
+    output.show(
+        f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
+        f"{found['ended']} have ended, {found['right']} are right"
+    )
     _print_shares(found["labels"], found["subgoals"])
     output.show(f"{found['rows']} rows with all labels known" + _gone(found))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from db.jobs import count_endings, get_job, progress
 from lumos_queue.cli import output
-from lumos_queue.cli.exits import Exit
+from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
 from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark

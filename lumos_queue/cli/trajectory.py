@@ -11,7 +11,7 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.tables import gold_text
+from lumos_queue.cli.report_tables import gold_text
 from lumos_queue.commands import WITHIN, Call
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Subgoal
@@ -61,8 +61,11 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         note = f": {label['note']}" if label["note"] else ""
         console.print(escape(f"{label['labeller']} says: {what}{label['label']}{note}"))
     spent = sum(step["seconds"] for step in shown["steps"])
-    console.print(f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
-                  f"{shown['tokens']['completion']:,} out, {spent:.2f} s", style="dim")  # fmt: skip
+    console.print(
+        f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
+        f"{shown['tokens']['completion']:,} out, {spent:.2f} s",
+        style="dim",
+    )
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
@@ -121,22 +124,39 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "answer": episode.answer,
         "message": episode.message,
         "calls": episode.calls,
-        "tokens": {"prompt": sum(step.result.prompt_tokens for step in calls),
-                   "completion": sum(step.result.completion_tokens for step in calls)},
-        "scores": [{"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
-                   for score in trajectory.scores],
+        "tokens": {
+            "prompt": sum(step.result.prompt_tokens for step in calls),
+            "completion": sum(step.result.completion_tokens for step in calls),
+        },
+        "scores": [
+            {"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
+            for score in trajectory.scores
+        ],
         "origin": episode.origin,
         "level": episode.level,
         "parent": trajectory.parent,
-        "verdicts": [{"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
-                     for one in trajectory.verdicts],
+        "verdicts": [
+            {"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
+            for one in trajectory.verdicts
+        ],
         "earlier_endings": [
-            {name: getattr(past, name) for name in ("ending", "message", "answer", "attempt", "scores", "verdicts",
-                                                    "finished_at", "replaced_at")}
+            {
+                name: getattr(past, name)
+                for name in (
+                    "ending",
+                    "message",
+                    "answer",
+                    "attempt",
+                    "scores",
+                    "verdicts",
+                    "finished_at",
+                    "replaced_at",
+                )
+            }
             for past in trajectory.earlier
         ],
         "steps": [_step(step) for step in trajectory.steps],
-    }  # fmt: skip
+    }
 
 
 def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
@@ -144,10 +164,16 @@ def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
     from db.labels import name_of_step
 
     return [
-        {"labeller": row.labeller, "label": row.value, "note": row.note, "audit": row.audit, "at": row.labelled_at,
-         "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch)}
+        {
+            "labeller": row.labeller,
+            "label": row.value,
+            "note": row.note,
+            "audit": row.audit,
+            "at": row.labelled_at,
+            "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch),
+        }
         for row in trajectory.labels
-    ]  # fmt: skip
+    ]
 
 
 def _step(step: Any) -> dict[str, Any]:

@@ -70,14 +70,20 @@ def _print_workers(found: dict[str, Any]) -> None:
         table.add_column(name, justify="left" if name in ("host", "code") else "right")
     for one in found["workers"]:
         table.add_row(
-            str(one["id"]), escape(one["host"]), str(one["pid"]), one["code_version"][:12], str(one["items"]),
+            str(one["id"]),
+            escape(one["host"]),
+            str(one["pid"]),
+            one["code_version"][:12],
+            str(one["items"]),
             f"{one['silent_seconds']:.1f} s ago",
-        )  # fmt: skip
+        )
     console = output.console()
     console.print(table if found["workers"] else "No worker is alive. Start one with: lumos worker")
     for one in found["refused"]:
-        console.print(f"refused {one['messages']:,} messages, {escape(one['reason'])}; the latest: "
-                      f"{escape(one['latest'][:160])}", soft_wrap=True)  # fmt: skip
+        console.print(
+            f"refused {one['messages']:,} messages, {escape(one['reason'])}; the latest: {escape(one['latest'][:160])}",
+            soft_wrap=True,
+        )
 
 
 def _print_endpoints(found: dict[str, Any]) -> None:

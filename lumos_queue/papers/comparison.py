@@ -17,34 +17,36 @@ from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
 from lumos_queue.papers.interfaces import interfaces
-from lumos_queue.papers.matching import Candidate, best, candidates, missing, other_judge
-from lumos_queue.papers.model import QUOTED, Column, Row, Table, number
+from lumos_queue.papers.matching import StoredEvaluation, find_best, other_judge, stored_evaluations, weight_mismatches
+from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import scores
 
 KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
 TITLES = {
-    "4": "Conversion: rows of each source, and annotations left of them", "5": "Sources for extensions, and their rows",
-    "6": "Seconds for 100 instances", "8": "Action interfaces",
-}  # fmt: skip
+    "4": "Conversion: rows of each source, and annotations left of them",
+    "5": "Sources for extensions, and their rows",
+    "6": "Seconds for 100 instances",
+    "8": "Action interfaces",
+}
 
 
 @dataclass(slots=True)
-class Stored:
+class EvaluationScores:
     """What the database holds of evaluations; scores are read once for each job that is shown."""
 
     connection: Connection | None
-    found: list[Candidate] = field(default_factory=list)
+    found: list[StoredEvaluation] = field(default_factory=list)
     _scores: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: Connection | None) -> Stored:
+    def of(cls, connection: Connection | None) -> EvaluationScores:
         """`connection` None: there is no database yet."""
         if connection is None:
             return cls(None)
         jobs = jobs_of_kind(connection, "evaluate")
-        return cls(connection, candidates(jobs, endpoints_of_kind(connection, "evaluate")))
+        return cls(connection, stored_evaluations(jobs, endpoints_of_kind(connection, "evaluate")))
 
     def scores(self, job: Any) -> dict[str, Any]:
         assert self.connection is not None
@@ -61,7 +63,7 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     for key in keys:
         if key not in KEYS:
             raise unknown("table of the papers", key, KEYS)
-    stored = Stored.of(connection)
+    stored = EvaluationScores.of(connection)
     return [{"table": key, "title": _title(key), "rows": _rows(key, stored)} for key in keys]
 
 
@@ -69,7 +71,7 @@ def _title(key: str) -> str:
     return TITLES.get(key) or TABLES[key].title
 
 
-def _rows(key: str, stored: Stored) -> list[dict[str, Any]]:
+def _rows(key: str, stored: EvaluationScores) -> list[dict[str, Any]]:
     match key:
         case "4":
             return conversions(stored.connection)
@@ -87,23 +89,31 @@ def _given(name: str, published: str, source: str, status: str) -> dict[str, Any
     return {"row": name, "column": "", "published": published, "source": source, "status": status}
 
 
-def result_rows(table: Table, row: Row, stored: Stored) -> list[dict[str, Any]]:
+def result_rows(table: PaperTable, row: PaperRow, stored: EvaluationScores) -> list[dict[str, Any]]:
     """A row of results: one object for each of its figures."""
     return [_figure(table, row, COLUMNS[key], stored) for key in table.columns if key in row.figures]
 
 
-def _figure(table: Table, row: Row, column: Column, stored: Stored) -> dict[str, Any]:
+def _figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: EvaluationScores) -> dict[str, Any]:
     figure = row.figures[column.key]
     shown: dict[str, Any] = {
-        "row": row.name, "handle": f"{table.key}/{row.handle}", "benchmark": column.benchmark, "metric": column.metric,
-        "column": column.label, "published": figure, "value": number(figure), "trained_on": "*" in figure,
-        "source": row.source, "published_n": column.size, "note": "; ".join(filter(None, (row.note, column.note))),
-    }  # fmt: skip
+        "row": row.name,
+        "handle": f"{table.key}/{row.handle}",
+        "benchmark": column.benchmark,
+        "metric": column.metric,
+        "column": column.label,
+        "published": figure,
+        "value": number(figure),
+        "trained_on": "*" in figure,
+        "source": row.source,
+        "published_n": column.size,
+        "note": "; ".join(filter(None, (row.note, column.note))),
+    }
     if row.quoted:
         return shown | {"note": "", "status": f"not run: {QUOTED}"}
     if column.benchmark not in NAMES:
         return shown | {"status": f"not run: no benchmark '{column.benchmark}' here"}
-    found = best(row, column, stored.found)
+    found = find_best(row, column, stored.found)
     if found is None:
         return shown | {"status": f"not run: needs {row.needs(column)}"}
     metric = stored.scores(found.job)["metrics"].get(column.metric)
@@ -111,14 +121,18 @@ def _figure(table: Table, row: Row, column: Column, stored: Stored) -> dict[str,
         needed = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
         return shown | {"status": f"not run: job {found.job.id} has no score by {needed}"}
     ours = {
-        "job": found.job.id, "value": round(100 * metric["value"], 2),
-        "ci95": [round(100 * bound, 2) for bound in metric["ci95"]], "n": found.size, "of": metric["of"],
-        "tools": found.tools, "models": dict(found.models),
-    }  # fmt: skip
+        "job": found.job.id,
+        "value": round(100 * metric["value"], 2),
+        "ci95": [round(100 * bound, 2) for bound in metric["ci95"]],
+        "n": found.size,
+        "of": metric["of"],
+        "tools": found.tools,
+        "models": dict(found.models),
+    }
     return shown | {"ours": ours, "status": _status(row, column, found, metric)}
 
 
-def _status(row: Row, column: Column, found: Candidate, metric: dict[str, Any]) -> str:
+def _status(row: PaperRow, column: PaperColumn, found: StoredEvaluation, metric: dict[str, Any]) -> str:
     said = []
     if "bounds" in metric:
         low, high = (100 * bound for bound in metric["bounds"])
@@ -129,28 +143,40 @@ def _status(row: Row, column: Column, found: Candidate, metric: dict[str, Any]) 
     return "; ".join(said) or "run"
 
 
-def _others(row: Row, column: Column, found: Candidate) -> list[str]:
+def _others(row: PaperRow, column: PaperColumn, found: StoredEvaluation) -> list[str]:
     """What was done otherwise than by the papers: weights and tools, the judge, settings."""
-    wrong, settings = missing(row, found.models), found.departures(column)
+    wrong, settings = weight_mismatches(row, found.models), found.departures(column)
     return [
-        *([f"other weights: {'; '.join(wrong)}"] if wrong else []), *other_judge(column, found.models),
+        *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
+        *other_judge(column, found.models),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
-    ]  # fmt: skip
+    ]
 
 
-def _time(stored: Stored, name: str, formulation: str, domain: str, benchmark: str, seconds: int) -> dict[str, Any]:
+def _time(
+    stored: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
+) -> dict[str, Any]:
     """Of an evaluation: seconds by the wall clock from its first slice to its end, pauses included."""
     column = replace(COLUMNS[benchmark], judge="")
-    row = Row(name, {benchmark: str(seconds)}, formulation, domain)
+    row = PaperRow(name, {benchmark: str(seconds)}, formulation, domain)
     shown: dict[str, Any] = {
-        "row": name, "benchmark": benchmark, "column": f"{column.label.split()[0]}, s", "published": str(seconds),
-        "source": "[P]", "note": "the papers: 2 × A6000, batches of 16",
-    }  # fmt: skip
+        "row": name,
+        "benchmark": benchmark,
+        "column": f"{column.label.split()[0]}, s",
+        "published": str(seconds),
+        "source": "[P]",
+        "note": "the papers: 2 × A6000, batches of 16",
+    }
     done = [one for one in stored.found if one.job.started_at is not None and one.job.finished_at is not None]
-    found = best(row, column, [one for one in done if one.job.state == "done"])
+    found = find_best(row, column, [one for one in done if one.job.state == "done"])
     if found is None:
         return shown | {"status": f"not run: needs {row.needs(column)}"}
     took = 100 * (found.job.finished_at - found.job.started_at) / found.job.items
-    ours = {"job": found.job.id, "value": round(took, 2), "n": found.size, "tools": found.tools,
-            "models": dict(found.models)}  # fmt: skip
+    ours = {
+        "job": found.job.id,
+        "value": round(took, 2),
+        "n": found.size,
+        "tools": found.tools,
+        "models": dict(found.models),
+    }
     return shown | {"ours": ours, "status": "; ".join(_others(row, column, found)) or "run"}

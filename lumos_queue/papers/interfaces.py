@@ -34,8 +34,12 @@ def interfaces() -> list[dict[str, Any]]:
     for domain in (*TABLE_8, *(name for name in INTERFACES if name not in TABLE_8)):
         theirs, ours = TABLE_8.get(domain, {}), actions_of(domain) if domain in INTERFACES else {}
         for name in dict.fromkeys((*theirs, *ours)):
-            row: dict[str, Any] = {"row": f"{domain}: {name}", "column": "action", "published": theirs.get(name, "–"),
-                                   "source": "[P]"}  # fmt: skip
+            row: dict[str, Any] = {
+                "row": f"{domain}: {name}",
+                "column": "action",
+                "published": theirs.get(name, "–"),
+                "source": "[P]",
+            }
             if name in ours:
                 row |= {"ours": {"value": name, "does": ours[name]}, "status": "offered"}
             else:

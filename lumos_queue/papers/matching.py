@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
-from lumos_queue.papers.model import Column, Row
+from lumos_queue.papers.model import PaperColumn, PaperRow
 from lumos_queue.papers.protocol import departures
 
 #: What may follow a tool model's name: its date (`-0613`, `-2024-05-13`), or the name of a file format.
@@ -21,7 +21,7 @@ _SUFFIX = re.compile(r"(?:-(?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}))?(?:-hf)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class StoredEvaluation:
     """A stored job and the models that its endpoints said they were, by role."""
 
     job: Any  #: its row
@@ -46,17 +46,17 @@ class Candidate:
         draw = self.infer.get("draw", 0)
         return f"{draw:,} × {self.infer.get('sets', 1)}" if draw and whole else f"{tasks:,}"
 
-    def departures(self, column: Column) -> list[str]:
+    def departures(self, column: PaperColumn) -> list[str]:
         """In which settings the job departs from the papers', in words."""
         return departures(column, self.job.formulation, self.infer)
 
 
-def candidates(jobs: Iterable[Any], endpoints: Iterable[Any]) -> list[Candidate]:
+def stored_evaluations(jobs: Iterable[Any], endpoints: Iterable[Any]) -> list[StoredEvaluation]:
     """The jobs, in their order, with what their endpoints said last. `endpoints` are rows of job_endpoint, in order."""
     models: dict[str, dict[str, str]] = {}
     for one in endpoints:
         models.setdefault(one.job, {})[one.role] = model_of(one.identity)
-    return [Candidate(job, models.get(job.id, {})) for job in jobs]
+    return [StoredEvaluation(job, models.get(job.id, {})) for job in jobs]
 
 
 def model_of(identity: Mapping[str, Any]) -> str:
@@ -73,9 +73,7 @@ def is_weights(model: str, name: str) -> bool:
 def is_tool(model: str, name: str) -> bool:
     """Whether a model's name is the paper's, or a dated one: `gpt-4-0613` is `gpt-4`, `gpt-4o-mini` is another."""
     plain = _plain(name)
-    return all(
-        one.startswith(plain) and _SUFFIX.fullmatch(one, len(plain)) for one in map(_plain, _names(model))
-    )  # fmt: skip
+    return all(one.startswith(plain) and _SUFFIX.fullmatch(one, len(plain)) for one in map(_plain, _names(model)))
 
 
 def _names(model: str) -> list[str]:
@@ -88,26 +86,32 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.|(?<![a-z0-9])v(?=\d)", "", name.lower()))
 
 
-def missing(row: Row, models: Mapping[str, str]) -> list[str]:
+def weight_mismatches(row: PaperRow, models: Mapping[str, str]) -> list[str]:
     """What is played by other models than the row's, in words. Everything, where the row's weights have no name."""
-    weights = row.needed()
+    weights = row.needed_weights()
     if not weights:
         return ["weights that were never released"]
-    wrong = [f"{role} is {models.get(role) or 'unknown'}, not {name}" for role, name in weights.items()
-             if not is_weights(models.get(role, ""), name)]  # fmt: skip
-    wrong += [f"{role} is {models.get(role) or 'unknown'}, not {name}" for role, name in row.tools.items()
-              if not is_tool(models.get(role, ""), name)]  # fmt: skip
+    wrong = [
+        f"{role} is {models.get(role) or 'unknown'}, not {name}"
+        for role, name in weights.items()
+        if not is_weights(models.get(role, ""), name)
+    ]
+    wrong += [
+        f"{role} is {models.get(role) or 'unknown'}, not {name}"
+        for role, name in row.tools.items()
+        if not is_tool(models.get(role, ""), name)
+    ]
     return wrong
 
 
-def other_judge(column: Column, models: Mapping[str, str]) -> list[str]:
+def other_judge(column: PaperColumn, models: Mapping[str, str]) -> list[str]:
     """Where votes are counted: who judged instead of the papers' judge, in words."""
     if not column.judge or is_tool(models.get(JUDGE, ""), column.judge):
         return []
     return [f"judge is {models.get(JUDGE) or 'unknown'}, not {column.judge}"]
 
 
-def best(row: Row, column: Column, found: Iterable[Candidate]) -> Candidate | None:
+def find_best(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
     """The evaluation that stands for the figure, of candidates from the newest to the oldest.
 
     By the named weights before others, with votes of a judge where they are counted, over as many tasks as the papers',
@@ -116,19 +120,22 @@ def best(row: Row, column: Column, found: Iterable[Candidate]) -> Candidate | No
     if row.quoted:
         return None
     fitting = [
-        one for one in found
-        if one.job.benchmark == column.benchmark and one.job.split == column.split
+        one
+        for one in found
+        if one.job.benchmark == column.benchmark
+        and one.job.split == column.split
         and one.job.formulation == row.formulation
         # How rows were chosen is not stored with a job; so many and no others means that they were chosen like this.
         and (not column.options or one.size == column.size)
         and set(column.tools) <= set(one.tools)
-    ]  # fmt: skip
+    ]
 
-    def rank(one: Candidate) -> tuple[bool, bool, bool, int]:
+    def rank(one: StoredEvaluation) -> tuple[bool, bool, bool, int]:
         return (
-            bool(missing(row, one.models)), bool(column.judge) and JUDGE not in one.models,
+            bool(weight_mismatches(row, one.models)),
+            bool(column.judge) and JUDGE not in one.models,
             bool(column.size) and one.size != column.size,
             len(other_judge(column, one.models) + one.departures(column)),
-        )  # fmt: skip
+        )
 
     return min(fitting, key=rank, default=None)

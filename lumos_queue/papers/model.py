@@ -19,7 +19,7 @@ QUOTED = "quoted from its paper"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PaperColumn:
     """One figure's benchmark, as the papers measured it. `n` is their number of tasks; 0 where they do not say."""
 
     key: str
@@ -44,7 +44,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PaperRow:
     """An agent with its published figures. `figures` maps a column's key to the figure as printed, without per cent.
 
     A `*` in it says that the agent was trained on that benchmark's training set, `≈` that it was read off a chart.
@@ -72,7 +72,7 @@ class Row:
     def handle(self) -> str:
         return self.slug or re.sub(r"[^A-Za-z0-9.+-]+", "-", self.name).strip("-")
 
-    def needed(self) -> dict[str, str]:
+    def needed_weights(self) -> dict[str, str]:
         """Role to the name of the weights that play it. Empty where the weights have no name."""
         if self.weights or not self.domain or self.formulation not in _NAMED:
             return dict(self.weights)
@@ -84,9 +84,9 @@ class Row:
         """Whether the weights were published."""
         return (self.domain, _NAMED.get(self.formulation, ""), self.size) in RELEASED and not self.weights
 
-    def needs(self, column: Column) -> str:
+    def needs(self, column: PaperColumn) -> str:
         """What it takes to run the row on a benchmark, in words."""
-        weights, tools = self.needed(), [f"{model} as {role}" for role, model in self.tools.items()]
+        weights, tools = self.needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
         tools += [column.data] if column.data else []
@@ -99,13 +99,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PaperTable:
     """A published table of results."""
 
     key: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
 
 
 def number(figure: str) -> float | None:

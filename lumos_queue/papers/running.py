@@ -10,12 +10,12 @@ from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.papers import protocol
 from lumos_queue.papers.columns import COLUMNS
-from lumos_queue.papers.matching import missing, other_judge
-from lumos_queue.papers.model import QUOTED, Column, Row, Table
+from lumos_queue.papers.matching import other_judge, weight_mismatches
+from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
 
 
-def find_row(what: str) -> tuple[Table, Row, Column]:
+def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out where the row has one only.
 
     Raises SpecError, listing the choices, where there is no such row, or it cannot be run.
@@ -42,9 +42,17 @@ def find_row(what: str) -> tuple[Table, Row, Column]:
 
 
 def options_of(
-    row: Row, column: Column, *, data: Path | None, roles: Mapping[str, str], tools: Sequence[str],
-    options: Sequence[str], live: bool, replay: str, skip_bad_rows: bool,
-) -> Any:  # fmt: skip
+    row: PaperRow,
+    column: PaperColumn,
+    *,
+    data: Path | None,
+    roles: Mapping[str, str],
+    tools: Sequence[str],
+    options: Sequence[str],
+    live: bool,
+    replay: str,
+    skip_bad_rows: bool,
+) -> Any:
     """What `lumos evaluate` would be asked for this figure. `roles` maps each role to an address.
 
     Greedy, 512 tokens, the train framing and every task of the papers' protocol.
@@ -55,21 +63,39 @@ def options_of(
     others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
     chosen = [*options, *(f"{name}={value}" for name, value in column.options.items())]
     return Options(
-        benchmark=column.benchmark, data=data, split=column.split, formulation=row.formulation, agent="",
-        planner=roles.get("planner", ""), grounder=roles.get("grounder", ""), solver=roles.get("solver", ""), limit=0,
-        samples=protocol.SAMPLES, seed=0, temperature=protocol.TEMPERATURE, top_p=protocol.TOP_P,
-        max_tokens=protocol.MAX_TOKENS, max_subgoals=column.max_subgoals, framing=protocol.FRAMING,
-        skip_bad_rows=skip_bad_rows, roles=others, tools=tools, options=chosen, live=live, replay=replay,
-        draw=column.draw, sets=column.sets,
-    )  # fmt: skip
+        benchmark=column.benchmark,
+        data=data,
+        split=column.split,
+        formulation=row.formulation,
+        agent="",
+        planner=roles.get("planner", ""),
+        grounder=roles.get("grounder", ""),
+        solver=roles.get("solver", ""),
+        limit=0,
+        samples=protocol.SAMPLES,
+        seed=0,
+        temperature=protocol.TEMPERATURE,
+        top_p=protocol.TOP_P,
+        max_tokens=protocol.MAX_TOKENS,
+        max_subgoals=column.max_subgoals,
+        framing=protocol.FRAMING,
+        skip_bad_rows=skip_bad_rows,
+        roles=others,
+        tools=tools,
+        options=chosen,
+        live=live,
+        replay=replay,
+        draw=column.draw,
+        sets=column.sets,
+    )
 
 
-def check_weights(row: Row, column: Column, models: Mapping[str, str]) -> None:
+def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str]) -> None:
     """Raises SpecError where a role is not played by the row's weights, or a judge is there and not the papers'.
 
     `models` maps each role to a model's name.
     """
-    if wrong := missing(row, models) + (other_judge(column, models) if JUDGE in models else []):
+    if wrong := weight_mismatches(row, models) + (other_judge(column, models) if JUDGE in models else []):
         raise SpecError(
             f"This would not be the row '{row.name}': {'; '.join(wrong)}. With --any-weights it runs all the same, and "
             "is shown as run with other weights."

@@ -42,10 +42,14 @@ class Yield:
         turns = [row.turns for row in self.rows if row.judged and "planner" not in row.rejected]
         ways = {"teacher" if job.spec.get("teacher") else "by rule" for job in self.jobs}
         return {
-            "job": ", ".join(job.id for job in self.jobs), "n": f"{len(self.rows):,}",
-            "value": self.accepted(*MODULES), "plan": self.accepted("planner"), "ground": self.accepted("grounder"),
-            "turns": round(sum(turns) / len(turns), 3) if turns else None, "how": " and ".join(sorted(ways)),
-        }  # fmt: skip
+            "job": ", ".join(job.id for job in self.jobs),
+            "n": f"{len(self.rows):,}",
+            "value": self.accepted(*MODULES),
+            "plan": self.accepted("planner"),
+            "ground": self.accepted("grounder"),
+            "turns": round(sum(turns) / len(turns), 3) if turns else None,
+            "how": " and ".join(sorted(ways)),
+        }
 
 
 def conversions(connection: Connection | None) -> list[dict[str, Any]]:
@@ -58,8 +62,12 @@ def _rows(connection: Connection | None, jobs: Sequence[Any], domain: Converted)
     found = {source: _yield(connection, jobs, source) for source in domain.sources}
     rows = []
     for source, published in domain.sources.items():
-        row: dict[str, Any] = {"row": f"{domain.domain}: {source}", "column": "rows", "published": f"{published:,}",
-                               "source": "[P]"}  # fmt: skip
+        row: dict[str, Any] = {
+            "row": f"{domain.domain}: {source}",
+            "column": "rows",
+            "published": f"{published:,}",
+            "source": "[P]",
+        }
         one = found[source]
         if one.jobs:
             row["ours"] = one.figures()
@@ -98,10 +106,12 @@ def _departures(job: Any) -> list[str]:
 
 def _total(domain: Converted, found: Mapping[str, Yield]) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "row": f"{domain.domain}: annotations", "column": "plan / ground",
-        "published": f"{domain.plan:,} / {domain.ground:,} of {sum(domain.sources.values()):,}", "source": "[P]",
+        "row": f"{domain.domain}: annotations",
+        "column": "plan / ground",
+        "published": f"{domain.plan:,} / {domain.ground:,} of {sum(domain.sources.values()):,}",
+        "source": "[P]",
         "note": "; ".join(filter(None, (f"{domain.turns} turns on average", domain.note))),
-    }  # fmt: skip
+    }
     if lacking := [source for source, one in found.items() if not one.jobs]:
         return row | {"status": f"not run: no conversion of {', '.join(lacking)}"}
     rows = sum(len(one.rows) for one in found.values())

@@ -13,7 +13,7 @@ JUDGED = ("right", "wrong")
 COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
-class Place(Protocol):
+class AuditSample(Protocol):
     """One place of the sample, as db.audits.Sampled has it."""
 
     @property
@@ -37,7 +37,7 @@ def opinion(labels: Mapping[str, str]) -> str:
     return said.pop() if said else "unsure" if labels else "unlabelled"
 
 
-def make_audit_report(audit: Any, samples: Sequence[Place], labeller: str = "") -> dict[str, Any]:
+def make_audit_report(audit: Any, samples: Sequence[AuditSample], labeller: str = "") -> dict[str, Any]:
     """The report as plain values; with `labeller`, by this person's labels alone.
 
     Precision is of places judged right or wrong, weighted by what they stand for (statistics.stratified_share).
@@ -88,7 +88,7 @@ def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
     return {"share": share, "ci95": [low, high], "judged": sum(one.judged for one in strata)}
 
 
-def _agreements(samples: Sequence[Place]) -> list[dict[str, Any]]:
+def _agreements(samples: Sequence[AuditSample]) -> list[dict[str, Any]]:
     """For each two labellers, over the places that both labelled; `unsure` is a label of its own."""
     names = sorted({who for one in samples for who in one.labels})
     found = []
@@ -102,7 +102,14 @@ def _agreements(samples: Sequence[Place]) -> list[dict[str, Any]]:
         else:
             why = "no item was labelled by both"
         agreed = sum(one == other for one, other in pairs)
-        found.append({"labellers": [first, second], "items": len(pairs), "agreed": agreed,
-                      "share": agreed / len(pairs) if pairs else None, "kappa": kappa,
-                      "undefined": why or None})  # fmt: skip
+        found.append(
+            {
+                "labellers": [first, second],
+                "items": len(pairs),
+                "agreed": agreed,
+                "share": agreed / len(pairs) if pairs else None,
+                "kappa": kappa,
+                "undefined": why or None,
+            }
+        )
     return found

@@ -39,10 +39,20 @@ def make_report(connection: Connection, job: Any) -> Report:
     """The report of a job's row, as JSON. Rates have all items of the job as their denominator."""
     items = progress(connection, job.id)
     report: Report = {
-        "job": job.id, "kind": job.kind, "state": job.state, "waiting": job.waiting, "benchmark": job.benchmark,
-        "split": job.split, "formulation": job.formulation, "n": job.items, "finished": items.get("done", 0),
-        "items": items, "seconds": _seconds(connection, job), "code_version": job.code_version, "seed": job.seed,
-    }  # fmt: skip
+        "job": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "waiting": job.waiting,
+        "benchmark": job.benchmark,
+        "split": job.split,
+        "formulation": job.formulation,
+        "n": job.items,
+        "finished": items.get("done", 0),
+        "items": items,
+        "seconds": _seconds(connection, job),
+        "code_version": job.code_version,
+        "seed": job.seed,
+    }
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings)
     if job.kind == "train":
@@ -107,8 +117,11 @@ def _bos(connection: Connection, job: str, agent: Report) -> Report:
     """Whether `<s>` stood in front of the prompts of an agent that leaves it out; nothing of the others."""
     if agent["sampling"].get("bos", True):
         return {}
-    kept = {one.url for one in endpoints_of(connection, job)
-            if one.role not in TOOL_ROLES and not leaves_out_bos(one.url, one.identity)}  # fmt: skip
+    kept = {
+        one.url
+        for one in endpoints_of(connection, job)
+        if one.role not in TOOL_ROLES and not leaves_out_bos(one.url, one.identity)
+    }
     return {"<s>": f"none, but {', '.join(sorted(kept))} {DECIDES}" if kept else "none"}
 
 
@@ -132,10 +145,11 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     most = agent.get("max_subgoals", 0)
     # Neither has a rule of calls: an endpoint that failed, and a context that was full before the last subgoal.
     judged = [
-        shape for shape in shapes
+        shape
+        for shape in shapes
         if shape["ending"] not in ("infra_error", "limit")
         or (shape["ending"] == "limit" and job.formulation == "iterative" and shape["subgoals"] == most)
-    ]  # fmt: skip
+    ]
     expected = [expected_calls(job.formulation, shape["subgoals"], most) for shape in judged]
     if not judged or None in expected:
         return None

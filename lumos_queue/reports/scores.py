@@ -28,8 +28,11 @@ def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks
     found = {name: _metric(job, values[name], missing, tasks) for name in metrics if name in values}
     first = found.get(metrics[0]) or _metric(job, [], missing, tasks)
     report: dict[str, Any] = {
-        "metric": metrics[0], "value": first["value"], "ci95": first["ci95"], "complete": not missing,
-    }  # fmt: skip
+        "metric": metrics[0],
+        "value": first["value"],
+        "ci95": first["ci95"],
+        "complete": not missing,
+    }
     if all(value in (0, 1) and trials == 1 for _, value, trials in main):
         report["correct"] = int(sum(value for _, value, _ in main))
     if missing:
@@ -58,9 +61,10 @@ def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -
     worst = weighted_interval([*seen, *((task, 0.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
     best = weighted_interval([*seen, *((task, 1.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
     found: dict[str, Any] = {
-        "value": round(worst[0], 6), "ci95": [round(worst[1], 6), round(best[2], 6)],
+        "value": round(worst[0], 6),
+        "ci95": [round(worst[1], 6), round(best[2], 6)],
         "of": sum(trials for _, _, trials in values) + round(sum(weight for _, weight in owed)),
-    }  # fmt: skip
+    }
     if missing:
         found["bounds"] = [round(worst[0], 6), round(best[0], 6)]
     elif sets:

@@ -37,7 +37,7 @@ from lumos_queue.formulations.annotation import act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import same
 from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Execution, Outcome, Score, Task, Verdict
-from lumos_queue.review.edits import Changes, Steps, changed
+from lumos_queue.review.edits import Changes, Steps, apply_changes
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.version import code_version
@@ -71,15 +71,26 @@ def correct(database: Database, settings: Settings, name: str, changes: Changes)
     with database.engine.connect() as connection:
         parent = finished_trajectory(connection, name)
     before = _steps_of(parent, bool(changes.text))
-    episode = asyncio.run(_checked(parent, before, changed(before, changes), {} if changes.text else changes.actions))
+    episode = asyncio.run(
+        _checked(parent, before, apply_changes(before, changes), {} if changes.text else changes.actions)
+    )
     parent_name = f"{parent.job.id}-{parent.item.ordinal}"
     new = NewJob(
-        kind="correct", pool="cpu", digest=secrets.token_hex(32),  # each correction is one of its own
+        kind="correct",
+        pool="cpu",
+        digest=secrets.token_hex(32),  # each correction is one of its own
         spec={"episode": parent_name, "source": _source_name(parent), **_told(changes)},
-        benchmark=parent.task.benchmark, formulation="annotation", agent="",
-        split=parent.episode.split, licence=parent.episode.licence, seed=0, project=settings.project,
-        submitted_by=settings.user, priority=0, code_version=code_version(),
-    )  # fmt: skip
+        benchmark=parent.task.benchmark,
+        formulation="annotation",
+        agent="",
+        split=parent.episode.split,
+        licence=parent.episode.licence,
+        seed=0,
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=0,
+        code_version=code_version(),
+    )
     job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
     return Corrected(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))
 

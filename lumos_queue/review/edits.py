@@ -23,7 +23,7 @@ class Changes:
     text: str = ""  #: instead of both: the whole annotation, as `annotation_text` writes it
 
 
-def changed(steps: Steps, changes: Changes) -> Steps:
+def apply_changes(steps: Steps, changes: Changes) -> Steps:
     """The steps with the changes; a new action has the result that the person states, or ''.
 
     Raises SpecError for a place that is not there, and for a text that cannot be read.

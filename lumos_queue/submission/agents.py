@@ -30,7 +30,7 @@ AGENTS = ("starter",)
 ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with an option of their own; others are given with --role
 
 
-def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+def parse_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     """What a repeatable option NAME=VALUE was given. Raises SpecError for one that is none, or that stands twice."""
     found: dict[str, str] = {}
     for one in given:
@@ -73,7 +73,7 @@ def make_agent(
     In a deployment, workers ask the servers; weights that lie here are named by content all the same.
     """
     deployed = bool(settings.broker_url)
-    checked = {role: address(url, deployed) for role, url in roles.items()}
+    checked = {role: resolve_address(url, deployed) for role, url in roles.items()}
     here = {url for url in checked.values() if not deployed or _is_model_here(url)}
     identities = asyncio.run(identify(here, settings))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
@@ -83,7 +83,7 @@ def make_agent(
     )
 
 
-def address(url: str, deployed: bool) -> str:
+def resolve_address(url: str, deployed: bool) -> str:
     """The address, checked, a path in it made absolute: workers have working folders of their own."""
     scheme, _, path = url.partition(":")
     if scheme not in ("local", "scripted") or not path:
@@ -110,7 +110,7 @@ def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -
 
     Raises SpecError for a role that is missing, or that nobody asks.
     """
-    asked, found = tool_roles(domain) if domain else (), pairs("--role", given)
+    asked, found = tool_roles(domain) if domain else (), parse_pairs("--role", given)
     possible = (*(name for name in wanted if name not in ROLE_OPTIONS), *asked, JUDGE)
     for name in found:
         if name not in possible:
@@ -121,7 +121,7 @@ def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -
     return found
 
 
-def played(options: Options, domain: str) -> dict[str, str]:
+def resolve_roles(options: Options, domain: str) -> dict[str, str]:
     """Role to address: of the formulation's models, of those that its actions ask, and of a judge if there is one.
 
     Raises SpecError for a role that nobody plays, or that nobody asks.
@@ -138,8 +138,10 @@ def played(options: Options, domain: str) -> dict[str, str]:
     given |= others
     if {name for name in given if name in wanted or name in ROLE_OPTIONS} != set(wanted):
         needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
-        raise SpecError(f"Who plays {' and '.join(wanted)}? The formulation '{options.formulation}' needs {needed}"
-                        f"{', or --agent starter' if 'planner' in wanted else ''}.")  # fmt: skip
+        raise SpecError(
+            f"Who plays {' and '.join(wanted)}? The formulation '{options.formulation}' needs {needed}"
+            f"{', or --agent starter' if 'planner' in wanted else ''}."
+        )
     return given
 
 

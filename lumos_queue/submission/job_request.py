@@ -24,7 +24,7 @@ from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, pairs, played
+from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.store import Rows, read_rows
 
 SETS = 3  #: sample sets, as in the paper, where their number is not said
@@ -77,12 +77,12 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
     executes = options.formulation not in UNEXECUTED
-    tools = prepare_tools(benchmark.domain, pairs("--tool", options.tools)) if executes else {}
+    tools = prepare_tools(benchmark.domain, parse_pairs("--tool", options.tools)) if executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
     sample = partial(draw_sets, size=options.draw, sets=sets) if options.draw else None
-    chosen = pairs("--option", options.options)
+    chosen = parse_pairs("--option", options.options)
     rows = read_rows(benchmark, options.data, options.split, options.skip_bad_rows, chosen, sample)
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
@@ -90,20 +90,35 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         remark(note)
     agent = replace(
         make_agent(
-            played(options, benchmark.domain if executes else ""), benchmark.domain,
-            Sampling(options.temperature, options.top_p, options.max_tokens), options.max_subgoals, options.framing,
+            resolve_roles(options, benchmark.domain if executes else ""),
+            benchmark.domain,
+            Sampling(options.temperature, options.top_p, options.max_tokens),
+            options.max_subgoals,
+            options.framing,
             settings,
         ),
-        tools=tools, shots=_shots(options, benchmark.domain), answer_by=answer_by(benchmark, options.answer_by),
+        tools=tools,
+        shots=_shots(options, benchmark.domain),
+        answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
-    )  # fmt: skip
+    )
     talk = agent.dialogue(Task(benchmark.name, "", "", ""))  # says so if there are not so many demonstrations
     if options.formulation == "one-pass":
         talk.to_grounder_all("")  # says so where none shows a whole plan
     infer = Infer(
-        benchmark.name, rows.digest, options.split, options.formulation, agent, options.limit, options.samples,
-        options.seed, options.live, whole_id(settings, options.replay), options.draw, sets,
-    )  # fmt: skip
+        benchmark.name,
+        rows.digest,
+        options.split,
+        options.formulation,
+        agent,
+        options.limit,
+        options.samples,
+        options.seed,
+        options.live,
+        whole_id(settings, options.replay),
+        options.draw,
+        sets,
+    )
     return (Evaluate(infer) if kind == "evaluate" else infer), rows
 
 
@@ -128,8 +143,10 @@ def _check(kind: str, options: Options, benchmark: Benchmark) -> None:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:
-            raise SpecError(f"The benchmark '{benchmark.name}' is judged by what is done, and the formulation "
-                            f"'{options.formulation}' does nothing: use iterative.")  # fmt: skip
+            raise SpecError(
+                f"The benchmark '{benchmark.name}' is judged by what is done, and the formulation "
+                f"'{options.formulation}' does nothing: use iterative."
+            )
 
 
 def whole_id(settings: Settings, job: str) -> str:

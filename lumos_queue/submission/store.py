@@ -38,9 +38,13 @@ class Rows:
 
 
 def read_rows(
-    benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows: bool,
-    options: Mapping[str, str] | None = None, sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
-) -> Rows:  # fmt: skip
+    benchmark: Benchmark,
+    path: Path | None,
+    split: str,
+    skip_bad_rows: bool,
+    options: Mapping[str, str] | None = None,
+    sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
+) -> Rows:
     """All rows of a benchmark, or those that `sample` draws.
 
     Raises SpecError naming bad rows, unless they are to be skipped or left out in any case (BadRow.leave_out), and for

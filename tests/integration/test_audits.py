@@ -15,7 +15,7 @@ from db.jobs import remove
 from db.labels import NewLabel, add_labels
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli import auditing, correcting, job_state, jobs, output
+from lumos_queue.cli import audits, corrections, job_state, jobs, output
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
@@ -43,8 +43,8 @@ def lumos(stored, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_USER", "ann")
     monkeypatch.setenv("COLUMNS", "150")
     app = typer.Typer()
-    app.add_typer(auditing.app, name="audit")
-    for command in (correcting.correct, correcting.label, job_state.rm, jobs.show):
+    app.add_typer(audits.app, name="audit")
+    for command in (corrections.correct, corrections.label, job_state.rm, jobs.show):
         app.command()(command)
 
     def run(*arguments: str):

@@ -10,7 +10,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.episode_list import print_episodes
 from lumos_queue.cli.main import main
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.tables import gold_text
+from lumos_queue.cli.report_tables import gold_text
 from lumos_queue.cli.trajectory import lanes
 from lumos_queue.records import Task
 from lumos_queue.reports.report import expected_calls

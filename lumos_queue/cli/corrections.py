@@ -29,10 +29,11 @@ def correct(
     file: Annotated[
         Path | None, typer.Option("--file", help="The whole annotation, to add or drop steps; - reads standard input.")
     ] = None,
-    show: Annotated[bool, typer.Option("--print", help="Print the annotation as --file wants it; store nothing.")]
-    = False,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the annotation as --file wants it; store nothing.")
+    ] = False,
     json: opt.Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Store a corrected copy of an episode; actions run again, and the copy is checked."""
     from lumos_queue.errors import SpecError
     from lumos_queue.review.corrections import annotation_text
@@ -54,11 +55,18 @@ def correct(
             return
         made = store(opened, settings, episode, changes)
     output.result(
-        {"episode": made.episode, "parent": made.parent, "level": made.level or None, "answer": made.answer,
-         "verdicts": [{"module": one.module, "name": one.name, "detail": one.detail, "rejects": one.rejects}
-                      for one in made.verdicts]},
+        {
+            "episode": made.episode,
+            "parent": made.parent,
+            "level": made.level or None,
+            "answer": made.answer,
+            "verdicts": [
+                {"module": one.module, "name": one.name, "detail": one.detail, "rejects": one.rejects}
+                for one in made.verdicts
+            ],
+        },
         _print_corrected,
-    )  # fmt: skip
+    )
 
 
 def label(
@@ -86,8 +94,13 @@ def label(
             found = finished_trajectory(connection, name)
         position, branch = place_of_step(found.steps, place) if colon else (None, None)
         add_labels(opened, [NewLabel(found.episode.id, value, who, note, position, branch)])
-    shown = {"episode": f"{found.job.id}-{found.item.ordinal}", "position": position, "branch": branch,
-             "label": value, "labeller": who}  # fmt: skip
+    shown = {
+        "episode": f"{found.job.id}-{found.item.ordinal}",
+        "position": position,
+        "branch": branch,
+        "label": value,
+        "labeller": who,
+    }
     output.result(shown, lambda one: output.show(f"{who} says that {step} is {one['label']}"))
 
 

@@ -28,7 +28,7 @@ def print_reports(reports: list[dict[str, Any]]) -> None:
         if kind != "train":
             _print_group(console, group)
     if converted := [report for report in reports if report["kind"] == "convert"]:
-        from lumos_queue.cli.conversions import print_conversions
+        from lumos_queue.cli.conversion_tables import print_conversions
 
         print_conversions(console, converted)
 
@@ -171,10 +171,14 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
     for window in report["windows"]:
         if "step" in window:
             table.add_row(
-                window["fit"], str(window["step"]), f"{window['loss']:.4f}",
-                f"{window['dev_loss']:.4f}" if "dev_loss" in window else "", f"{window['tokens']:,}",
-                f"{window['tokens_per_second']:,.0f}", f"{window['seconds']:.1f}",
-            )  # fmt: skip
+                window["fit"],
+                str(window["step"]),
+                f"{window['loss']:.4f}",
+                f"{window['dev_loss']:.4f}" if "dev_loss" in window else "",
+                f"{window['tokens']:,}",
+                f"{window['tokens_per_second']:,.0f}",
+                f"{window['seconds']:.1f}",
+            )
         else:
             others.append({name: value for name, value in window.items() if name != "item"})
     console.print(table)
@@ -214,8 +218,21 @@ def print_job(job: dict[str, Any]) -> None:
     """One job: what was asked, where it stands, who its endpoints are."""
     console = output.console()
     grid = Table.grid(padding=(0, 2))
-    for name in ("job", "kind", "benchmark", "split", "formulation", "state", "waiting", "submitted_by", "project",
-                 "digest", "dataset", "agent", "code_version"):  # fmt: skip
+    for name in (
+        "job",
+        "kind",
+        "benchmark",
+        "split",
+        "formulation",
+        "state",
+        "waiting",
+        "submitted_by",
+        "project",
+        "digest",
+        "dataset",
+        "agent",
+        "code_version",
+    ):
         if job[name]:
             grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))

@@ -104,8 +104,11 @@ def _value(ours: dict[str, Any]) -> str:
 
 def _tools(row: dict[str, Any]) -> str:
     """Of files their names alone: folders and digests are in the JSON."""
-    parts = [f"{name} {value.rpartition('/')[2]}" for name, value in row.get("ours", {}).get("tools", {}).items()
-             if not name.endswith("_sha256")]  # fmt: skip
+    parts = [
+        f"{name} {value.rpartition('/')[2]}"
+        for name, value in row.get("ours", {}).get("tools", {}).items()
+        if not name.endswith("_sha256")
+    ]
     return harmless(", ".join(parts))
 
 

@@ -40,17 +40,25 @@ def data_captions(
         raise SpecError(f"The job {row.id} has no caption yet: see `lumos job {row.id}`.")
     spec = row.spec.get("infer", row.spec)
     found = {
-        "model": spec["agent"]["roles"]["captioner"], "job": row.id, "benchmark": row.benchmark, "split": row.split,
+        "model": spec["agent"]["roles"]["captioner"],
+        "job": row.id,
+        "benchmark": row.benchmark,
+        "split": row.split,
         "captions": captions,
-    }  # fmt: skip
+    }
     data = (json_.dumps(found, ensure_ascii=False, indent=1) + "\n").encode()
     try:
         with out.open("xb") as file:
             file.write(data)
     except OSError as error:
         raise SpecError(f"Cannot write '{out}': {error.strerror or error}.") from None
-    told = {"file": str(out), "sha256": hashlib.sha256(data).hexdigest(), "captions": len(captions),
-            "without": without, "items": states}  # fmt: skip
+    told = {
+        "file": str(out),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "captions": len(captions),
+        "without": without,
+        "items": states,
+    }
     output.result(told, _print)
 
 

@@ -44,10 +44,34 @@ def _inference(kind: str):
 
         settings = read_settings()
         options = Options(
-            benchmark, data, split, formulation, agent, planner, grounder, solver, limit, samples, seed, temperature,
-            top_p, max_tokens, max_subgoals, framing, skip_bad_rows, role, tool, option, shots, answer, live, replay,
-            draw, sets, at_limit,
-        )  # fmt: skip
+            benchmark,
+            data,
+            split,
+            formulation,
+            agent,
+            planner,
+            grounder,
+            solver,
+            limit,
+            samples,
+            seed,
+            temperature,
+            top_p,
+            max_tokens,
+            max_subgoals,
+            framing,
+            skip_bad_rows,
+            role,
+            tool,
+            option,
+            shots,
+            answer,
+            live,
+            replay,
+            draw,
+            sets,
+            at_limit,
+        )
         job, rows = inference(kind, options, settings, output.say)
         follow = follow or not settings.broker_url
         identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)

@@ -11,7 +11,7 @@ from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.cli import output
-from lumos_queue.cli.exits import Exit
+from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.run import how_it_ended, submit_and_run
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.starter import starter_url
@@ -20,7 +20,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.rollouts.derived import Make, derive
-from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, pairs
+from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DerivedOptions:
     """Who goes on with the episodes, and how: the options of `lumos evaluate` that make sense here."""
 
     where: str
@@ -47,7 +47,7 @@ class Asked:
 
 
 def submit_derived(
-    settings: Settings, asked: Asked, make: Make, *, priority: int, again: bool, follow: bool
+    settings: Settings, asked: DerivedOptions, make: Make, *, priority: int, again: bool, follow: bool
 ) -> tuple[dict[str, Any], dict[str, str], int]:
     """Derive the datasets and submit an evaluation of each.
 
@@ -66,7 +66,7 @@ def submit_derived(
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain)
-    tools = prepare_tools(derived.benchmark.domain, pairs("--tool", asked.tools))
+    tools = prepare_tools(derived.benchmark.domain, parse_pairs("--tool", asked.tools))
     agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
@@ -86,7 +86,7 @@ def submit_derived(
     return chosen, jobs, code
 
 
-def _roles(asked: Asked, formulation: str) -> dict[str, str]:
+def _roles(asked: DerivedOptions, formulation: str) -> dict[str, str]:
     if asked.agent:
         if any(asked.roles.values()):
             raise SpecError("Give either --agent or the endpoint of each role, not both.")

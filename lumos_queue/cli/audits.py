@@ -45,8 +45,13 @@ def draw(
         {"stratum": one, "population": round(weights[one] * count), "drawn": count, "weight": weights[one]}
         for one, count in sorted(counts.items())
     ]
-    found = {"audit": name, "population": sum(one["population"] for one in strata), "drawn": len(drawn),
-             "seed": seed, "strata": strata}  # fmt: skip
+    found = {
+        "audit": name,
+        "population": sum(one["population"] for one in strata),
+        "drawn": len(drawn),
+        "seed": seed,
+        "strata": strata,
+    }
     output.result(found, print_drawn)
 
 
@@ -67,8 +72,14 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
         one = next_of(samples, who)
         left = sum(who not in sampled.labels for sampled in samples)
         shown = trajectory_as_json(trajectory_of(connection, one.episode)) if one else None
-    found = {"audit": name, "labeller": who, "place": one.place if one else None, "of": len(samples), "left": left,
-             "episode": shown}  # fmt: skip
+    found = {
+        "audit": name,
+        "labeller": who,
+        "place": one.place if one else None,
+        "of": len(samples),
+        "left": left,
+        "episode": shown,
+    }
     output.result(found, print_next)
 
 
