@@ -16,7 +16,7 @@ from lumos_queue.conversion.lengths import counting
 from lumos_queue.conversion.oracle import Stated
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import Reading, first_prompt, head
-from lumos_queue.conversion.verdicts import merged, named, rejecting, verdict
+from lumos_queue.conversion.verdicts import acceptance_score, merged, named, verdict
 from lumos_queue.endpoints.base import Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
@@ -28,7 +28,7 @@ from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Outcome, Score, Task, Verdict
+from lumos_queue.records import LEVELS, Outcome, Task, Verdict
 
 TEACHING = Sampling(max_tokens=800, stop=())
 #: What a teacher can be shown of a row's image, and what that means. A caption stands in the task's text.
@@ -165,7 +165,4 @@ class Convert:
 
 def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:
     found = merged(verdicts)
-    wrong = rejecting(found)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
-    score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
-    return Result(outcome, (score,), verdicts=found, level=level)
+    return Result(outcome, (acceptance_score(source.level, found),), verdicts=found, level=level)

@@ -28,7 +28,7 @@ from lumos_queue.conversion.lengths import counting
 from lumos_queue.conversion.oracle import Stated, with_results
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import Reading
-from lumos_queue.conversion.verdicts import merged, rejecting, verdict
+from lumos_queue.conversion.verdicts import acceptance_score, merged, verdict
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.errors import SpecError
@@ -36,7 +36,7 @@ from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.annotation import act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import same
-from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Execution, Outcome, Score, Task, Verdict
+from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Outcome, Task, Verdict
 from lumos_queue.review.edits import Changes, Steps, apply_changes
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
@@ -142,9 +142,7 @@ async def _checked(
     if desk.level == "format" and outcome.ending == "answered":
         outcome = Outcome(_last_result(seen) or parent.episode.answer or "", "answered")
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merged(desk.verdicts))
-    wrong = rejecting(verdicts)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
-    score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
+    score = acceptance_score(source.level, verdicts)
     return ImportedEpisode(
         parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
     )
