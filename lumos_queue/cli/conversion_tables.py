@@ -1,4 +1,4 @@
-"""Reports of conversions for people: why rows were rejected, and what each source gave."""
+"""Reports of conversions for people: why rows were rejected, and how many each source gave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
-    """For each job its filters, then for all the LUMOS paper's table of conversion statistics, and their checks."""
+    """The filters of each job, then for all jobs the statistics of the LUMOS paper's table, and the check levels."""
     for report in reports:
         if report["verdicts"]:
             _print_filters(console, report)
@@ -34,7 +34,7 @@ def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
             *(f"{accepted[name]:,}" for name in ("planner", "grounder", "both")),
             "" if turns is None else f"{turns:.2f}",
             "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
-            *([_cost(report["cost"]) if "cost" in report else ""] if costs else []),
+            *([_format_cost(report["cost"]) if "cost" in report else ""] if costs else []),
         )
     console.print(table)
     _print_levels(console, reports)
@@ -46,7 +46,7 @@ def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
     if not any(report["at_least"] for report in reports):
         return
     columns = ("source", "at least", "rows", "of rows in", "of accepted")
-    table = _table("rows accepted for both, by how they were checked", columns)
+    table = _table("rows accepted for both, by check level", columns)
     for report in reports:
         for level, found in report["at_least"].items():
             shares = (f"{100 * found[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
@@ -72,5 +72,5 @@ def _table(title: str, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _cost(cost: dict[str, Any]) -> str:
+def _format_cost(cost: dict[str, Any]) -> str:
     return f"{cost['usd']:.4f}" + (f" of {cost['budget']:g}" if cost["budget"] else "")

@@ -1,189 +1,96 @@
-"""Commands of conversion: convert, and budget, which changes what a conversion may cost."""
+"""Commands of conversion: convert, and budget, which changes the budget of a conversion."""
 
 from __future__ import annotations
 
-import asyncio
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-if TYPE_CHECKING:
-    from lumos_queue.jobs.convert import Convert
-    from lumos_queue.settings import Settings
-    from lumos_queue.submission.store import Rows
-
 Source = Annotated[
     str,
     typer.Argument(
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-        "webshop, rewoo, or a module of your own: mylab.travelplanner."
+        "webshop, rewoo, or the name of a custom module, e.g. mylab.travelplanner."
     ),
 ]
 Split = Annotated[
     str,
     typer.Option(
         show_default="train",
-        help="What the rows are: train, dev or test; gsm8k has no dev, wordmath has familiar too. "
-        "Must be given where the file's name says another split than train.",
+        help="Which split the rows are: train, dev or test; gsm8k has no dev, wordmath also has familiar. "
+        "Required if the file's name says another split than train.",
     ),
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ConversionOptions:
-    """What `lumos convert` was asked."""
-
-    source: str
-    data: Path | None
-    split: str
-    limit: int
-    deterministic: bool
-    teacher: str
-    subgoals: str
-    reasks: int
-    seed: int
-    temperature: float
-    max_tokens: int
-    price_prompt: float
-    price_completion: float
-    budget: float
-    perturbations: int
-    longest: int
-    tokenizer: Path | None
-    skip_bad_rows: bool
-    options: list[str]  #: NAME=VALUE, for the reader of the rows
-    vision: str
-
-
 def convert(
     source: Source, data: opt.Data = None, split: Split = "", limit: opt.Limit = 0,
-    deterministic: Annotated[bool, typer.Option("--deterministic", help="By rule, without a model.")] = False,
+    deterministic: Annotated[bool, typer.Option("--deterministic", help="Convert by rule, without a model.")] = False,
     teacher: Annotated[str, typer.Option(
-        help="Who is asked: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other endpoint.")] = "",
-    subgoals: Annotated[str, typer.Option(help="What the teacher is shown: high or low, one action each.")] = "high",
-    reasks: Annotated[int, typer.Option(min=0, max=10, help="Further calls for a row that is rejected.")] = 1,
+        help="Endpoint of the teacher: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other.")] = "",
+    subgoals: Annotated[str, typer.Option(help="Level of the subgoals: high, or low (one action each).")] = "high",
+    reasks: Annotated[int, typer.Option(min=0, max=10, help="Further calls of the teacher for a rejected row.")] = 1,
     vision: Annotated[str, typer.Option(
-        show_default="image", help="What the teacher is shown of a row's image: image, caption or none.")] = "",
+        show_default="image", help="What the teacher sees of a row's image: image, caption or none.")] = "",
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
-    max_tokens: Annotated[int, typer.Option(min=1, max=opt.MOST, help="Tokens of one reply.")] = 800,
-    price_prompt: Annotated[float, typer.Option(min=0.0, help="USD for a million tokens of prompts.")] = 0.0,
-    price_completion: Annotated[float, typer.Option(min=0.0, help="USD for a million tokens of replies.")] = 0.0,
+    max_tokens: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="Maximum tokens of one reply.")] = 800,
+    price_prompt: Annotated[float, typer.Option(min=0.0, help="USD per million prompt tokens.")] = 0.0,
+    price_completion: Annotated[float, typer.Option(min=0.0, help="USD per million completion tokens.")] = 0.0,
     budget: Annotated[float, typer.Option(
-        min=0.0, help="USD after which the job is paused; what is then in flight is paid too. 0: none.")] = 0.0,
+        min=0.0, help="USD after which the job is paused; calls then in flight still cost. 0: no limit.")] = 0.0,
     perturbations: Annotated[int, typer.Option(
-        min=0, max=20, help="Changes of the numbers under which a row must hold; 0: not checked.")] = 3,
+        min=0, max=20, help="How often a row is checked with changed numbers; 0: not checked.")] = 3,
     longest: Annotated[int, typer.Option(
-        min=1, max=opt.MOST, help="Tokens of a training conversation; a longer one is rejected as 'overlong'.")] = 1024,
-    tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts them.")] = None,
+        min=1, max=opt.MAX_INTEGER,
+        help="Maximum tokens of a training conversation; longer ones are rejected as 'overlong'.")] = 1024,
+    tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts these tokens.")] = None,
     skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [],
     again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Turn gold rationales into annotated episodes, run and judged."""
-    from lumos_queue.cli.run import submit_and_run
-    from lumos_queue.cli.submit import finish
+    """Turn gold rationales into annotated episodes, with their actions run and checked."""
+    from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
 
     settings = read_settings()
     options = ConversionOptions(
-        source,
-        data,
-        split,
-        limit,
-        deterministic,
-        teacher,
-        subgoals,
-        reasks,
-        seed,
-        temperature,
-        max_tokens,
-        price_prompt,
-        price_completion,
-        budget,
-        perturbations,
-        longest,
-        tokenizer,
-        skip_bad_rows,
-        option,
-        vision,
-    )
-    job, rows = conversion(options, settings)
-    follow = follow or not settings.broker_url
-    identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)
-    finish(settings, identifier, code, follow)
-
-
-def conversion(options: ConversionOptions, settings: Settings) -> tuple[Convert, Rows]:
-    """The job and its rows. Raises SpecError for what cannot be done; embedded, the teacher is asked who it is."""
-    from lumos_queue.benchmarks.base import Benchmark
-    from lumos_queue.benchmarks.sources import open_source
-    from lumos_queue.conversion.demos import for_prompt
-    from lumos_queue.conversion.duplicates import repeated
-    from lumos_queue.endpoints.base import Sampling
-    from lumos_queue.errors import SpecError
-    from lumos_queue.jobs.convert import TEACHING, Convert
-    from lumos_queue.readers.splits import split_of
-    from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
-    from lumos_queue.submission.store import read_rows
-    from lumos_queue.submission.teacher_vision import check_sight, vision_of
-
-    source = open_source(options.source)
-    if options.deterministic == bool(options.teacher):
-        raise SpecError("Who converts? Give either --teacher URL, or --deterministic for conversion by rule.")
-    split = split_of(options.data, options.split, source.splits)
-    if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
-        raise SpecError("--budget needs a --teacher and what it costs: --price-prompt and --price-completion.")
-    numbers = (options.temperature, options.price_prompt, options.price_completion, options.budget)
-    if not all(map(math.isfinite, numbers)):
-        raise SpecError("--temperature, prices and --budget must be finite numbers.")
-    if options.tokenizer and not options.tokenizer.is_dir():
-        raise SpecError(f"--tokenizer '{options.tokenizer}' is no folder.")
-    teacher = ""
-    if options.teacher:
-        for_prompt(source.prompt, options.subgoals)
-        teacher = resolve_address(options.teacher, bool(settings.broker_url))
-    chosen = parse_pairs("--option", options.options)
-    vision = vision_of(source, teacher, options.vision)
-    rows = read_rows(cast(Benchmark, source), options.data, split, options.skip_bad_rows, chosen)
-    for note in rows.benchmark.notes:
-        output.say(note)
-    if teacher and not settings.broker_url:
-        asyncio.run(identify({teacher}, settings))
-    check_sight(vision, teacher, rows, settings)
-    job = Convert(
-        options.source,
-        rows.digest,
-        split,
-        options.limit,
-        teacher,
-        options.subgoals,
-        options.reasks,
-        Sampling(options.temperature, 1.0, options.max_tokens, TEACHING.stop),
-        options.price_prompt,
-        options.price_completion,
-        options.budget,
-        options.seed,
-        options.perturbations,
-        options.longest,
-        str(options.tokenizer.resolve()) if options.tokenizer else "",
-        repeated(rows.tasks[: options.limit or None]),
+        source=source,
+        data=data,
+        split=split,
+        limit=limit,
+        deterministic=deterministic,
+        teacher=teacher,
+        subgoals=subgoals,
+        reasks=reasks,
+        seed=seed,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        price_prompt=price_prompt,
+        price_completion=price_completion,
+        budget=budget,
+        perturbations=perturbations,
+        longest=longest,
+        tokenizer=tokenizer,
+        skip_bad_rows=skip_bad_rows,
+        options=option,
         vision=vision,
     )
-    return job, rows
+    job, rows = make_conversion_job(options, settings, output.say)
+    submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)
 
 
 def budget(
     job: opt.JobId,
-    usd: Annotated[float, typer.Argument(metavar="USD", min=0.0, help="What it may cost in all; 0: no limit.")],
+    usd: Annotated[float, typer.Argument(metavar="USD", min=0.0, help="The new budget in total; 0: no limit.")],
     json: opt.Json = False,
 ) -> None:
-    """Change what a conversion may cost. Go on with it by: lumos resume JOB."""
+    """Change the budget of a conversion. To go on with it, run: lumos resume JOB"""
     from db.budget import set_budget
     from db.jobs import get_job
     from lumos_queue.errors import SpecError
@@ -191,9 +98,9 @@ def budget(
     from lumos_queue.submission.database import database
 
     if not math.isfinite(usd):
-        raise SpecError("A budget must be a finite number.")
+        raise SpecError("The budget must be a finite number.")
     with database(read_settings()) as opened:
         with opened.engine.connect() as connection:
             row = get_job(connection, job)
         set_budget(opened, row.id, usd)
-    output.result({"job": row.id, "budget": usd}, lambda _: output.show(f"job {row.id} may cost {usd:g} USD"))
+    output.result({"job": row.id, "budget": usd}, lambda _: output.show(f"the budget of job {row.id} is {usd:g} USD"))

@@ -1,4 +1,4 @@
-"""From a command's options to jobs on datasets that are derived from stored episodes."""
+"""From a command's options to jobs on datasets derived from stored episodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from db.trajectories import stream_episodes
 from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
-from lumos_queue.cli.run import how_it_ended, submit_and_run
+from lumos_queue.cli.run import check_completeness, submit_and_run
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DerivedOptions:
-    """Who goes on with the episodes, and how: the options of `lumos evaluate` that make sense here."""
+    """Which episodes are continued, by which agent: the options of `lumos evaluate` that apply here."""
 
     where: str
     agent: str
-    roles: dict[str, str]  #: role to endpoint as it was given, '' where it was not
+    roles: dict[str, str]  #: role to endpoint as given, '' where none was
     samples: int
     seed: int
     temperature: float
@@ -41,7 +41,7 @@ class DerivedOptions:
     max_tokens: int
     max_subgoals: int
     framing: str
-    others: Sequence[str]  #: NAME=URL of roles that the actions ask, and of the judge
+    others: Sequence[str]  #: NAME=URL of the roles that actions ask, and of the judge
     tools: Sequence[str]  #: NAME=VALUE
     at_limit: str
 
@@ -51,16 +51,17 @@ def submit_derived(
 ) -> tuple[dict[str, Any], dict[str, str], int]:
     """Derive the datasets and submit an evaluation of each.
 
-    Returns what was chosen, the jobs' ids by dataset and the exit code. Raises SpecError before anything is stored.
+    Returns how many episodes were chosen and left out, the jobs' ids by dataset, and the exit code. Raises SpecError
+    before anything is stored.
     """
     wanted = parse_where(asked.where)
     if not wanted.terms:
-        raise SpecError("Which episodes? Give --where, for example --where 'job=k3f9a2cd score<1'.")
+        raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
     framing_named(asked.framing)
     if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     if asked.samples > 1 and asked.temperature == 0:
-        raise SpecError("Greedy samples are all the same: give --temperature above 0, or --samples 1.")
+        raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
     with database(settings) as opened:
         derived = derive(stream_episodes(opened, wanted), make)
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
@@ -80,7 +81,7 @@ def submit_derived(
             settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow
         )
         if ended == Exit.INCOMPLETE and follow:
-            how_it_ended(settings, jobs[name])
+            check_completeness(settings, jobs[name])
         code = code or ended
         output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
     return chosen, jobs, code
@@ -94,5 +95,5 @@ def _roles(asked: DerivedOptions, formulation: str) -> dict[str, str]:
             raise unknown("agent", asked.agent, AGENTS)
         return dict.fromkeys(asked.roles, starter_url(formulation))
     if missing := [role for role, url in asked.roles.items() if not url]:
-        raise SpecError(f"Who is the {missing[0]}? Give --{missing[0]} URL, or --agent starter.")
+        raise SpecError(f"No endpoint for the role {missing[0]}: give --{missing[0]} URL, or --agent starter.")
     return asked.roles

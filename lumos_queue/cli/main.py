@@ -34,8 +34,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A job queue for language agents that plan, ground and execute.",
 )
-db_app = typer.Typer(rich_markup_mode=None, help="The database.")
-data_app = typer.Typer(rich_markup_mode=None, help="Public benchmark files.")
+db_app = typer.Typer(rich_markup_mode=None, help="Commands of the database.")
+data_app = typer.Typer(rich_markup_mode=None, help="Download public benchmark files, and make files of captions.")
 for name, group in (
     ("dataset", builds.dataset_app),
     ("audit", audits.app),
@@ -85,7 +85,7 @@ def doctor(
     grounder: opt.Grounder = "",
     json: opt.Json = False,
 ) -> None:
-    """Look at what a job needs, and say how to mend what is missing."""
+    """Check everything that a job needs, and say how to fix what is missing."""
     from dataclasses import asdict
 
     from lumos_queue.cli.doctor import examine
@@ -107,11 +107,11 @@ def doctor(
 @app.command()
 def worker(
     pools: Annotated[
-        str, typer.Option(help="Which kinds of work: cpu, llm, gpu, separated by commas.")
+        str, typer.Option(help="Kinds of work that it does: cpu, llm, gpu, separated by commas.")
     ] = "cpu,llm,gpu",
     json: opt.Json = False,
 ) -> None:
-    """Look for owed work on this host and do it, until told to stop."""
+    """Find work and do it on this host, until stopped."""
     import logging
 
     from lumos_queue.cli.run import POOLS
@@ -133,7 +133,7 @@ def worker(
 
 @app.command()
 def up(json: opt.Json = False) -> None:
-    """Run broker, workers, dispatcher and Flower here until Ctrl-C."""
+    """Run a broker, workers, a dispatcher and Flower on this host until Ctrl-C."""
     from lumos_queue.settings import read_settings
     from workers.up import up as start
 
@@ -144,7 +144,7 @@ def up(json: opt.Json = False) -> None:
 
 @db_app.command("upgrade")
 def db_upgrade(json: opt.Json = False) -> None:
-    """Bring the database's tables to this version of the code."""
+    """Migrate the database's tables to this version of the code."""
     from db.connection import open_database
     from db.migrate import current, head, upgrade
     from lumos_queue.settings import read_settings
@@ -162,7 +162,7 @@ def db_upgrade(json: opt.Json = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script; returns the exit code. What a person can mend is one line and exit code 2."""
+    """The console script; returns the exit code. A problem that a person can fix is one line and exit code 2."""
     from lumos_queue.errors import InfrastructureError, SpecError
 
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -174,19 +174,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SpecError, InfrastructureError) as error:
         return output.fail(str(error))
     except Exception as error:
-        if problem := _mendable(error):
+        if problem := _describe_problem(error):
             return output.fail(problem)
         raise
 
 
-def _mendable(error: Exception) -> str:
-    """One line for an error that is not ours: a command that cannot be read, a database or disk that fails."""
+def _describe_problem(error: Exception) -> str:
+    """One line for an error from elsewhere (wrong usage, a failing database or disk); empty for any other error."""
     if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
         context, problem = getattr(error, "ctx", None), message().rstrip(".")
         return f"{problem}. See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
         problem = str(getattr(error, "orig", None) or error).strip()
-        return f"The database failed: {problem.splitlines()[-1]}. Look at it with: lumos doctor"
+        return f"The database failed: {problem.splitlines()[-1]}. Check it with: lumos doctor"
     return str(error) if isinstance(error, OSError) else ""
 
 

@@ -1,38 +1,42 @@
-"""Commands that go on from stored episodes: rollouts, blame, reground."""
+"""Commands that continue stored episodes: rollouts, blame, reground."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
+if TYPE_CHECKING:
+    from lumos_queue.cli.derived_jobs import DerivedOptions
+    from lumos_queue.rollouts.derived import Make
+
 rollouts_app = typer.Typer(rich_markup_mode=None)
 blame_app = typer.Typer(rich_markup_mode=None)
 
 Where = Annotated[str, typer.Option(help="Which episodes, as for lumos episodes.")]
-Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the tries that must be right.")]
+Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
 Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
 Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels of the module at fault.")]
 
-AllowTest = Annotated[bool, typer.Option("--allow-test", help="Write rows of test splits, too.")]
+AllowTest = Annotated[bool, typer.Option("--allow-test", help="Also write rows of test splits.")]
 
 
 @rollouts_app.callback(invoke_without_command=True)
 def rollouts(
     context: typer.Context, where: Where = "",
-    at: Annotated[str, typer.Option(help="each: from every prefix; last: from all the subgoals.")] = "each",
-    unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes that are not right by gold.")] = False,
+    at: Annotated[str, typer.Option(help="each: from every prefix; last: from all subgoals.")] = "each",
+    unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes not yet right by gold.")] = False,
     agent: opt.AgentName = "", planner: opt.Planner = "", grounder: opt.Grounder = "", samples: opt.Samples = 4,
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.7, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Submit an evaluation in which each chosen episode's first subgoals are given and the models go on."""
+    """Submit an evaluation that continues chosen episodes from their first subgoals."""
     if context.invoked_subcommand:
         return
     from lumos_queue.cli.derived_jobs import DerivedOptions
@@ -40,7 +44,7 @@ def rollouts(
     from lumos_queue.rollouts.stepwise import prefixes
 
     if at not in ("each", "last"):
-        raise unknown("place to go on at", at, ("each", "last"))
+        raise unknown("place to continue from", at, ("each", "last"))
     roles = {"planner": planner, "grounder": grounder}
     asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
@@ -54,7 +58,7 @@ def rollouts_report(
     out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
     allow_test: AllowTest = False, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Which subgoals were right: by the gold values, else by what the rollouts from there came to."""
+    """Show which subgoals were right: by the gold values, else by the results of the rollouts from there."""
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
@@ -77,7 +81,7 @@ def blame(
 ) -> None:  # fmt: skip
     """Submit two evaluations of failed episodes: one with a gold planner, one with a gold grounder.
 
-    Name the models that the episodes are of: what they said there is given again where the prompt is the same.
+    Give the models that made the episodes: where the prompt is the same, their recorded reply is used again.
     """
     if context.invoked_subcommand:
         return
@@ -97,7 +101,7 @@ def blame_report(
     threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, allow_test: AllowTest = False,
     json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Whose fault each episode is: planner, grounder, both or neither; of all episodes of the two jobs."""
+    """Show which module is at fault in each failed episode of the two jobs: planner, grounder, both or neither."""
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
@@ -116,7 +120,7 @@ def reground(
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Ground the stored plans of episodes anew, and run the actions anew."""
+    """Submit an evaluation that grounds the stored plans of episodes again and runs the new actions."""
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import regrounding
 
@@ -138,7 +142,7 @@ def reground(
     _submit(asked, regrounding, priority, again, follow, "lumos report {}")
 
 
-def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, reading: str) -> None:
+def _submit(asked: DerivedOptions, make: Make, priority: int, again: bool, follow: bool, read_command: str) -> None:
     from lumos_queue.cli.derived_jobs import submit_derived
     from lumos_queue.settings import read_settings
 
@@ -147,17 +151,17 @@ def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, rea
     chosen, jobs, code = submit_derived(settings, asked, make, priority=priority, again=again, follow=follow)
     names = list(jobs.values())
 
-    def show(found: dict[str, Any]) -> None:
+    def print_submitted(found: dict[str, Any]) -> None:
         for reason, count in found["left_out"].items():
             output.show(f"left out: {count} episodes ({reason})")
-        output.show(f"{found['episodes']} episodes. Read the result with: {reading.format(*names)}")
+        output.show(f"{found['episodes']} episodes are continued. Read the result with: {read_command.format(*names)}")
 
-    output.result(chosen | {"jobs": names}, show)
+    output.result(chosen | {"jobs": names}, print_submitted)
     raise typer.Exit(code)
 
 
 def _warn(found: dict[str, Any]) -> None:
-    """On stderr, as what goes into the files is not what is printed."""
+    """Print warnings about the written files: on standard error, apart from the result."""
     if found["of_test_split"]:
         output.say(f"{found['of_test_split']} rows are of a test split and were not written (--allow-test writes them)")
     if found["warning"]:
@@ -170,15 +174,15 @@ def _print_labels(found: dict[str, Any]) -> None:
         f"{found['ended']} have ended, {found['right']} are right"
     )
     _print_shares(found["labels"], found["subgoals"])
-    output.show(f"{found['rows']} rows with all labels known" + _gone(found))
+    output.show(f"{found['rows']} rows with all labels known" + _format_gone(found))
 
 
 def _print_faults(found: dict[str, Any]) -> None:
     output.show(f"{found['episodes']} failed episodes; at fault:")
     _print_shares(found["faults"], found["episodes"])
     pairs = found["pairs"]
-    told = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
-    output.show(f"preference pairs: {told}" + _gone(found))
+    counts = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
+    output.show(f"preference pairs: {counts}" + _format_gone(found))
 
 
 def _print_shares(counts: dict[str, int], whole: int) -> None:
@@ -186,5 +190,5 @@ def _print_shares(counts: dict[str, int], whole: int) -> None:
         output.show(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
 
 
-def _gone(found: dict[str, Any]) -> str:
-    return f"; {found['gone']} episodes are not in the database any more" if found["gone"] else ""
+def _format_gone(found: dict[str, Any]) -> str:
+    return f"; {found['gone']} episodes are no longer in the database" if found["gone"] else ""

@@ -1,4 +1,4 @@
-"""The benchmarks of the papers' tables, as they were measured (spec/lumos.md 6.1)."""
+"""The columns of the papers' tables: benchmarks, as the papers measured them (spec/lumos.md 6.1)."""
 
 from __future__ import annotations
 

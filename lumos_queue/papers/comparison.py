@@ -1,6 +1,6 @@
-"""The tables as they stand today: each published figure with what stored jobs come to, as JSON.
+"""The papers' tables compared with stored jobs: each published figure with ours, as JSON.
 
-What is read of the database: jobs and endpoints of one kind at once, and the scores of each job that is shown.
+The database is read for the jobs and endpoints of one kind at once, and for the scores of each job that is shown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TITLES = {
 
 @dataclass(slots=True)
 class EvaluationScores:
-    """What the database holds of evaluations; scores are read once for each job that is shown."""
+    """The stored evaluations and their scores, which are read once for each job that is shown."""
 
     connection: Connection | None
     found: list[StoredEvaluation] = field(default_factory=list)
@@ -42,7 +42,7 @@ class EvaluationScores:
 
     @classmethod
     def of(cls, connection: Connection | None) -> EvaluationScores:
-        """`connection` None: there is no database yet."""
+        """`connection`: None if there is no database yet."""
         if connection is None:
             return cls(None)
         jobs = jobs_of_kind(connection, "evaluate")
@@ -58,7 +58,7 @@ class EvaluationScores:
 
 
 def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[dict[str, Any]]:
-    """The tables of these keys, with titles and rows. Raises SpecError for a table that there is not."""
+    """The tables of these keys, with titles and rows. Raises SpecError for an unknown table."""
     keys = list(keys)
     for key in keys:
         if key not in KEYS:
@@ -77,7 +77,7 @@ def _rows(key: str, stored: EvaluationScores) -> list[dict[str, Any]]:
             return conversions(stored.connection)
         case "5":
             status = "a candidate: converted neither by the papers nor here"
-            return [_given(name, f"{rows:,}", "[P]", status) for name, rows in TABLE_5.items()]
+            return [_published_only(name, f"{rows:,}", "[P]", status) for name, rows in TABLE_5.items()]
         case "6":
             return [_time(stored, *row, seconds) for row, seconds in TABLE_6.items()]
         case "8":
@@ -85,12 +85,12 @@ def _rows(key: str, stored: EvaluationScores) -> list[dict[str, Any]]:
     return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
 
 
-def _given(name: str, published: str, source: str, status: str) -> dict[str, Any]:
+def _published_only(name: str, published: str, source: str, status: str) -> dict[str, Any]:
     return {"row": name, "column": "", "published": published, "source": source, "status": status}
 
 
 def result_rows(table: PaperTable, row: PaperRow, stored: EvaluationScores) -> list[dict[str, Any]]:
-    """A row of results: one object for each of its figures."""
+    """A row of a table of results: one object for each of its figures."""
     return [_figure(table, row, COLUMNS[key], stored) for key in table.columns if key in row.figures]
 
 
@@ -133,18 +133,18 @@ def _figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: Evalu
 
 
 def _status(row: PaperRow, column: PaperColumn, found: StoredEvaluation, metric: dict[str, Any]) -> str:
-    said = []
+    remarks = []
     if "bounds" in metric:
         low, high = (100 * bound for bound in metric["bounds"])
-        said.append(f"incomplete: {low:.1f} to {high:.1f}")
-    said += _others(row, column, found)
+        remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
+    remarks += _differences(row, column, found)
     if column.size and found.size != column.size:
-        said.append(f"n differs: {found.size} of {column.size}")
-    return "; ".join(said) or "run"
+        remarks.append(f"n differs: {found.size} of {column.size}")
+    return "; ".join(remarks) or "run"
 
 
-def _others(row: PaperRow, column: PaperColumn, found: StoredEvaluation) -> list[str]:
-    """What was done otherwise than by the papers: weights and tools, the judge, settings."""
+def _differences(row: PaperRow, column: PaperColumn, found: StoredEvaluation) -> list[str]:
+    """What differs from the papers: weights and tools, the judge, settings."""
     wrong, settings = weight_mismatches(row, found.models), found.departures(column)
     return [
         *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
@@ -156,7 +156,7 @@ def _others(row: PaperRow, column: PaperColumn, found: StoredEvaluation) -> list
 def _time(
     stored: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
 ) -> dict[str, Any]:
-    """Of an evaluation: seconds by the wall clock from its first slice to its end, pauses included."""
+    """A row of Table 6: the wall-clock seconds of an evaluation from its first slice to its end, pauses included."""
     column = replace(COLUMNS[benchmark], judge="")
     row = PaperRow(name, {benchmark: str(seconds)}, formulation, domain)
     shown: dict[str, Any] = {
@@ -179,4 +179,4 @@ def _time(
         "tools": found.tools,
         "models": dict(found.models),
     }
-    return shown | {"ours": ours, "status": "; ".join(_others(row, column, found)) or "run"}
+    return shown | {"ours": ours, "status": "; ".join(_differences(row, column, found)) or "run"}

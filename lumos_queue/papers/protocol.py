@@ -1,4 +1,4 @@
-"""The settings of the papers' evaluations, and those in which a stored job departs from them."""
+"""The settings of the papers' evaluations, and the departures of a stored job from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAMING = "train"
 
 
 def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
-    """Name of a setting to its value in the evaluation that gives a column's figures."""
+    """Each setting and its value in the evaluation that reproduces a column's figures."""
     from lumos_queue.submission.agents import answer_by
 
     benchmark = open_benchmark(column.benchmark)
@@ -33,20 +33,20 @@ def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
     if formulation in LIMITED:
         settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain_named(benchmark.domain).at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
-        settings["formulation_version"] = VERSION  # the first asked the QA tool once more than the original
+        settings["formulation_version"] = VERSION  # version 1 asked the QA tool once more than the original
     return settings
 
 
 def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) -> list[str]:
-    """In what a job's settings (its `spec["infer"]`) are others than the papers', in words."""
+    """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
     found = {"at_limit": WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     return [
-        f"{name} is {_shown(found[name])}, not {_shown(value)}"
+        f"{name} is {_format_setting(found[name])}, not {_format_setting(value)}"
         for name, value in paper_settings(column, formulation).items()
         if name in found and found[name] != value
     ]
 
 
-def _shown(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,7 +13,7 @@ _VISION = {"vqa": LLAVA, "qa": LLAMA_CHAT}
 
 
 def _quoted(columns: tuple[str, ...], rows: Mapping[str, str], source: str = "[P]") -> tuple[PaperRow, ...]:
-    """Rows that the papers quote. Figures are separated by slashes; a dash is no figure."""
+    """Rows that the papers quote. Figures are separated by slashes; a dash means no figure."""
     return tuple(PaperRow(name, _figures(columns, figures), source=source) for name, figures in rows.items())
 
 

@@ -1,4 +1,4 @@
-"""From a published row to the evaluation that gives its figures here, with exactly its configuration."""
+"""From a published row to the evaluation that reproduces its figures, with exactly its configuration."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lumos_queue.papers.results import TABLES
 
 
 def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
-    """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out where the row has one only.
+    """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
 
-    Raises SpecError, listing the choices, where there is no such row, or it cannot be run.
+    Raises SpecError, listing the choices, if there is no such row, or if it cannot be run.
     """
     key, _, rest = what.partition("/")
     if key not in TABLES:
@@ -34,7 +34,7 @@ def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     columns = {COLUMNS[one].benchmark: COLUMNS[one] for one in reversed(list(row.figures))}
     if not benchmark and len(columns) > 1:
         choices = " or ".join(f"{key}/{handle}/{one}" for one in sorted(columns))
-        raise SpecError(f"The row '{row.name}' has several benchmarks: name one, as in {choices}.")
+        raise SpecError(f"The row '{row.name}' has several benchmarks: name one, e.g. {choices}.")
     benchmark = benchmark or next(iter(columns))
     if benchmark not in columns:
         raise unknown(f"benchmark of the row '{row.name}'", benchmark, columns)
@@ -53,16 +53,16 @@ def options_of(
     replay: str,
     skip_bad_rows: bool,
 ) -> Any:
-    """What `lumos evaluate` would be asked for this figure. `roles` maps each role to an address.
+    """The options of `lumos evaluate` for this figure. `roles` maps each role to an address.
 
-    Greedy, 512 tokens, the train framing and every task of the papers' protocol.
+    Greedy, 512 tokens, the train framing, and every task of the papers' protocol.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
-    from lumos_queue.submission.job_request import Options
+    from lumos_queue.submission.job_request import InferenceOptions
 
     others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
     chosen = [*options, *(f"{name}={value}" for name, value in column.options.items())]
-    return Options(
+    return InferenceOptions(
         benchmark=column.benchmark,
         data=data,
         split=column.split,
@@ -91,12 +91,12 @@ def options_of(
 
 
 def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str]) -> None:
-    """Raises SpecError where a role is not played by the row's weights, or a judge is there and not the papers'.
+    """Raises SpecError if a role has other weights than the row's, or if a judge is given that is not the papers'.
 
     `models` maps each role to a model's name.
     """
     if wrong := weight_mismatches(row, models) + (other_judge(column, models) if JUDGE in models else []):
         raise SpecError(
-            f"This would not be the row '{row.name}': {'; '.join(wrong)}. With --any-weights it runs all the same, and "
-            "is shown as run with other weights."
+            f"This would not be the row '{row.name}': {'; '.join(wrong)}. To run it nevertheless, give "
+            "--any-weights: it is then shown as run with other weights."
         )

@@ -151,7 +151,7 @@ def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):
     report = lumos("audit", "report", "first")
     assert (report["drawn"], report["gone"], report["removed"]) == (17, 3, 3)
     assert "at least 3 more of its places are gone with their jobs" in lumos("audit", "report", "first", "--text")
-    with pytest.raises(SpecError, match="has no place 4: its places are 1 to 20, but for those that are gone"):
+    with pytest.raises(SpecError, match="has no place 4: its places are 1 to 20, without those removed together with their jobs"):
         lumos("audit", "label", "first", "4", "right")
 
 
@@ -271,9 +271,9 @@ REFUSED = [
     (["audit", "label", "first", "21", "right"], "has no place 21: its places are 1 to 20"),
     (["audit", "label", "first", "1", "maybe"], "No label called 'maybe'. Choose one of: right, unsure, wrong."),
     (["audit", "label", "first", "1", "right", "--as", " "], "is no name of a labeller"),
-    (["audit", "label", "first"], "Give a place and right, wrong or unsure, or a file"),
-    (["audit", "label", "first", "1"], "Give a place and right"),
-    (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and right"),
+    (["audit", "label", "first"], "Give a place and a label (right, wrong or unsure), or a file"),
+    (["audit", "label", "first", "1"], "Give a place and a label"),
+    (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and a label"),
     (["audit", "label", "first", "--from", "none.jsonl"], "Cannot read 'none.jsonl'"),
     (["audit", "report", "first", "--as", "eve"], "No labeller called 'eve'"),
     (["audit", "draw", "second", "--size", "1"], "give --size"),
@@ -281,12 +281,12 @@ REFUSED = [
     (["label", "{job}-99", "right"], "has no episode 99"),
     (["label", "{job}-0:9", "right"], "The episode has no subgoal 9"),
     (["label", "{job}-0", "fine"], "No label called 'fine'"),
-    (["correct", "{job}-0"], "Say what to change"),
+    (["correct", "{job}-0"], "Give either the changes"),
     (["correct", "{job}-0", "--action", "2: R2 = Calculator(1)"], "does not say which action"),
     (["correct", "{job}-0", "--subgoal", "one"], "does not say which subgoal"),
-    (["correct", "{job}-0", "--subgoal", "1 a", "--subgoal", "1: b"], "--subgoal 1 stands twice"),
+    (["correct", "{job}-0", "--subgoal", "1 a", "--subgoal", "1: b"], "--subgoal 1 is given twice"),
     (["correct", "{job}-0", "--file", "none.txt"], "Cannot read 'none.txt'"),
-    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Say what to change"),
+    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Give either the changes"),
 ]
 
 

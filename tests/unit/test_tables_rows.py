@@ -241,7 +241,7 @@ def test_a_judge_that_is_not_the_papers_is_refused_where_votes_count():
         ("4/x", "No table of results called '4'"),
         ("1b/nope", "No row of table 1b called 'nope'. Choose one of: LUMOS-I, LUMOS-O"),
         ("1b/AgentLM-13B", "quoted from its paper"),
-        ("1b/LUMOS-I", "name one, as in 1b/LUMOS-I/gsm8k or 1b/LUMOS-I/svamp"),
+        ("1b/LUMOS-I", "name one, e.g. 1b/LUMOS-I/gsm8k or 1b/LUMOS-I/svamp"),
         ("1b/LUMOS-I/webshop", "No benchmark of the row 'LUMOS-I' called 'webshop'. Choose one of: gsm8k, svamp"),
     ],
 )
