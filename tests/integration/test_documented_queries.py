@@ -112,11 +112,11 @@ def shortest(episodes: Episodes) -> list[tuple]:
 CASES: dict[str, tuple[Callable[[Episodes], list[tuple]], tuple[int, ...] | None]] = {
     "Accuracy of each job": (accuracies, None),
     "How episodes end": (endings, None),
-    "The commonest errors": (errors, None),
+    "The most frequent errors": (errors, None),
     "The longest episodes": (longest, None),
     "Tasks solved in some": (uneven, (0, 2, 3, 4)),
     "Episodes with a subgoal": (doubling, None),
-    "What the filters found": (verdicts, None),
+    "Verdicts of the filters": (verdicts, None),
     "The shortest right": (shortest, None),
 }
 

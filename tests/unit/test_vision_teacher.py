@@ -150,7 +150,7 @@ def test_a_blind_teacher_is_one_that_was_asked_for(lumos, data):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["aokvqa", "--vision", "sound", "--teacher", "chat://h:1"], "must be one of image, caption, none, not 'sound'"),
+        (["aokvqa", "--vision", "sound", "--teacher", "chat://h:1"], "one of image, caption, none, not 'sound'"),
         (["aokvqa", "--vision", "none", "--deterministic"], "it needs a --teacher"),
     ],
 )
