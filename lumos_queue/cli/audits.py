@@ -10,7 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-app = typer.Typer(rich_markup_mode=None, help="Measure how precise the acceptance check is: people label a sample.")
+app = typer.Typer(rich_markup_mode=None, help="Measure the precision of the acceptance check.")
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
     "optionally note and as (the labeller)."
@@ -27,7 +27,10 @@ def draw(
     seed: opt.Seed = 0,
     json: opt.Json = False,
 ) -> None:
-    """Draw a stratified sample (benchmark, level, number of subgoals) of accepted annotations."""
+    """Draw a sample of accepted annotations.
+
+    Stratified by benchmark, check level and number of subgoals.
+    """
     from collections import Counter
 
     from db.audits import draw_audit
@@ -57,7 +60,7 @@ def draw(
 
 @app.command(name="next")
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
-    """Show the next annotation that the labeller has not labelled."""
+    """Show the next annotation to label."""
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
@@ -93,7 +96,10 @@ def label(
     file: Annotated[Path | None, typer.Option("--from", help=_FILE)] = None,
     json: opt.Json = False,
 ) -> None:
-    """Label the annotation at a place as right, wrong or unsure; a person's newest label counts."""
+    """Label the annotation at a place of the sample.
+
+    The labels are right, wrong and unsure; a person's newest label counts.
+    """
     from db.audits import get_audit, samples_of
     from db.labels import NewLabel, add_labels, check
     from lumos_queue.cli.audit_tables import print_progress
@@ -134,7 +140,10 @@ def report(
     who: Annotated[str, typer.Option("--as", help="Use only this labeller's labels.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """The precision of the acceptance check with its 95 % interval, and how far the labellers agree."""
+    """Show the precision of the acceptance check.
+
+    With its 95 % interval, and how far the labellers agree.
+    """
     from db.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
     from lumos_queue.errors import unknown

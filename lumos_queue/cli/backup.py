@@ -15,7 +15,10 @@ def db_backup(
     file: Annotated[Path, typer.Argument(help="The new file; its folder must exist.")],
     json: opt.Json = False,
 ) -> None:
-    """Copy the database into a new file while it is in use. A plain copy of the file can lose writes."""
+    """Copy the database into a new file, also while in use.
+
+    A plain copy of the file can lose writes.
+    """
     from db.backup import backup
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -57,7 +57,7 @@ def build_command(
     out: Annotated[Path | None, typer.Option(help="Folder of the build; default: builds/NAME in LUMOS_HOME.")] = None,
     json: opt.Json = False,
 ) -> None:
-    """Make a training set from annotated and successful episodes."""
+    """Make a training set from stored episodes."""
     from db.filters import parse_where
     from db.trajectories import stream_episodes
     from lumos_queue.builds.build import build
@@ -143,7 +143,7 @@ def diff_command(
     limit: Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="How many rows of each kind are listed.")] = 10,
     json: opt.Json = False,
 ) -> None:
-    """Show the rows that only one of two builds has, and those that changed."""
+    """Show the rows that differ between two builds."""
     from lumos_queue.builds.difference import difference
     from lumos_queue.builds.folder import find_build
     from lumos_queue.cli.build_tables import print_difference

@@ -20,7 +20,10 @@ def data_captions(
     out: Annotated[Path, typer.Option(help="The file with the captions; it must not exist.")],
     json: opt.Json = False,
 ) -> None:
-    """Write the captions of a job of the formulation `caption` to a file, for --option captions=FILE."""
+    """Write the captions of a job to a file.
+
+    The job has the formulation `caption`; the file is for --option captions=FILE.
+    """
     from db.jobs import get_job, progress
     from db.trajectories import reading
     from lumos_queue.errors import SpecError

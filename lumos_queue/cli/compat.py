@@ -28,9 +28,9 @@ def import_files(
     ] = False,
     json: opt.Json = False,
 ) -> None:
-    """Store a planner's and a grounder's training file as episodes: all rows, or none.
+    """Import a planner's and a grounder's training files.
 
-    Rows of the two files are joined by task and subgoals, never by id.
+    Their rows become episodes: all of them, or none. Rows of the two files are joined by task and subgoals, not by id.
     """
     from lumos_queue.compat.importing import store_released
     from lumos_queue.compat.joining import join
@@ -112,7 +112,10 @@ def export_compat(
     skip_bad_rows: opt.SkipBad = False,
     json: opt.Json = False,
 ) -> None:
-    """Make the original's training files from raw annotations, byte for byte, including its quirks."""
+    """Make the original's training files.
+
+    From its raw annotations, byte for byte, including its quirks.
+    """
     from lumos_queue.compat.exporting import export_folder
 
     found = export_folder(raw, domain, out, skip_bad_rows)
@@ -150,7 +153,10 @@ def unify(
     ] = [],
     json: opt.Json = False,
 ) -> None:
-    """Concatenate the training files of several domains into one, keeping ids."""
+    """Concatenate the training files of several domains.
+
+    The ids of rows are kept.
+    """
     from lumos_queue.compat.mixing import unify as write_unified
 
     rows = write_unified(files, out, direct)

@@ -53,7 +53,10 @@ def convert(
     again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Turn gold rationales into annotated episodes, with their actions run and checked."""
+    """Turn gold rationales into annotated episodes.
+
+    Their actions are run, and each annotation is checked.
+    """
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job

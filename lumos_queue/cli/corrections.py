@@ -35,7 +35,10 @@ def correct(
     ] = False,
     json: opt.Json = False,
 ) -> None:
-    """Store a corrected copy of an episode; actions run again, and the copy is checked."""
+    """Store a corrected copy of an episode.
+
+    Its actions run again, and the copy is checked like a converted annotation.
+    """
     from lumos_queue.errors import SpecError
     from lumos_queue.review.corrections import annotation_text
     from lumos_queue.review.corrections import correct as store
@@ -80,7 +83,10 @@ def label(
     who: Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """Label an episode or one of its steps as right, wrong or unsure; a person's newest label counts."""
+    """Label an episode or one of its steps.
+
+    The labels are right, wrong and unsure; a person's newest label counts.
+    """
     from db.labels import NewLabel, add_labels, check, place_of_step
     from db.named import finished_trajectory
     from lumos_queue.settings import read_settings

@@ -24,7 +24,7 @@ def data_get(
     to: To = None,
     json: opt.Json = False,
 ) -> None:
-    """Download public files, check them, and print their paths."""
+    """Download public files and check them."""
     from lumos_queue.downloads.cache import fetch
     from lumos_queue.downloads.catalogue import files_named
 

@@ -39,7 +39,10 @@ def episodes(
     limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER - 1, help="Episodes per page.")] = 20,
     json: opt.Json = False,
 ) -> None:
-    """List finished episodes, of one job or of all jobs, that match a filter."""
+    """List finished episodes that match a filter.
+
+    Of one job, or of all jobs.
+    """
     from db.filters import Filter, parse_where, term
     from db.jobs import get_job
     from db.trajectories import find_episodes, reading

@@ -32,7 +32,10 @@ def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
 
 
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
-    """Stop a job for good; its stored results are kept."""
+    """Stop a job for good.
+
+    What it stored is kept.
+    """
     _, row = _change(job, "cancel")
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
@@ -40,7 +43,10 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
 
 
 def pause(job: opt.JobId, json: opt.Json = False) -> None:
-    """Stop a job for a while: items in flight keep their steps. Go on with: lumos resume JOB"""
+    """Stop a job for a while.
+
+    Items in flight keep their recorded steps. Go on with: lumos resume JOB
+    """
     _, row = _change(job, "pause")
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
@@ -48,9 +54,10 @@ def pause(job: opt.JobId, json: opt.Json = False) -> None:
 
 
 def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
-    """Go on with a job that was paused or cancelled, lost its workers, or ended incomplete.
+    """Go on with a job that stopped.
 
-    Quarantined items and episodes that ended with infra_error are run again.
+    It was paused or cancelled, lost its workers, or ended incomplete. Quarantined items, and episodes that ended with
+    infra_error, are run again.
     """
     from lumos_queue.cli.run import run_stored
 
@@ -69,6 +76,9 @@ def rm(
     ] = False,
     json: opt.Json = False,
 ) -> None:
-    """Delete a job that is not running, with everything it stored; people's work only with --with-labels."""
+    """Delete a job and everything it stored.
+
+    The job must not be running. Jobs with people's labels, audits or corrections need --with-labels.
+    """
     _, row = _change(job, "remove", with_labels=with_labels)
     output.result({"job": row.id, "removed": True}, lambda value: output.show(f"job {value['job']} was removed"))

@@ -97,7 +97,10 @@ def report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="One job, or several side by side.")],
     json: opt.Json = False,
 ) -> None:
-    """Show scores, intervals, baselines, endings, calls, tokens and time. Exit code 3: a job ended incomplete."""
+    """Show the reports of jobs.
+
+    Scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
+    """
     from lumos_queue.settings import read_settings
 
     raise typer.Exit(show_reports(read_settings(), jobs))
@@ -108,7 +111,10 @@ def show(
     prompts: Annotated[bool, typer.Option("--prompts", help="Also print the prompt of every model call.")] = False,
     json: opt.Json = False,
 ) -> None:
-    """Show one episode: subgoals, actions, results, verdicts of filters, and labels by people."""
+    """Show one episode step by step.
+
+    Subgoals, actions and results, then the verdicts of filters and the labels by people.
+    """
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory

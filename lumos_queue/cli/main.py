@@ -35,7 +35,7 @@ app = typer.Typer(
     help="A job queue for language agents that plan, ground and execute.",
 )
 db_app = typer.Typer(rich_markup_mode=None, help="Commands of the database.")
-data_app = typer.Typer(rich_markup_mode=None, help="Download public benchmark files, and make files of captions.")
+data_app = typer.Typer(rich_markup_mode=None, help="Get public benchmark files.")
 for name, group in (
     ("dataset", builds.dataset_app),
     ("audit", audits.app),
@@ -85,7 +85,10 @@ def doctor(
     grounder: opt.Grounder = "",
     json: opt.Json = False,
 ) -> None:
-    """Check everything that a job needs, and say how to fix what is missing."""
+    """Check everything that a job needs.
+
+    Says how to fix what is missing.
+    """
     from dataclasses import asdict
 
     from lumos_queue.cli.doctor import examine
@@ -133,7 +136,10 @@ def worker(
 
 @app.command()
 def up(json: opt.Json = False) -> None:
-    """Run a broker, workers, a dispatcher and Flower on this host until Ctrl-C."""
+    """Run a whole deployment on this host.
+
+    Broker, workers, dispatcher and Flower, until Ctrl-C.
+    """
     from lumos_queue.settings import read_settings
     from workers.up import up as start
 

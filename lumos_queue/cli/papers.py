@@ -25,7 +25,10 @@ def tables(
     live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False, again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Show the LUMOS papers' tables: the published figures, those of stored evaluations, and what each row needs."""
+    """Compare the LUMOS papers' tables with stored jobs.
+
+    Shows each published figure, that of a stored evaluation, and what is needed to run the row here.
+    """
     from lumos_queue.cli.paper_tables import print_tables
     from lumos_queue.settings import read_settings
 

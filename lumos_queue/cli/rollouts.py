@@ -36,7 +36,10 @@ def rollouts(
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Submit an evaluation that continues chosen episodes from their first subgoals."""
+    """Continue stored episodes from their first subgoals.
+
+    Submits an evaluation in which these subgoals are given and the models go on from there.
+    """
     if context.invoked_subcommand:
         return
     from lumos_queue.cli.derived_jobs import DerivedOptions
@@ -58,7 +61,10 @@ def rollouts_report(
     out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
     allow_test: AllowTest = False, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Show which subgoals were right: by the gold values, else by the results of the rollouts from there."""
+    """Show which subgoals were right.
+
+    By the gold values, else by the results of the rollouts from there.
+    """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
@@ -79,7 +85,9 @@ def blame(
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Submit two evaluations of failed episodes: one with a gold planner, one with a gold grounder.
+    """Find the module at fault in failed episodes.
+
+    Submits two evaluations of these episodes: one with a gold planner, one with a gold grounder.
 
     Give the models that made the episodes: where the prompt is the same, their recorded reply is used again.
     """
@@ -101,7 +109,10 @@ def blame_report(
     threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, allow_test: AllowTest = False,
     json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Show which module is at fault in each failed episode of the two jobs: planner, grounder, both or neither."""
+    """Show which module is at fault in each episode.
+
+    Planner, grounder, both or neither, for each failed episode of the two jobs.
+    """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
@@ -120,7 +131,10 @@ def reground(
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Submit an evaluation that grounds the stored plans of episodes again and runs the new actions."""
+    """Ground the stored plans of episodes again.
+
+    Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.
+    """
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import regrounding
 

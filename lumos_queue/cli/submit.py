@@ -118,7 +118,10 @@ def train(
     generated: Annotated[int, typer.Option(min=1, help="starter: wordmath problems to generate.")] = 40_000,
     again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Train a planner and a grounder, in windows of steps that can be resumed."""
+    """Train a planner and a grounder.
+
+    Training runs in windows of optimizer steps, after each of which it can be resumed.
+    """
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.jobs.train import Train
     from lumos_queue.settings import read_settings

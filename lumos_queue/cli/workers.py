@@ -11,7 +11,10 @@ from lumos_queue.cli import output
 
 
 def workers(json: opt.Json = False) -> None:
-    """List the worker processes that are alive, the items they hold, and the messages they rejected."""
+    """List the worker processes that are alive.
+
+    Also shows how many items they hold, and which messages were rejected.
+    """
     from db.reading import live_sessions, refused_messages
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -42,7 +45,10 @@ def endpoints(
     ] = None,
     json: opt.Json = False,
 ) -> None:
-    """List the caps of endpoints and how much of them is in use; with URL and --cap, set one."""
+    """List the caps of endpoints, or set one.
+
+    A cap limits the requests in flight, over all workers. With URL and --cap, one is set or removed.
+    """
     from db.shares import list_caps, set_cap
     from lumos_queue.endpoints.registry import check_url
     from lumos_queue.errors import SpecError
