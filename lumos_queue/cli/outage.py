@@ -28,7 +28,7 @@ class Outage:
             self._report(f"waits: {cause}")
         elif cause and now - self._reported_at >= REPORT_SECONDS:
             self._reported_at = now
-            self._report(f"has waited for {self._seconds(now)}: {cause}")
+            self._report(f"still waits after {self._seconds(now)}: {cause}")
         elif not cause and over and self._since is not None:
             self._report(f"goes on after {self._seconds(now)}")
             self._since = None

@@ -134,8 +134,8 @@ def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored, lumos):
     with database.engine.connect() as connection:
         report = make_audit_report(get_audit(connection, "first"), samples_of(connection, "first"))
     assert (report["drawn"], report["removed"], report["precision"]) == (0, 60, None)
-    assert "all of its places are gone" in lumos("audit", "report", "first", "--text")
-    assert "has no places any more" in lumos("audit", "next", "first", "--text")
+    assert "all of its places were removed" in lumos("audit", "report", "first", "--text")
+    assert "has no places left" in lumos("audit", "next", "first", "--text")
 
 
 def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):

@@ -88,7 +88,7 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
     assert lumos("report", job).code == 0
     (past,) = result(lumos("show", f"{job}-{REFUSED[0]}", "--json"))["earlier_endings"]
     assert past["ending"] == "infra_error" and "422" in past["message"]
-    assert "before: infra_error: " in lumos("show", f"{job}-{REFUSED[0]}").out
+    assert " UTC: infra_error: " in lumos("show", f"{job}-{REFUSED[0]}").out
     assert result(lumos("show", f"{job}-0", "--json"))["earlier_endings"] == []
 
 
