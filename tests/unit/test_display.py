@@ -123,4 +123,4 @@ def test_an_import_of_such_a_row_is_one_line_that_names_file_and_row(tmp_path, m
     arguments = [str(tmp_path / "plan.jsonl"), str(tmp_path / "ground.jsonl"), "--licence", "MIT"]
     assert main(["import", *arguments]) == 2
     told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "plan.jsonl row 1" in told and "Nothing is stored" in told
+    assert told.count("\n") == 1 and "plan.jsonl row 1" in told and "Nothing was stored" in told

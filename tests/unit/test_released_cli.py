@@ -105,7 +105,7 @@ def test_rows_that_are_in_no_episode_are_told_by_reason(raw, tmp_path):
     said = lumos("import", plan, ground, "--licence", "MIT").stderr
     assert (
         "left out 3 rows of the plan file: 2 have a task that the ground file does not have, "
-        "1 have other subgoals for it than the ground file"
+        "1 have other subgoals for their task than the ground file"
     ) in said
 
 
