@@ -37,6 +37,11 @@ def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outc
 
 
 FORMULATION = Formulation(
-    "iterative", iterative, ("planner", "grounder"), limited=True, demonstrated=True, versioned=True,
+    "iterative",
+    iterative,
+    ("planner", "grounder"),
+    limited=True,
+    demonstrated=True,
+    versioned=True,
     expected_calls=lambda subgoals, limit: 2 * subgoals + (subgoals < limit),
-)  # fmt: skip
+)

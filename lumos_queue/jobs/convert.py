@@ -84,10 +84,8 @@ class Convert:
 
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {
-            **values, "sampling": self.sampling.as_json(), "duplicates": list(self.duplicates),
-            "benchmark": open_source(self.source).name,
-        }  # fmt: skip
+        values |= {"sampling": self.sampling.as_json(), "duplicates": list(self.duplicates)}
+        return {**values, "benchmark": open_source(self.source).name}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:

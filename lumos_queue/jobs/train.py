@@ -70,9 +70,16 @@ class Train:
         """Do the item in a fresh process: memory, threads and a GPU are free again when it ends."""
         request = {"train": self.as_json(), "window": self.windows()[work.ordinal]}
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "lumos_queue.jobs.train_child", cwd=context.folder, env=child_environment(),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-P",
+            "-m",
+            "lumos_queue.jobs.train_child",
+            cwd=context.folder,
+            env=child_environment(),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         try:
             output, problems = await child.communicate(json.dumps(request).encode())
         finally:

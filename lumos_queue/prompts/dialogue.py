@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.notation import read_actions, format_result, strip_label, without_roles
+from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
 from lumos_queue.prompts.demonstrations.base import Demonstration, demonstrations
 from lumos_queue.prompts.instructions import PLAN_HEAD, Domain, domain_named
 from lumos_queue.records import Action, Execution, Subgoal, Task

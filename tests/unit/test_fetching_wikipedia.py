@@ -24,7 +24,7 @@ def web():
         yield served
 
 
-def call(web: FakeWeb, tool: str, most_bytes: int = 16 << 20, **arguments) -> Execution:
+def call(web: FakeWeb, tool: str, max_bytes: int = 16 << 20, **arguments) -> Execution:
     async def ask() -> Execution:
         guard = Guard({("127.0.0.1", web.port)})
         client = Http(
@@ -32,7 +32,7 @@ def call(web: FakeWeb, tool: str, most_bytes: int = 16 << 20, **arguments) -> Ex
             "lumos-test/1 (someone@example.com)",
             rate_limiter=HostRateLimiter(0),
             seconds=5,
-            max_bytes=most_bytes,
+            max_bytes=max_bytes,
         )
         caller = call_through(client, web.api)
         try:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lumos_queue.notation import (
     Issue,
+    format_result,
     name_output,
     read_action_line,
     read_actions,
@@ -18,7 +19,6 @@ from lumos_queue.notation import (
     read_subgoal,
     replace_variables,
     says_stop,
-    format_result,
     strip_label,
     variables_in,
     write_action,

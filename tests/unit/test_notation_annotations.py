@@ -6,11 +6,11 @@ import pytest
 
 from lumos_queue.notation import (
     Issue,
+    format_result,
     name_output,
     read_action_line,
     read_actions,
     read_annotation,
-    format_result,
     write_action,
     write_actions,
     write_annotation,

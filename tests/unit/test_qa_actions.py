@@ -14,9 +14,9 @@ from lumos_queue.commands import WITHIN, Ask, Call, Do, Final
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import StepContext, run_episode
-from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent

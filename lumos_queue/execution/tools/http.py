@@ -107,9 +107,7 @@ class Http:
 
     @asynccontextmanager
     async def _send(self, target: Target, fields: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
-        headers = {
-            "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": "gzip", **fields
-        }  # fmt: skip
+        headers = {"Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": "gzip", **fields}
         address = httpcore2.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
         )

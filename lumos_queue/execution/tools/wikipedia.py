@@ -102,18 +102,32 @@ class Wikipedia:
     async def _find(self, query: str, language: str, what: str, limit: int, key: str) -> list[str]:
         """Titles, best first. `what`: 'nearmatch' (a title like this) or 'text'."""
         reply = await self._ask(
-            language, key, action="query", list="search", srsearch=query, srwhat=what, srlimit=limit, srprop="",
+            language,
+            key,
+            action="query",
+            list="search",
+            srsearch=query,
+            srwhat=what,
+            srlimit=limit,
+            srprop="",
             srnamespace=0,
-        )  # fmt: skip
+        )
         found = _part(_part(reply, "query", dict), "search", list)
         return [_part(one, "title", str)[:MAX_CHARACTERS] for one in found[:limit]]
 
     async def _page(self, title: str, language: str, paragraphs: int, key: str) -> tuple[str, Article, bool]:
         """Title after redirects, what there is to read, and whether it only lists the meanings of a name."""
         reply = await self._ask(
-            language, key, action="parse", page=title, prop="text|properties", redirects=1, disableeditsection=1,
-            disabletoc=1, disablelimitreport=1,
-        )  # fmt: skip
+            language,
+            key,
+            action="parse",
+            page=title,
+            prop="text|properties",
+            redirects=1,
+            disableeditsection=1,
+            disabletoc=1,
+            disablelimitreport=1,
+        )
         page = _part(reply, "parse", dict)
         name, html = _part(page, "title", str)[:MAX_CHARACTERS], _part(page, "text", str)
         article = await asyncio.to_thread(read_article, html, paragraphs)
