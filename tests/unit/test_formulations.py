@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
-from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.formulations.registry import FORMULATIONS, trainable_names
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.single_model import read_cot_answer, read_integrated
 from lumos_queue.records import Action, Completion, Execution, Outcome, Subgoal, Task
@@ -281,12 +283,32 @@ def test_no_reply_of_a_solver_is_too_odd_to_be_read(before, after):
         assert read_cot_answer(reply) is not None
 
 
-def test_every_formulation_says_whom_it_asks():
-    assert {name: FORMULATIONS.load(name).roles for name in FORMULATIONS} == {
-        "iterative": ("planner", "grounder"), "one-pass": ("planner", "grounder"), "cot": ("solver",),
-        "direct": ("solver",), "integrated": ("solver",), "caption": ("captioner",),
-        "teacher-forced": ("planner", "grounder"),
-    }  # fmt: skip
+def test_every_formulation_says_what_follows_from_it():
+    both, facts = ("planner", "grounder"), {}
+    for name in FORMULATIONS:
+        one = FORMULATIONS.load(name)
+        assert one.name == name
+        facts[name] = (one.roles, one.executes, one.trainable, one.limited, one.demonstrated, one.versioned)
+    assert facts == {
+        "iterative": (both, True, True, True, True, True),
+        "one-pass": (both, True, True, False, False, True),
+        "cot": (("solver",), False, True, False, False, False),
+        "direct": (("solver",), False, True, False, False, False),
+        "integrated": (("solver",), True, True, True, False, True),
+        "caption": (("captioner",), False, False, False, False, False),
+        "teacher-forced": (both, True, False, False, False, False),
+    }
+    assert {name for name in FORMULATIONS if FORMULATIONS.load(name).expected_calls} == {"iterative", "one-pass"}
+    assert trainable_names() == ("iterative", "one-pass", "cot", "direct", "integrated")
+
+
+def test_the_names_of_formulations_are_known_before_one_is_imported():
+    code = (
+        "import sys; from lumos_queue.formulations.registry import FORMULATIONS; print(len(FORMULATIONS.names), "
+        "[name for name in sys.modules if name.endswith(('iterative', 'teacher_forced', 'web.recorded'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "7 []"
 
 
 def test_unknown_formulation_lists_the_choices():
