@@ -32,7 +32,7 @@ from lumos_queue.records import LEVELS, TEACHER, Ending, Level, Outcome, Score, 
 from lumos_queue.settings import Settings
 
 TEACHING = Sampling(max_tokens=800, stop=())
-#: What a teacher can be shown of a row's image, and what that means. A caption stands in the task's text.
+#: What a teacher can be shown of a row's image, and what that means. A caption is part of the task's text.
 TAUGHT_BY = {"image": "the image", "caption": "the row's caption in its place", "none": "nothing of it"}
 #: The prompts of stored jobs that do not name one: what was asked is asked again in the same words.
 _EARLIER_PROMPTS = {"prm800k": "maths"}
