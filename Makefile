@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check faults campaign up performance mutants
+.PHONY: demo test check structure faults campaign up performance mutants
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -12,11 +12,16 @@ demo: .venv/local
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-## Lint, formatting and types.
+## Lint, formatting, the direction of imports, and types.
 check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/pyright
+
+## Measure circles of imports, lengths, types and names; OPTIONS='--list', for what was counted.
+structure: .venv/dev
+	$(BIN)/python -m tests.structure $(OPTIONS)
 
 ## Bring about every fault, and print what each cost (half an hour); OPTIONS='--only "disk full"', for some.
 faults: .venv/dev

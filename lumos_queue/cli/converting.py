@@ -98,7 +98,7 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     from lumos_queue.benchmarks.base import Benchmark
     from lumos_queue.benchmarks.sources import open_source
     from lumos_queue.conversion.demos import for_prompt
-    from lumos_queue.conversion.duplicates import repeated
+    from lumos_queue.conversion.duplicates import find_duplicates
     from lumos_queue.endpoints.base import Sampling
     from lumos_queue.errors import SpecError
     from lumos_queue.jobs.convert import TEACHING, Convert
@@ -134,7 +134,8 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
         options.source, rows.digest, split, options.limit, teacher, options.subgoals, options.reasks,
         Sampling(options.temperature, 1.0, options.max_tokens, TEACHING.stop), options.price_prompt,
         options.price_completion, options.budget, options.seed, options.perturbations, options.longest,
-        str(options.tokenizer.resolve()) if options.tokenizer else "", repeated(rows.tasks[: options.limit or None]),
+        str(options.tokenizer.resolve()) if options.tokenizer else "",
+        find_duplicates(rows.tasks[: options.limit or None]),
         vision=vision,
     )  # fmt: skip
     return job, rows

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lumos_queue.commands import digest
-from lumos_queue.compat.lines import Line, Lines, read_line
+from lumos_queue.compat.lines import JsonLine, JsonLines, read_line
 from lumos_queue.compat.reading import ReleasedRow, read_row
 from lumos_queue.errors import BadRow
 from lumos_queue.util.sanitize import storable_json
@@ -84,7 +84,7 @@ class Join:
         return self._index.execute(query, values).fetchone()[0]
 
     def _add(self, module: str, path: Path) -> None:
-        lines = Lines(path)
+        lines = JsonLines(path)
         for line in lines:
             try:
                 if isinstance(line, BadRow):
@@ -94,7 +94,7 @@ class Join:
                 self.found.add_bad(path, bad)
         self.found.sha256[module] = lines.sha256
 
-    def _add_row(self, module: str, line: Line) -> None:
+    def _add_row(self, module: str, line: JsonLine) -> None:
         row, found = _read(line), self.found
         if row.module != module:
             raise BadRow(line.number, "messages", f"is a row of a {row.module} file, and this is the {module} file")
@@ -127,12 +127,12 @@ def join(plan: Path, ground: Path) -> Iterator[Join]:
         index.close()
 
 
-def _read(line: Line) -> ReleasedRow:
+def _read(line: JsonLine) -> ReleasedRow:
     row: Any = storable_json(line.row)
-    return read_row(Line(line.number, line.start, row))
+    return read_row(JsonLine(line.number, line.start, row))
 
 
-def _read_at(file, start: int, number: int) -> ReleasedRow:
+def _read_at(file: BinaryIO, start: int, number: int) -> ReleasedRow:
     """A row that was read before. Raises BadRow when the file has changed meanwhile."""
     file.seek(start)
     line = read_line(file.readline(), number, start)

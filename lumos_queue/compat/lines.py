@@ -16,7 +16,7 @@ _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JsonLine:
     """A line that holds a JSON object."""
 
     number: int  #: counted from 1, empty lines too
@@ -24,7 +24,7 @@ class Line:
     row: dict[str, Any]
 
 
-class Lines:
+class JsonLines:
     """The lines of a file; after they were read, `sha256` is that of its bytes."""
 
     def __init__(self, path: Path):
@@ -40,7 +40,7 @@ class Lines:
     def sha256(self) -> str:
         return self._hasher.hexdigest()
 
-    def __iter__(self) -> Iterator[Line | BadRow]:
+    def __iter__(self) -> Iterator[JsonLine | BadRow]:
         """Empty lines are passed over; a line that cannot be read is a BadRow."""
         start = 0
         with self.path.open("rb") as file:
@@ -58,7 +58,7 @@ class Lines:
                 start += size
 
 
-def read_line(data: bytes, number: int, start: int = 0) -> Line | BadRow:
+def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
     """One line's JSON object. A byte order mark in front of it does no harm."""
     try:
         row = read_json(data.decode("utf-8-sig"))
@@ -68,7 +68,7 @@ def read_line(data: bytes, number: int, start: int = 0) -> Line | BadRow:
         return BadRow(number, "", f"is no JSON: {error}")
     if not isinstance(row, dict):
         return BadRow(number, "", "expected a JSON object")
-    return Line(number, start, row)
+    return JsonLine(number, start, row)
 
 
 def _unlike(path: Path) -> str:
@@ -93,7 +93,7 @@ def _begins_array(line: bytes) -> bool:
     return not value or isinstance(value[0], dict)
 
 
-def text_field(line: Line, name: str) -> str:
+def text_field(line: JsonLine, name: str) -> str:
     """The text in a field. Raises BadRow when there is none."""
     value = line.row.get(name)
     if not isinstance(value, str):

@@ -6,8 +6,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
-from lumos_queue.compat.lines import Lines
+from lumos_queue.compat.lines import JsonLines
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.conversations import Conversation, read_conversation
@@ -45,7 +46,7 @@ def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict
     return rows
 
 
-def _append_instructions(file: Path, mixed) -> int:
+def _append_instructions(file: Path, mixed: BinaryIO) -> int:
     count = 0
     for row in read_instructions(file):
         if isinstance(row, BadRow):
@@ -59,8 +60,8 @@ def _append_instructions(file: Path, mixed) -> int:
     return count
 
 
-def _append(file: Path, mixed, seen: set[tuple[str, str]]) -> int:
-    count, lines = 0, Lines(file)
+def _append(file: Path, mixed: BinaryIO, seen: set[tuple[str, str]]) -> int:
+    count, lines = 0, JsonLines(file)
     with file.open("rb") as source:
         for line in lines:
             if isinstance(line, BadRow):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lumos_queue.compat.lines import Line, Lines, text_field
+from lumos_queue.compat.lines import JsonLine, JsonLines, text_field
 from lumos_queue.errors import BadRow
 
 
@@ -32,7 +32,7 @@ def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
 
     Raises SpecError when there is no such file.
     """
-    for line in Lines(path):
+    for line in JsonLines(path):
         if isinstance(line, BadRow):
             yield line
             continue
@@ -42,7 +42,7 @@ def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
             yield bad
 
 
-def _read(line: Line) -> RawAnnotation:
+def _read(line: JsonLine) -> RawAnnotation:
     plan, answer = line.row.get("natural_language_plan"), line.row.get("ans")
     if isinstance(plan, list) and all(isinstance(part, str) for part in plan):
         plan = tuple(plan)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lumos_queue.compat.lines import Line, text_field
+from lumos_queue.compat.lines import JsonLine, text_field
 from lumos_queue.errors import BadRow
 from lumos_queue.notation import KEEP_PLANNING, read_plan, says_stop
 from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD
@@ -35,7 +35,7 @@ class ReleasedRow:
     grounded: tuple[str, ...] = ()  #: a grounder's: the actions of each subgoal; onetime: of all in one
 
 
-def read_row(line: Line) -> ReleasedRow:
+def read_row(line: JsonLine) -> ReleasedRow:
     """Raises BadRow naming the field that is not as it should be."""
     dataset, identifier, contents = text_field(line, "dataset"), text_field(line, "id"), _contents(line)
     first = contents[0]
@@ -66,7 +66,7 @@ def read_row(line: Line) -> ReleasedRow:
     )  # fmt: skip
 
 
-def _contents(line: Line) -> list[str]:
+def _contents(line: JsonLine) -> list[str]:
     """The contents of the messages. Raises BadRow unless user and assistant take turns, the assistant last."""
     messages = line.row.get("messages")
     if not isinstance(messages, list) or not messages or len(messages) % 2:
@@ -81,7 +81,7 @@ def _contents(line: Line) -> list[str]:
     return [message["content"] for message in messages]
 
 
-def _known_domain(line: Line, dataset: str, head: str = "") -> str:
+def _known_domain(line: JsonLine, dataset: str, head: str = "") -> str:
     """The domain: what the instruction says, which only its own grounder is given, else the dataset's name."""
     if head or dataset in DOMAINS:
         return head or dataset
@@ -92,7 +92,7 @@ def _begins(text: str, head: str | None) -> bool:
     return head is not None and text.startswith(f"{head}Task: ")
 
 
-def _planned(line: Line, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _planned(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The subgoals of an iterative plan, and what the planner was told of each."""
     if not says_stop(contents[-1]):
         raise BadRow(line.number, "messages", "the planner's last message is not that it stops")
@@ -108,7 +108,7 @@ def _planned(line: Line, contents: list[str]) -> tuple[tuple[str, ...], tuple[st
     return tuple(subgoals), tuple(told)
 
 
-def _asked(line: Line, contents: list[str]) -> list[str]:
+def _asked(line: JsonLine, contents: list[str]) -> list[str]:
     """The subgoals that a grounder is asked for after the first."""
     asked, start = [], _ONE.strip() + " "
     for place in range(2, len(contents), 2):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.conversion.form import INVALID, form_verdicts
-from lumos_queue.conversion.lengths import Count
+from lumos_queue.conversion.lengths import CountTokens
 from lumos_queue.conversion.oracle import with_results
-from lumos_queue.conversion.teacher import Reading, next_prompt, read_reply
-from lumos_queue.conversion.verdicts import STOPPING, accepted, merged, rejecting, verdict
+from lumos_queue.conversion.teacher import TeacherReply, next_prompt, read_reply
+from lumos_queue.conversion.verdicts import STOPPING, accepting_modules, make_verdicts, merge_verdicts, rejections
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.rationales.comparison import same
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
@@ -21,7 +21,7 @@ Seen = tuple[Action, str, Execution]
 
 
 @dataclass
-class Desk:
+class AnnotationCheck:
     """The judge of one row. It knows the gold answer, and so may the teacher: the source's plan states it.
 
     Nothing in it depends on time or chance, so a replayed episode is asked and judged alike.
@@ -30,7 +30,7 @@ class Desk:
     source: Source
     task: Task
     most_tokens: int  #: of a module's conversation
-    count: Count
+    count: CountTokens
     prompt: str = ""  #: what the teacher is asked
     images: tuple[str, ...] = ()  #: shown with it: sha256 of artifacts
     reasks: int = 0
@@ -39,9 +39,9 @@ class Desk:
 
     def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
         """The steps of a reply that can be acted out."""
-        return self.take(read_reply(completion, self.level != "format"))
+        return self.check(read_reply(completion, self.level != "format"))
 
-    def take(self, reading: Reading) -> tuple[AnnotatedSubgoal, ...]:
+    def check(self, reading: TeacherReply) -> tuple[AnnotatedSubgoal, ...]:
         """Judge the form of an annotation; returns its steps, ready to be acted out."""
         self.steps, self.verdicts = reading.steps, list(reading.verdicts)
         if any(one.name in ("truncated", "refused") for one in self.verdicts):
@@ -54,10 +54,10 @@ class Desk:
         """The steps in the form in which an oracle can answer them."""
         return tuple(map(with_results, self.steps))
 
-    def judged(self, seen: Sequence[Seen]) -> Outcome:
+    def judge(self, seen: Sequence[Seen]) -> Outcome:
         """What acting the steps out has shown."""
         if any(one.name in STOPPING[self.level] for one in self.verdicts):
-            return Outcome(None, Ending.UNREADABLE, rejecting(self.verdicts)[0].name)
+            return Outcome(None, Ending.UNREADABLE, rejections(self.verdicts)[0].name)
         if self.level == "format":
             return Outcome("", Ending.ANSWERED)
         for action, stated, execution in seen:
@@ -65,14 +65,14 @@ class Desk:
         outcome = last_value([(action, execution) for action, _, execution in seen])
         if outcome.ending == "answered" and not self.source.right(self.task, outcome.answer):
             gold = self.source.answer(self.task)
-            self.verdicts += verdict("wrong final answer", f"gives {outcome.answer}, expected {gold}")
+            self.verdicts += make_verdicts("wrong final answer", f"gives {outcome.answer}, expected {gold}")
         return outcome
 
-    def again(self, completion: Completion) -> bool:
+    def should_retry(self, completion: Completion) -> bool:
         """Whether the teacher is to try again; `prompt` then says why."""
-        if not rejecting(self.verdicts) or not self.reasks:
+        if not rejections(self.verdicts) or not self.reasks:
             return False
-        self.prompt = next_prompt(self.prompt, completion.text, rejecting(merged(self.verdicts)))
+        self.prompt = next_prompt(self.prompt, completion.text, rejections(merge_verdicts(self.verdicts)))
         self.reasks -= 1
         return True
 
@@ -81,25 +81,27 @@ class Desk:
         operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
         if count := ambiguous or len(operands):
             what = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
-            self.verdicts += verdict("ambiguous link", what)
+            self.verdicts += make_verdicts("ambiguous link", what)
 
     @property
     def level(self) -> str:
         """The strongest level that this source's checks can reach."""
         return min(self.source.level, "executed", key=LEVELS.index)
 
-    def reached(self) -> str:
+    def reached_level(self) -> str:
         """The level of the annotation as it stands; '' when no module accepts it."""
-        return self.level if accepted(self.verdicts) else ""
+        return self.level if accepting_modules(self.verdicts) else ""
 
 
 def _result_verdicts(action: Action, stated: str, execution: Execution) -> list[Verdict]:
     shown = action.raw[:100]
     if not execution.ok:
-        return verdict("invalid result", f"{shown}: {execution.message or execution.status}"[:200])
+        return make_verdicts("invalid result", f"{shown}: {execution.message or execution.status}"[:200])
     if not stated.strip() or INVALID.fullmatch(stated.strip()):
         return []  # which has a verdict of its own
     equal = same(execution, stated)
     if equal:
         return []
-    return verdict("text differs" if equal is None else "result differs", f"{shown} gives {execution.result[:80]}")
+    return make_verdicts(
+        "text differs" if equal is None else "result differs", f"{shown} gives {execution.result[:80]}"
+    )

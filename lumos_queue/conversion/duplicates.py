@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lumos_queue.records import Task
 
 
-def repeated(tasks: Iterable[Task]) -> tuple[int, ...]:
+def find_duplicates(tasks: Iterable[Task]) -> tuple[int, ...]:
     """The places, from 0, of tasks whose text, spaces folded, an earlier one has too. Numbers must be the same."""
     seen: set[str] = set()
     found = []

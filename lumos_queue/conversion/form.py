@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from lumos_queue.benchmarks.source import Source
-from lumos_queue.conversion.lengths import Count, tokens
-from lumos_queue.conversion.verdicts import verdict
+from lumos_queue.conversion.lengths import CountTokens, conversation_tokens
+from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.notation import Issue, variables_in
 from lumos_queue.rationales.maths.copied import copied_numbers
 from lumos_queue.rationales.maths.stated import results_stated
@@ -40,40 +40,40 @@ def issue_verdicts(issues: Sequence[Issue]) -> Iterator[Verdict]:
         if issue.reason == "subgoal without actions" and unread:
             continue  # it has one, which is another issue
         name = _ISSUES.get(issue.reason, "unreadable")
-        yield from verdict(name, issue.line if name == issue.reason else f"{issue.reason}: {issue.line[:80]}")
+        yield from make_verdicts(name, issue.line if name == issue.reason else f"{issue.reason}: {issue.line[:80]}")
 
 
 def form_verdicts(
-    source: Source, task: Task, steps: Sequence[AnnotatedSubgoal], most_tokens: int, count: Count,
+    source: Source, task: Task, steps: Sequence[AnnotatedSubgoal], most_tokens: int, count: CountTokens,
     unread: Collection[str] = (),
 ) -> Iterator[Verdict]:  # fmt: skip
     """What is wrong with an annotation that could be read; `unread`: variables of lines that could not."""
     yield from _action_verdicts(source.domain, steps, unread)
     if source.domain == "maths":
         for action in copied_numbers(steps, task.question):
-            yield from verdict("copied", _name(action))
+            yield from make_verdicts("copied", _name(action))
     facts = _folded(source.facts(task))
     for step in steps:
         for action, result in zip(step.actions, step.results, strict=True):
             if INVALID.fullmatch(result.strip()):
-                yield from verdict("invalid result", f"{_name(action)} = {result[:80]}")
+                yield from make_verdicts("invalid result", f"{_name(action)} = {result[:80]}")
             elif facts and not _stands_in(result, action, facts, task, source):
-                yield from verdict("result not in facts", f"{_name(action)} = {result[:80]}")
+                yield from make_verdicts("result not in facts", f"{_name(action)} = {result[:80]}")
         for result in results_stated(step, task.question):
-            yield from verdict("result stated", f"Subgoal {step.subgoal.number} says {result[:80]}")
-    for module, length in tokens(task.question, source.domain, steps, count).items():
+            yield from make_verdicts("result stated", f"Subgoal {step.subgoal.number} says {result[:80]}")
+    for module, length in conversation_tokens(task.question, source.domain, steps, count).items():
         if length > most_tokens:
-            yield from verdict("overlong", f"{length} tokens, at most {most_tokens}", (module,))
+            yield from make_verdicts("overlong", f"{length} tokens, at most {most_tokens}", (module,))
 
 
 def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Collection[str]) -> Iterator[Verdict]:
     known = set(unread)
     for action in (action for step in steps for action in step.actions):
         if action.name and action.name not in ACTIONS.get(domain, (action.name,)):
-            yield from verdict("unknown action", action.name)
+            yield from make_verdicts("unknown action", action.name)
         for variable in variables_in(action.arguments):
             if variable not in known:
-                yield from verdict("undefined reference", f"{variable} in {_name(action)}")
+                yield from make_verdicts("undefined reference", f"{variable} in {_name(action)}")
         known.update(action.variables)
 
 

@@ -11,29 +11,31 @@ from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.util.launch_folder import from_launch
 
-Count = Callable[[str], int]
+CountTokens = Callable[[str], int]
 
 #: A cheap estimate that is rather too high: a token is up to five letters, one digit, or one other character.
 _PIECES = re.compile(r"[^\W\d_]{1,5}|\d|[^\w\s]|_")
 _TURN = 14  #: tokens that a further turn adds: roles, `Subgoal to be grounded:`, `Should we stop planning?`
 
 
-def estimated(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     return len(_PIECES.findall(text))
 
 
 @lru_cache(maxsize=4)
-def counting(tokenizer: str) -> Count:
+def load_token_counter(tokenizer: str) -> CountTokens:
     """The count of a tokenizer folder, or the estimate where none is named."""
     if not tokenizer:
-        return estimated
+        return estimate_tokens
     from transformers import AutoTokenizer
 
     loaded = AutoTokenizer.from_pretrained(from_launch(tokenizer))
     return lambda text: len(loaded.encode(text))
 
 
-def tokens(task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: Count) -> dict[str, int]:
+def conversation_tokens(
+    task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
+) -> dict[str, int]:
     """Tokens of the iterative conversation of each module, the longer of its two forms."""
     known = DOMAINS.get(domain)
     head = (known.verified_ground_head if known else "") or ""

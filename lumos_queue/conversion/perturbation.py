@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -37,7 +37,7 @@ _FRACTION = re.compile(r"(?<![\w.^])([0-9]{1,30}) ?/ ?([1-9][0-9]{0,30})(?![\w.]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PerturbationResult:
     """`passed`: agreed under enough changes. `differs`: how it did not, in words; '' when nothing could be found."""
 
     passed: bool
@@ -54,18 +54,18 @@ async def passes_perturbation(
 async def perturbation(
     source: Source, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions,
     successes: int = SUCCESSES,
-) -> Finding:  # fmt: skip
+) -> PerturbationResult:  # fmt: skip
     """As `passes_perturbation`, with what was found. Raises InfrastructureError when the interface cannot work."""
     reference = source.reference(task)
     if reference is None or not reference.programs:
-        return Finding(False)
+        return PerturbationResult(False)
     known = known_numbers(source, task)
     if any(unknown(program, known) for program in reference.programs):
-        return Finding(False)
+        return PerturbationResult(False)
     actions = _actions(annotation)
     first = [await _values(program, {}, interface) for program in reference.programs]
     if any(values is None for values in first):
-        return Finding(False)
+        return PerturbationResult(False)
     agreed = 0
     seen: set[tuple[Fraction, ...]] = set()
     for changes in candidates(task):
@@ -76,17 +76,17 @@ async def perturbation(
         if wanted is None:
             continue
         if len(wanted) > 1:
-            return Finding(False)
+            return PerturbationResult(False)
         (answer,) = wanted
         given = await _values(actions, changes, interface)
         if given is None or given[-1] is None or not close(given[-1], answer):
             what = "nothing" if given is None or given[-1] is None else show_number(given[-1], True)
             shown = ", ".join(f"{show_number(old, True)} as {show_number(new, True)}" for old, new in changes.items())
-            return Finding(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
+            return PerturbationResult(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
         agreed += 1
         if agreed == successes:
-            return Finding(not unknown(actions, known))
-    return Finding(False)
+            return PerturbationResult(not unknown(actions, known))
+    return PerturbationResult(False)
 
 
 def known_numbers(source: Source, task: Task) -> frozenset[Fraction]:
@@ -142,7 +142,9 @@ async def _values(
     """
     variables, values, answer = {}, [], None
     for place, action in enumerate(actions):
-        done = await interface.execute(replace(action, arguments=changed(action.arguments, changes)), variables)
+        done = await interface.execute(
+            replace(action, arguments=replace_literals(action.arguments, changes)), variables
+        )
         if not done.ok:
             return None
         variables.update(zip(action.variables, done.values, strict=False))
@@ -159,7 +161,7 @@ def _rank(variable: str) -> float:
     return float("inf") if variable == "Output" else int(variable[1:])
 
 
-def changed(text: str, changes: Changes) -> str:
+def replace_literals(text: str, changes: Changes) -> str:
     """The text with each literal whose value is to change replaced; exponents and the numbers of variables stay."""
 
     def new(found: re.Match) -> str:
@@ -198,7 +200,7 @@ def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
     return _not(value, lambda: chance.randint(low, high) * unit)
 
 
-def _not(value: Fraction, draw) -> Fraction:
+def _not(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
     while (new := draw()) == value:
         pass
     return new

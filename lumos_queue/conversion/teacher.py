@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from lumos_queue.conversion import demos
 from lumos_queue.conversion.form import issue_verdicts
-from lumos_queue.conversion.verdicts import verdict
+from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.notation import read_annotation
 from lumos_queue.prompts.dialogue import FRAMINGS, Turn
 from lumos_queue.records import AnnotatedSubgoal, Completion, Task, Verdict
@@ -67,7 +67,7 @@ _REFUSAL = re.compile(
 _REFUSAL_CHARACTERS = 300
 
 
-def head(prompt: str, subgoals: str, sees: bool = False) -> str:
+def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
     """What every prompt of a job begins with, up to the task; `sees`: whether the row's image is shown with it.
 
     Raises SpecError for an unknown type or kind.
@@ -90,23 +90,24 @@ def head(prompt: str, subgoals: str, sees: bool = False) -> str:
 
 def first_prompt(head: str, task: Task, plan: str) -> str:
     """The prompt for a row."""
-    return f"{head}{defused(task.question).strip()}\n\nNatural language plan: {defused(plan).rstrip()}\n<|assistant|>\n"
+    question, plan = escape_markers(task.question).strip(), escape_markers(plan).rstrip()
+    return f"{head}{question}\n\nNatural language plan: {plan}\n<|assistant|>\n"
 
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
     """The conversation so far, and what is wrong with the reply, in words."""
     problems = dict.fromkeys(f"- {one.name}" + (f": {one.detail}" if one.detail else "") for one in verdicts)
-    again = Turn("user", _AGAIN.format(problems=defused("\n".join(problems))))
-    return prompt + _FRAMING.write(Turn("assistant", defused(reply))) + _FRAMING.write(again)
+    again = Turn("user", _AGAIN.format(problems=escape_markers("\n".join(problems))))
+    return prompt + _FRAMING.write(Turn("assistant", escape_markers(reply))) + _FRAMING.write(again)
 
 
-def defused(text: str) -> str:
+def escape_markers(text: str) -> str:
     """The text with role markers taken apart: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
     return _MARKER.sub(lambda found: f"<| {found[1]} |>" if found[1] else "< /s>", text)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TeacherReply:
     """A reply, read. `verdicts` says what is wrong with its form so far."""
 
     steps: tuple[AnnotatedSubgoal, ...]
@@ -114,7 +115,7 @@ class Reading:
     unread: frozenset[str] = frozenset()  #: variables that are set by lines which could not be read
 
 
-def read_reply(completion: Completion, results: bool) -> Reading:
+def read_reply(completion: Completion, results: bool) -> TeacherReply:
     """The annotation in a reply; `results`: whether its actions must state results.
 
     `refused`: an empty reply (as content filters leave), or one without a subgoal that begins as an excuse.
@@ -123,8 +124,8 @@ def read_reply(completion: Completion, results: bool) -> Reading:
     text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
     steps, issues = read_annotation(text, results)
     if completion.finish_reason == "length":
-        return Reading(steps, tuple(verdict("truncated", f"after {completion.completion_tokens} tokens")))
+        return TeacherReply(steps, tuple(make_verdicts("truncated", f"after {completion.completion_tokens} tokens")))
     if not text.strip() or (not steps and _REFUSAL.search(text[:_REFUSAL_CHARACTERS])):
-        return Reading((), tuple(verdict("refused", text.strip()[:120] or "an empty reply")))
+        return TeacherReply((), tuple(make_verdicts("refused", text.strip()[:120] or "an empty reply")))
     unread = (variable for issue in issues if (found := _SET.match(issue.line)) for variable in found[1].split(", "))
-    return Reading(steps, tuple(issue_verdicts(issues)), frozenset(unread))
+    return TeacherReply(steps, tuple(issue_verdicts(issues)), frozenset(unread))

@@ -49,17 +49,17 @@ STOPPING = {
 DETAIL_CHARACTERS = 300
 
 
-def verdict(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Verdict]:
+def make_verdicts(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Verdict]:
     """The verdict for each module it spoils; `modules` where it depends on the row."""
     return [Verdict(module, name, detail, name not in NOTED) for module in modules or VERDICTS[name][0]]
 
 
-def named(reason: str, detail: str) -> list[Verdict]:
+def reason_verdicts(reason: str, detail: str) -> list[Verdict]:
     """A reason of a converter by rule (rationales/reasons.py) as a verdict of its own name: there is no annotation."""
     return [Verdict(module, reason, detail) for module in MODULES]
 
 
-def merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
+def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """One verdict for each module and name, its details one after the other, those of equal text once."""
     details: dict[tuple[str, str, bool], dict[str, None]] = {}
     for one in verdicts:
@@ -70,11 +70,11 @@ def merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
     ]
 
 
-def rejecting(verdicts: Iterable[Verdict]) -> list[Verdict]:
+def rejections(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [one for one in verdicts if one.rejects]
 
 
-def accepted(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """The modules whose training row none of the verdicts rejects."""
-    spoilt = {one.module for one in rejecting(verdicts)}
+    spoilt = {one.module for one in rejections(verdicts)}
     return tuple(module for module in MODULES if module not in spoilt)

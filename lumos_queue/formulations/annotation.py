@@ -13,21 +13,21 @@ Checked = tuple[Action, str, Execution]
 
 
 class Check(Protocol):
-    """What checks a row's annotation (conversion/check.py)."""
+    """What checks a row's annotation (conversion/check.py: AnnotationCheck)."""
 
     @property
     def prompt(self) -> str: ...
     @property
     def images(self) -> tuple[str, ...]: ...
     def steps_to_act_out(self) -> Sequence[AnnotatedSubgoal]: ...
-    def read(self, completion: Completion) -> Sequence[AnnotatedSubgoal]: ...
-    def judged(self, seen: Sequence[Checked]) -> Outcome: ...
-    def again(self, completion: Completion) -> bool: ...
+    def read(self, completion: Completion, /) -> Sequence[AnnotatedSubgoal]: ...
+    def judge(self, seen: Sequence[Checked], /) -> Outcome: ...
+    def should_retry(self, completion: Completion, /) -> bool: ...
 
 
 def annotation(task: object, check: Check) -> Commands[Outcome]:
     """Act out the steps that the check has."""
-    return check.judged((yield from act_out(check.steps_to_act_out())))
+    return check.judge((yield from act_out(check.steps_to_act_out())))
 
 
 def taught(task: object, check: Check) -> Commands[Outcome]:
@@ -37,8 +37,8 @@ def taught(task: object, check: Check) -> Commands[Outcome]:
     """
     while True:
         completion = yield from Ask(TEACHER, check.prompt, check.images)
-        outcome = check.judged((yield from act_out(check.read(completion))))
-        if not check.again(completion):
+        outcome = check.judge((yield from act_out(check.read(completion))))
+        if not check.should_retry(completion):
             return outcome
 
 

@@ -11,12 +11,12 @@ from lumos_queue.actions.base import StatelessActions
 from lumos_queue.actions.registry import open_stateless
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
-from lumos_queue.conversion.check import Desk
-from lumos_queue.conversion.lengths import counting
+from lumos_queue.conversion.check import AnnotationCheck
+from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.oracle import Stated
 from lumos_queue.conversion.perturbation import perturbation
-from lumos_queue.conversion.teacher import Reading, first_prompt, head
-from lumos_queue.conversion.verdicts import merged, named, rejecting, verdict
+from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
+from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, reason_verdicts, rejections
 from lumos_queue.endpoints.base import Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
@@ -97,7 +97,8 @@ class Convert:
     def prompt_prefixes(self) -> dict[str, str]:
         if not self.teacher:
             return {}
-        return {TEACHER: head(self.prompt or open_source(self.source).prompt, self.subgoals, self.vision == "image")}
+        prompt = self.prompt or open_source(self.source).prompt
+        return {TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
@@ -127,33 +128,33 @@ class Convert:
         """Scores `executed` (`accepted` where nothing can be executed): 1 when no verdict rejects the annotation."""
         assert work.task is not None
         task, source = work.task, context.source
-        repeated = verdict("duplicate") if work.ordinal in self.duplicates else []
-        desk = Desk(source, task, self.most_tokens, counting(self.tokenizer), reasks=self.reasks)
+        repeated = make_verdicts("duplicate") if work.ordinal in self.duplicates else []
+        check = AnnotationCheck(source, task, self.most_tokens, load_token_counter(self.tokenizer), reasks=self.reasks)
         try:
             if self.teacher:
-                desk.prompt, desk.images = first_prompt(context.head, task, source.plan(task)), self._images(task)
+                check.prompt, check.images = first_prompt(context.head, task, source.plan(task)), self._images(task)
             else:
                 gold = source.gold(task)
-                desk.take(Reading(gold.steps))
+                check.check(TeacherReply(gold.steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
-            verdicts = [*named(reason, str(error)), *repeated]
+            verdicts = [*reason_verdicts(reason, str(error)), *repeated]
             return _result(source, Outcome(None, Ending.UNREADABLE, str(error)), verdicts, "")
         async with context.executor.for_episode(task, work.sample) as perform:
             if context.meter:
                 perform = context.meter.limit(perform, getattr(journal, "episode", 0))
-            run = await run_episode(taught if self.teacher else annotation, task, desk, journal, perform)
+            run = await run_episode(taught if self.teacher else annotation, task, check, journal, perform)
         if run.outcome.ending == Ending.INFRA_ERROR:
             return ItemResult(run.outcome)
-        desk.verdicts += repeated
-        desk.note_links(None if self.teacher else source.ambiguous(task))
-        level = desk.reached()
+        check.verdicts += repeated
+        check.note_links(None if self.teacher else source.ambiguous(task))
+        level = check.reached_level()
         if level == Level.EXECUTED and self.perturbations:
-            actions = [action for step in desk.steps for action in step.actions]
+            actions = [action for step in check.steps for action in step.actions]
             finding = await perturbation(source, task, actions, context.actions, self.perturbations)
             level = Level.PERTURBED if finding.passed else level
-            desk.verdicts += verdict("differs when perturbed", finding.differs) if finding.differs else []
-        return _result(source, run.outcome, desk.verdicts, level)
+            check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
+        return _result(source, run.outcome, check.verdicts, level)
 
     def _images(self, task: Task) -> tuple[str, ...]:
         """What the teacher is shown with the prompt. Raises NotConvertible where it is missing."""
@@ -163,8 +164,8 @@ class Convert:
 
 
 def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> ItemResult:
-    found = merged(verdicts)
-    wrong = rejecting(found)
+    found = merge_verdicts(verdicts)
+    wrong = rejections(found)
     metric = "executed" if LEVELS.index(source.level) >= LEVELS.index(Level.EXECUTED) else "accepted"
     score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
     return ItemResult(outcome, (score,), verdicts=found, level=level)

@@ -38,7 +38,7 @@ class Steps:
         return Annotation(steps, answer)
 
 
-def _content(step: AnnotatedSubgoal):
+def _content(step: AnnotatedSubgoal) -> tuple[object, ...]:
     actions = [(action.variables, action.name, action.arguments) for action in step.actions]
     return step.subgoal, actions, step.results
 

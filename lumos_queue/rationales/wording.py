@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lumos_queue.rationales.maths.expressions import Expression, Operation, Result, chain, leaves, show
+from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, chain, leaves, show
 
 MAX_OPERANDS = 4  #: of a sentence that can still be followed; beyond, the formula itself is shorter
 
@@ -22,7 +22,7 @@ Name = Callable[[int], str]  #: number of a result -> what a planner calls it
 def step(expression: Expression, quantity: str | None, name: Name) -> str:
     """One sentence without its dot; `quantity` says what is calculated, such as `how many tarts he sold on Monday`."""
     if not isinstance(expression, Operation):
-        if isinstance(expression, Result):
+        if isinstance(expression, StepResult):
             return f"Take {name(expression.number)}" + (f" as {quantity}" if quantity else "")
         return f"Determine {quantity or 'the next quantity'}"
     if quantity is None:
@@ -46,7 +46,7 @@ def operation(expression: Operation, name: Name, gerund: bool) -> str:
 
 def noun(expression: Expression, name: Name) -> str:
     """`36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
-    if isinstance(expression, Result):
+    if isinstance(expression, StepResult):
         return name(expression.number)
     if not isinstance(expression, Operation):
         return show(expression)
@@ -59,7 +59,7 @@ def enumeration(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def joined(sentences: Sequence[str]) -> str:
+def join_sentences(sentences: Sequence[str]) -> str:
     """Several steps of one subgoal in one sentence."""
     first, *others = sentences
     return first + "".join(f", then {other[0].lower()}{other[1:]}" for other in others) + "."

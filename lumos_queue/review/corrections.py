@@ -23,12 +23,12 @@ from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Commands, Step
-from lumos_queue.conversion.check import Desk
-from lumos_queue.conversion.lengths import counting
+from lumos_queue.conversion.check import AnnotationCheck
+from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.oracle import Stated, with_results
 from lumos_queue.conversion.perturbation import perturbation
-from lumos_queue.conversion.teacher import Reading
-from lumos_queue.conversion.verdicts import merged, rejecting, verdict
+from lumos_queue.conversion.teacher import TeacherReply
+from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, rejections
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
@@ -114,25 +114,27 @@ async def _checked(
     try:
         seen, recorded = await _acted_out(task, steps, actions)
         _refuse_failures(before, steps, seen, stated, runs)
-        desk = Desk(source, task, (parent.job.spec or {}).get("most_tokens", MOST_TOKENS), counting(""))
+        check = AnnotationCheck(
+            source, task, (parent.job.spec or {}).get("most_tokens", MOST_TOKENS), load_token_counter("")
+        )
         results = iter(execution.result for _, _, execution in seen)
         found = tuple(replace(step, results=tuple(next(results) for _ in step.actions)) for step in steps)
         if _text(found) == _text(before):
             raise SpecError("Nothing of the episode changes: it reads so already, and gives these results.")
-        desk.take(Reading(found))
-        outcome = desk.judged([(action, execution.result, execution) for action, _, execution in seen])
-        desk.note_links(None)
-        level = desk.reached()
+        check.check(TeacherReply(found))
+        outcome = check.judge([(action, execution.result, execution) for action, _, execution in seen])
+        check.note_links(None)
+        level = check.reached_level()
         if level == "executed" and runs:
             finding = await perturbation(source, task, [action for action, _, _ in seen], actions)
             level = "perturbed" if finding.passed else level
-            desk.verdicts += verdict("differs when perturbed", finding.differs) if finding.differs else []
+            check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
     finally:
         await actions.close()
-    if desk.level == "format" and outcome.ending == "answered":
+    if check.level == "format" and outcome.ending == "answered":
         outcome = Outcome(_last_result(seen) or parent.episode.answer or "", Ending.ANSWERED)
-    verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merged(desk.verdicts))
-    wrong = rejecting(verdicts)
+    verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merge_verdicts(check.verdicts))
+    wrong = rejections(verdicts)
     metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
     score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
     return ImportedEpisode(

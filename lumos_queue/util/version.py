@@ -1,20 +1,66 @@
-"""Which code this is: the release, and a digest of the source files, so that an edited copy has a name of its own."""
+"""Which code this is: the release, and a digest of what is shipped, so that an edited copy has a name of its own.
+
+Every file of the three packages counts, caches excepted. A wheel carries two things inside its packages that a checkout
+keeps elsewhere, the starter models and the Procfile: they are digested under the names that they have in the wheel, so
+a wheel and the checkout that it was built from are the same code. The packages are found as Python finds them,
+wherever this file is.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
-from pathlib import Path
+from importlib.util import find_spec
 
 RELEASE = "0.1.0"
+PACKAGES = ("lumos_queue", "db", "workers")
+#: The name in a wheel, and where a checkout has it: what pyproject.toml calls force-include.
+ELSEWHERE = {"lumos_queue/starter": "models/starter", "workers/Procfile": "Procfile"}
+_CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis", ".DS_Store"})
 
 
 @cache
 def code_version() -> str:
     """For example `0.1.0+3f9a1c20`; stored with every job, worker session and attempt."""
-    here = Path(__file__).resolve().parents[1]
     hasher = hashlib.sha256()
-    for folder in (here, here.parent / "db", here.parent / "workers"):
-        for file in sorted(folder.rglob("*.py")):
-            hasher.update(file.relative_to(folder.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    for name, path in sorted(shipped_files().items()):
+        with open(path, "rb") as file:
+            hasher.update(name.encode() + b"\0" + hashlib.sha256(file.read()).digest())
     return f"{RELEASE}+{hasher.hexdigest()[:8]}"
+
+
+def shipped_files() -> dict[str, str]:
+    """Paths of every file of the packages, by its name in a wheel."""
+    roots = {package: _find_root(package) for package in PACKAGES}
+    found: dict[str, str] = {}
+    for package, root in roots.items():
+        found |= _files(package, f"{root}/{package}")
+    for name, place in ELSEWHERE.items():
+        root = roots[name.partition("/")[0]]
+        if not os.path.exists(f"{root}/{name}"):
+            found |= _files(name, f"{root}/{place}")
+    return found
+
+
+def _find_root(package: str) -> str:
+    """The folder that the package is in."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"No package '{package}': install lumos-queue again.", name=package)
+    return os.path.dirname(os.path.realpath(spec.submodule_search_locations[0]))
+
+
+def _files(name: str, place: str) -> dict[str, str]:
+    """What there is at a place, a file or a folder, under the name given."""
+    if os.path.isfile(place):
+        return {name: place}
+    found = {}
+    for folder, folders, files in os.walk(place):
+        folders[:] = set(folders) - _CACHES
+        inside = name + folder[len(place) :]
+        for file in set(files) - _CACHES:
+            path = f"{folder}/{file}"
+            if not file.endswith(".pyc") and os.path.isfile(path):  # an editor's lock may be a link to nothing
+                found[f"{inside}/{file}"] = path
+    return found

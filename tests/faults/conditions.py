@@ -94,6 +94,6 @@ _VERSIONS = "SELECT count(DISTINCT code_version) FROM attempt"
 def _edited_copy(folder: Path) -> Path:
     for name in ("lumos_queue", "workers", "db", "migrations"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    with (folder / "lumos_queue" / "version.py").open("a", encoding="utf-8") as file:
+    with (folder / "lumos_queue" / "util" / "version.py").open("a", encoding="utf-8") as file:
         file.write("\n# A line that changes nothing but the digest.\n")
     return folder

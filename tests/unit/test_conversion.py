@@ -224,7 +224,7 @@ def test_words_with_numbers_of_the_question_may_be_used():
     ],
 )
 def test_the_last_subgoal_repeats_the_sentence_that_asks(question, expected):
-    assert equations.asked(question) == expected
+    assert equations.final_quantity(question) == expected
 
 
 def test_each_operation_of_an_equation_is_a_subgoal():

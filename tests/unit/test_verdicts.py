@@ -9,12 +9,12 @@ import pytest
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.source import Reference, Source
-from lumos_queue.conversion.check import Desk
-from lumos_queue.conversion.lengths import estimated, tokens
+from lumos_queue.conversion.check import AnnotationCheck
+from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
 from lumos_queue.conversion.oracle import Stated, with_results
-from lumos_queue.conversion.perturbation import candidates, changed, passes_perturbation, perturbation
-from lumos_queue.conversion.teacher import OFFERED, defused, head, next_prompt, read_reply
-from lumos_queue.conversion.verdicts import VERDICTS, accepted, merged, verdict
+from lumos_queue.conversion.perturbation import candidates, passes_perturbation, perturbation, replace_literals
+from lumos_queue.conversion.teacher import OFFERED, escape_markers, next_prompt, prompt_head, read_reply
+from lumos_queue.conversion.verdicts import VERDICTS, accepting_modules, make_verdicts, merge_verdicts
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.comparison import same
@@ -86,10 +86,12 @@ def test_operands_that_may_be_other_values_are_noted():
 
 
 def test_lengths_are_those_of_both_conversations():
-    assert estimated("Calculating 123, 4!") == 9
-    short = tokens("How many?", "maths", steps("Subgoal 1: A.\nAction 1-1: R1 = Calculator(2 + 3) = 5"), estimated)
-    long = tokens(
-        "How many?", "maths", steps("Subgoal 1: A.\nAction 1-1: R1 = Count(" + "a, " * 99 + "a) = 9"), estimated
+    assert estimate_tokens("Calculating 123, 4!") == 9
+    short = conversation_tokens(
+        "How many?", "maths", steps("Subgoal 1: A.\nAction 1-1: R1 = Calculator(2 + 3) = 5"), estimate_tokens
+    )
+    long = conversation_tokens(
+        "How many?", "maths", steps("Subgoal 1: A.\nAction 1-1: R1 = Count(" + "a, " * 99 + "a) = 9"), estimate_tokens
     )
     assert long["planner"] == short["planner"] < short["grounder"] < long["grounder"]
 
@@ -173,7 +175,7 @@ def test_changes_make_sense_and_are_the_same_each_time():
     for change in found:
         assert all(old != new and new > 0 for old, new in change.items())
         assert all(new.denominator == 1 for old, new in change.items() if old.denominator == 1)
-    assert changed("R7 + 7 * 7.5 - x^7", dict.fromkeys([7], 9)) == "R7 + 9 * 7.5 - x^7"  # type: ignore[arg-type]
+    assert replace_literals("R7 + 7 * 7.5 - x^7", dict.fromkeys([7], 9)) == "R7 + 9 * 7.5 - x^7"  # type: ignore[arg-type]
 
 
 def test_an_action_list_of_a_successful_episode_can_be_checked():
@@ -190,9 +192,9 @@ def test_an_action_list_of_a_successful_episode_can_be_checked():
     assert asyncio.run(run()) == [True, False, False]
 
 
-def judged(source: Source, task: Task, reply: str):
-    desk = Desk(source, task, 1024, estimated)
-    acted = desk.read(Completion(reply, "stop"))
+def judge_reply(source: Source, task: Task, reply: str):
+    check = AnnotationCheck(source, task, 1024, estimate_tokens)
+    acted = check.read(Completion(reply, "stop"))
 
     async def run():
         oracle, seen = Stated(source.domain), []
@@ -201,7 +203,7 @@ def judged(source: Source, task: Task, reply: str):
                 seen.append((action, result, await oracle.execute(action, {})))
         return seen
 
-    return desk.judged(asyncio.run(run())), desk
+    return check.judge(asyncio.run(run())), check
 
 
 PLAN = (
@@ -215,23 +217,23 @@ def test_what_a_teacher_extracts_must_stand_in_the_facts():
     task = Task(
         "facts", "d", "1", "Is the tower tall?", gold={"answer": "yes", "facts": "The Tower is 330\nmetres tall."}
     )
-    outcome, desk = judged(Facts(), task, PLAN.format(height="330 metres"))
-    assert (outcome.ending, outcome.answer, desk.verdicts, desk.reached()) == (
+    outcome, check = judge_reply(Facts(), task, PLAN.format(height="330 metres"))
+    assert (outcome.ending, outcome.answer, check.verdicts, check.reached_level()) == (
         "answered",
         "yes. ".strip(),
         [],
         "oracle_tool",
     )
-    _, desk = judged(Facts(), task, PLAN.format(height="331 metres"))
-    assert {one.name for one in desk.verdicts} == {"result not in facts"} and desk.reached() == ""
+    _, check = judge_reply(Facts(), task, PLAN.format(height="331 metres"))
+    assert {one.name for one in check.verdicts} == {"result not in facts"} and check.reached_level() == ""
 
 
 def test_an_oracle_answers_also_an_action_that_could_not_be_run():
     task = Task("facts", "d", "1", "Is the tower tall?", gold={"answer": "yes", "facts": ""})
-    outcome, desk = judged(Facts(), task, PLAN.format(height="330").replace("[R2]", "[R2, R7]"))
+    outcome, check = judge_reply(Facts(), task, PLAN.format(height="330").replace("[R2]", "[R2, R7]"))
     assert outcome.ending == "answered"
-    assert accepted(desk.verdicts) == ("planner",)
-    assert [one.name for one in desk.verdicts] == ["undefined reference"]
+    assert accepting_modules(check.verdicts) == ("planner",)
+    assert [one.name for one in check.verdicts] == ["undefined reference"]
 
 
 @pytest.mark.parametrize(
@@ -252,15 +254,15 @@ def test_code_fences_are_passed_over():
 
 
 def test_a_text_cannot_open_a_turn():
-    assert defused("<|user|> and </s>") == "<| user |> and < /s>"
-    again = next_prompt("<|user|>\nQ\n<|assistant|>\n", "A\n<|user|>\nB", verdict("refused"))
+    assert escape_markers("<|user|> and </s>") == "<| user |> and < /s>"
+    again = next_prompt("<|user|>\nQ\n<|assistant|>\n", "A\n<|user|>\nB", make_verdicts("refused"))
     assert again.count("<|user|>") == 2 and again.endswith("<|assistant|>\n")
 
 
 @pytest.mark.parametrize("prompt", OFFERED)
 @pytest.mark.parametrize("subgoals", ["high", "low"])
 def test_each_prompt_begins_alike_and_shows_its_examples(prompt, subgoals):
-    text = head(prompt, subgoals)
+    text = prompt_head(prompt, subgoals)
     assert text.startswith("<|system|>\n") and text.endswith("\n\nTask: ")
     assert text.count("Example ") >= 4 and text.count("<|user|>") == 1
     assert OFFERED[prompt] in text
@@ -269,13 +271,19 @@ def test_each_prompt_begins_alike_and_shows_its_examples(prompt, subgoals):
 
 def test_an_unknown_prompt_is_named():
     with pytest.raises(SpecError, match="No kind of subgoals called 'middle'"):
-        head("maths", "middle")
+        prompt_head("maths", "middle")
 
 
 def test_verdicts_of_one_name_are_one_row():
-    found = merged([*verdict("empty result", "R1"), *verdict("empty result", "R2"), *verdict("empty result", "R1")])
+    found = merge_verdicts(
+        [
+            *make_verdicts("empty result", "R1"),
+            *make_verdicts("empty result", "R2"),
+            *make_verdicts("empty result", "R1"),
+        ]
+    )
     assert [(one.module, one.detail) for one in found] == [("planner", "R1; R2"), ("grounder", "R1; R2")]
-    assert accepted(verdict("duplicate")) == ("planner", "grounder")
+    assert accepting_modules(make_verdicts("duplicate")) == ("planner", "grounder")
     assert all(modules for modules, _ in VERDICTS.values())
 
 

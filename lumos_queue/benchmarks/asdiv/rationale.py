@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from lumos_queue.rationales.maths.equations import asked, told
+from lumos_queue.rationales.maths.equations import final_quantity, quantity_describer
 from lumos_queue.rationales.maths.expressions import Operation, parse_infix
 from lumos_queue.rationales.maths.linking import Linker
-from lumos_queue.rationales.maths.program import Program
+from lumos_queue.rationales.maths.program import ProgramBuilder
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation
@@ -27,15 +27,15 @@ def annotate(question: str, formula: str, answer: str) -> Annotation:
     if gold is None:
         raise NotConvertible("answer_is_text")
     equations = [part for part in formula.split(";") if part.strip()]
-    linker, program = Linker.of(question_numbers(question).numbers), Program(told(question))
+    linker, program = Linker.of(question_numbers(question).numbers), ProgramBuilder(quantity_describer(question))
     for place, equation in enumerate(equations, start=1):
-        _add(equation, asked(question) if place == len(equations) else None, linker, program)
+        _add(equation, final_quantity(question) if place == len(equations) else None, linker, program)
     if not program.values:
         raise NotConvertible("unreadable_expression")
     return program.finish(answer, gold)
 
 
-def _add(equation: str, quantity: str | None, linker: Linker, program: Program) -> None:
+def _add(equation: str, quantity: str | None, linker: Linker, program: ProgramBuilder) -> None:
     left, _, right = _UNIT.sub("", equation).partition("=")
     expression, stated = parse_infix(left), read_number(right)
     if expression is None or stated is None:

@@ -9,12 +9,12 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from lumos_queue.rationales.maths.blanks import blank, contents
-from lumos_queue.rationales.maths.calculations import Calculation, Line, calculations
+from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine, calculations
 from lumos_queue.rationales.maths.copied import copied_numbers
-from lumos_queue.rationales.maths.equations import asked
+from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import Operation
 from lumos_queue.rationales.maths.linking import Linker
-from lumos_queue.rationales.maths.program import Program, Step
+from lumos_queue.rationales.maths.program import ProgramBuilder, Step
 from lumos_queue.rationales.maths.prose import quantity
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
@@ -37,7 +37,7 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
     if gold is None:
         raise NotConvertible("answer_is_text")
     linker = Linker.of(question_numbers(question).numbers)
-    program = Program()
+    program = ProgramBuilder()
     lines = calculations(solution, gold)
     for line in lines:
         program.add(_steps(line, question, lines[-1].calculations[-1], linker))
@@ -54,7 +54,7 @@ def convert(question: str, solution: str, answer: str) -> tuple[Annotation, Link
     return annotation, linker
 
 
-def _steps(line: Line, question: str, last: Calculation, linker: Linker) -> list[Step]:
+def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker) -> list[Step]:
     """The action of each calculation of a line; the `last` one of all gives the answer to the question."""
     steps: list[Step] = []
     text, stated = f"{question} {line.text}", frozenset(numbers_in(question, words=True))
@@ -66,7 +66,7 @@ def _steps(line: Line, question: str, last: Calculation, linker: Linker) -> list
             steps.append((linked, f"the answer to '{line.asked}'"))
         else:
             words = _sought(one, stated, continues=place > 0)
-            steps.append((linked, words or (asked(question) if one is last else None)))
+            steps.append((linked, words or (final_quantity(question) if one is last else None)))
     return steps
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.errors import BadRow
-from lumos_queue.rationales.questions.bridges import Page, bridge
+from lumos_queue.rationales.questions.bridges import TitledPage, bridge
 from lumos_queue.rationales.questions.comparisons import sides
 from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, without_brackets
 from lumos_queue.rationales.questions.matching import stands
@@ -79,7 +79,7 @@ class HotpotQA(Source):
             if found:
                 hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
                 return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
-        parted = bridge(question, list(map(Page, names, texts)), answer)
+        parted = bridge(question, list(map(TitledPage, names, texts)), answer)
         if parted is None:
             raise NotConvertible("unnamed_step")
         first, second = (pages[place] for place in parted.pages)

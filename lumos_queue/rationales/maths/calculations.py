@@ -55,13 +55,13 @@ class Calculation:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SolutionLine:
     text: str  #: without its marks
     asked: str  #: the sub-question that the line answers, in a socratic file; else ''
     calculations: tuple[Calculation, ...]
 
 
-def calculations(solution: str, answer: Fraction | None = None) -> list[Line]:
+def calculations(solution: str, answer: Fraction | None = None) -> list[SolutionLine]:
     """The lines that calculate. Raises NotConvertible when a mark is unreadable.
 
     With `answer`, an equation in prose that gives it counts where it is the last calculation.
@@ -76,7 +76,7 @@ def calculations(solution: str, answer: Fraction | None = None) -> list[Line]:
         if needed:
             kept.setdefault(place, []).append(one)
     return [
-        Line(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_with_texts(lines[place][0], ones)))
+        SolutionLine(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_with_texts(lines[place][0], ones)))
         for place, ones in kept.items()
     ]
 

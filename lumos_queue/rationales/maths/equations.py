@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, leaves, parse_infix, parse_prefix
-from lumos_queue.rationales.maths.program import Program
+from lumos_queue.rationales.maths.program import ProgramBuilder
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.wording import enumeration
 from lumos_queue.records import Annotation
@@ -30,15 +30,15 @@ def annotate(question: str, equation: str, answer: str) -> Annotation:
     expression = parse_prefix(equation) or parse_infix(equation)
     if expression is None:
         raise NotConvertible("unreadable_expression")
-    program = Program(told(question))
+    program = ProgramBuilder(quantity_describer(question))
     if isinstance(expression, Operation):
-        program.add_tree(expression, asked(question))
+        program.add_tree(expression, final_quantity(question))
     else:
-        program.add([(expression, asked(question))])
+        program.add([(expression, final_quantity(question))])
     return program.finish(answer, gold)
 
 
-def asked(question: str) -> str | None:
+def final_quantity(question: str) -> str | None:
     """The sentence that asks, as what the last subgoal calculates; None when there is no short one."""
     question = question.rstrip()
     last = _SENTENCE_END.split(question[-MAX_QUESTION_CHARACTERS:])[-1]
@@ -47,7 +47,7 @@ def asked(question: str) -> str | None:
     return f"the answer to '{last}'"
 
 
-def told(question: str) -> Callable[[Expression], str | None]:
+def quantity_describer(question: str) -> Callable[[Expression], str | None]:
     """What an operation on numbers of the question calculates: what follows from the clauses that state them."""
     sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_TOLD_CHARACTERS])]
     clauses = [_JOINED.sub("", clause.strip(" .,;")) for sentence in sentences for clause in _clauses(sentence)]

@@ -24,7 +24,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StepResult:
     """The value of an earlier action: `R{number}`."""
 
     number: int
@@ -37,7 +37,7 @@ class Operation:
     right: Expression
 
 
-Expression = Number | Result | Operation
+Expression = Number | StepResult | Operation
 
 
 def parse_infix(text: str) -> Expression | None:
@@ -127,7 +127,7 @@ def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fracti
     """The exact value. Raises ZeroDivisionError."""
     if isinstance(expression, Number):
         return expression.value
-    if isinstance(expression, Result):
+    if isinstance(expression, StepResult):
         return results[expression.number - 1]
     left, right = evaluate(expression.left, results), evaluate(expression.right, results)
     if expression.sign == "+":
@@ -141,7 +141,7 @@ def show(expression: Expression, name: Callable[[int], str] = "R{}".format) -> s
     """Infix text with as few parentheses as keep the tree: `(R1 + 2) * 0.5`; `name` says what a result is called."""
     if isinstance(expression, Number):
         return show_number(expression.value, decimal=True)
-    if isinstance(expression, Result):
+    if isinstance(expression, StepResult):
         return name(expression.number)
     strength = _STRENGTH[expression.sign]
     left, right = show(expression.left, name), show(expression.right, name)
@@ -158,7 +158,7 @@ def _must_be_wrapped(right: Expression, strength: int) -> bool:
     return isinstance(right, Operation) and _STRENGTH[right.sign] <= strength
 
 
-def leaves(expression: Expression) -> Iterator[Number | Result]:
+def leaves(expression: Expression) -> Iterator[Number | StepResult]:
     """The operands from left to right."""
     if isinstance(expression, Operation):
         yield from leaves(expression.left)
@@ -171,7 +171,7 @@ def replace_numbers(expression: Expression, replacement: Callable[[Fraction], Ex
     """The same tree with each literal, from left to right, replaced."""
     if isinstance(expression, Number):
         return replacement(expression.value)
-    if isinstance(expression, Result):
+    if isinstance(expression, StepResult):
         return expression
     left = replace_numbers(expression.left, replacement)
     return Operation(expression.sign, left, replace_numbers(expression.right, replacement))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from lumos_queue.rationales.maths.constants import named_constants
-from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, Result, replace_numbers
+from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, StepResult, replace_numbers
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Linker:
         chosen = (unused or matches)[-1]
         self.used.add(chosen)
         self.linked += 1
-        return Result(chosen)
+        return StepResult(chosen)
 
 
 def possible_literals(

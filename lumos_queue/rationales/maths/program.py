@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from lumos_queue.rationales import wording
-from lumos_queue.rationales.maths.expressions import Expression, Operation, Result, evaluate, leaves, show
+from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, evaluate, leaves, show
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 from lumos_queue.scoring.numbers import show_number
@@ -24,7 +24,7 @@ Step = tuple[Expression, str | None]
 
 
 @dataclass(slots=True)
-class Program:
+class ProgramBuilder:
     """The subgoals so far. Actions are numbered through: the k-th sets Rk.
 
     `describe` says what an inner operation of a tree calculates, or None.
@@ -52,7 +52,7 @@ class Program:
             actions.append(Action((variable,), "Calculator", formula, f"{variable} = Calculator({formula})"))
         results = set(self.values[first:])  # words that hold one of them, if only by chance, are left out
         sentences = [plain if numbers & results else sentence for sentence, plain, numbers in forms]
-        text = f"Subgoal {number}: {wording.joined(sentences)}"
+        text = f"Subgoal {number}: {wording.join_sentences(sentences)}"
         self.subgoals.append(AnnotatedSubgoal(Subgoal(number, text), tuple(actions), tuple(self.shown[first:])))
 
     def _value(self, expression: Expression) -> Fraction:
@@ -68,7 +68,7 @@ class Program:
     def _is_decimal(self, expression: Expression) -> bool:
         """Whether the Calculator writes the value as a decimal: it does when an operand is written as one."""
         return any(
-            "." in (self.shown[leaf.number - 1] if isinstance(leaf, Result) else show(leaf))
+            "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else show(leaf))
             for leaf in leaves(expression)
         )
 
@@ -89,7 +89,7 @@ class Program:
             return expression
         flat = self._without_inner(expression)
         self.add([(flat, quantity or self.describe(flat))])
-        return Result(len(self.values))
+        return StepResult(len(self.values))
 
     def _without_inner(self, expression: Operation) -> Operation:
         left = expression.left

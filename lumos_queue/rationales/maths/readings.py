@@ -15,7 +15,7 @@ from itertools import product
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.maths.constants import named_constants
-from lumos_queue.rationales.maths.expressions import Expression, Number, Result, leaves, show
+from lumos_queue.rationales.maths.expressions import Expression, Number, StepResult, leaves, show
 from lumos_queue.rationales.maths.expressions import replace_numbers as with_operands
 from lumos_queue.rationales.maths.linking import possible_literals
 from lumos_queue.rationales.maths.question_numbers import question_numbers
@@ -63,7 +63,7 @@ def _forms(expression: Expression, literal: Iterable[bool], values: list[Fractio
 
 def _ways(value: Fraction, literal: bool, values: list[Fraction]) -> Iterator[Expression]:
     matches = [number for number, result in enumerate(values, start=1) if result == value]
-    yield from map(Result, matches)
+    yield from map(StepResult, matches)
     if not matches or literal:
         yield Number(value)
 

@@ -51,7 +51,7 @@ _GOES_ON = re.compile(r"(?:and|or|but|that|which|who|whose|of|in)\b|[,:;(]")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TitledPage:
     """A supporting page: its title without brackets, and its supporting sentences."""
 
     title: str
@@ -68,7 +68,7 @@ class Bridge:
     found: str
 
 
-def bridge(question: str, pages: Sequence[Page], answer: str) -> Bridge | None:
+def bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
     """The two questions whose words their pages cover best; None where none does well enough."""
     if len(question) > MOST_CHARACTERS:
         return None
@@ -83,7 +83,7 @@ def bridge(question: str, pages: Sequence[Page], answer: str) -> Bridge | None:
     return best
 
 
-def _between(first: Page, second: Page, answer: str) -> Iterator[str]:
+def _between(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
     """What the first page can be asked for: its own title where the other page states it, or the other's."""
     if stands(first.title, second.text) and stands(answer, f"{second.title} {second.text}"):
         yield from () if _overlap(first.title, answer) else (first.title,)
@@ -95,12 +95,12 @@ def _overlap(title: str, answer: str) -> bool:
     return stands(title, answer) or stands(answer, title)
 
 
-def _coverage(text: str, page: Page) -> float:
+def _coverage(text: str, page: TitledPage) -> float:
     wanted = content(text)
     return 1 - len(missing_words(wanted, f"{page.title} {page.text}")) / len(wanted) if wanted else 0.0
 
 
-def _parts(question: str, pages: Sequence[Page]) -> Iterator[tuple[str, str]]:
+def _parts(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
     """Each way to part a question, as (what is described, what is asked of #1)."""
     match = _IN_PLACE.fullmatch(question)
     before = match["before"] if match and _is_noun(match["noun"]) else ""
@@ -118,7 +118,7 @@ def _parts(question: str, pages: Sequence[Page]) -> Iterator[tuple[str, str]]:
                     yield first, f"{before}#1{after}?"
 
 
-def _ends(question: str, start: int, pages: Sequence[Page]) -> Iterator[int]:
+def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[int]:
     """Where a description that has begun can end: with the question, or with the name of a page."""
     yield len(question)
     for page in pages:
@@ -141,7 +141,7 @@ def _is_noun(noun: str) -> bool:
     return _COMMON_WORD.fullmatch(parts[-1]) is not None and parts[-1] not in ("and", "of") and not _NO_NOUN & {*parts}
 
 
-def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[Page]) -> bool:
+def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[TitledPage]) -> bool:
     """Whether a clause names something, asks nothing and describes once; after `of` it must be a name on a page."""
     if not _NAMED.search(clause) or _ASKS_WITHIN.search(clause) or _SECOND.search(clause):
         return False

@@ -1,0 +1,71 @@
+"""What is typed: parameters and results without annotations, and how often `Any` is used.
+
+Every function counts, nested ones too, lambdas not; `self` and `cls` need no annotation. Each use of the name `Any`
+beyond its import counts. Code lines are those that hold code: no blank lines, comments or docstrings.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+
+from tests.structure.source import FoundFunction, Module, decorator_names, find_functions
+
+_NO_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+def find_untyped_parameters(modules: list[Module]) -> list[str]:
+    return [
+        f"{one.place} {one.qualified}({argument.arg})"
+        for module in modules
+        for one in find_functions(module)
+        for argument in _parameters(one)
+        if argument.annotation is None
+    ]
+
+
+def find_untyped_results(modules: list[Module]) -> list[str]:
+    """Functions that do not say what they return; a constructor returns nothing and need not say so."""
+    return [
+        f"{one.place} {one.qualified}"
+        for module in modules
+        for one in find_functions(module)
+        if one.node.returns is None and one.node.name != "__init__"
+    ]
+
+
+def find_any(modules: list[Module]) -> list[str]:
+    return [
+        f"{module.path}:{node.lineno}"
+        for module in modules
+        for node in ast.walk(module.tree)
+        if (isinstance(node, ast.Name) and node.id == "Any") or (isinstance(node, ast.Attribute) and node.attr == "Any")
+    ]
+
+
+def count_code_lines(module: Module) -> int:
+    docstrings = {
+        line
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and ast.get_docstring(node, clean=False) is not None
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(module.text).readline)
+        if token.type not in _NO_CODE
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(lines - docstrings)
+
+
+def _parameters(function: FoundFunction) -> list[ast.arg]:
+    arguments = function.node.args
+    named = [*arguments.posonlyargs, *arguments.args]
+    if isinstance(function.holder, ast.ClassDef) and "staticmethod" not in decorator_names(function.node):
+        named = named[1:]
+    return [one for one in (*named, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg) if one]

@@ -1,0 +1,85 @@
+"""Lengths of modules and functions, as written and as the formatter writes them when nothing keeps it away.
+
+A module's lines are all of its lines. A function's go from its `def` to its last line, decorators left out; nested
+functions count in their own right and in the one around them. Formatted means: without `# fmt:` comments, by
+`ruff format` with 120 columns, whatever the measured project's own settings are: all commits are measured alike.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import tempfile
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.structure.source import Module, find_functions, read_modules
+
+MARKER = re.compile(r"#\s*fmt:\s*(skip|off|on)\b")
+
+
+@dataclass(frozen=True)
+class Spread:
+    median: int
+    p90: int
+    max: int
+    longest: str
+
+
+def measure(lengths: list[tuple[int, str]]) -> Spread:
+    """The nearest ranks of lengths, each with its name."""
+    if not lengths:
+        return Spread(0, 0, 0, "")
+    ordered = sorted(lengths)
+    middle, high = (ordered[max(0, -(-len(ordered) * part // 100) - 1)][0] for part in (50, 90))
+    return Spread(middle, high, *ordered[-1])
+
+
+def module_lengths(modules: list[Module]) -> list[tuple[int, str]]:
+    return [(len(module.text.splitlines()), module.path) for module in modules]
+
+
+def function_lengths(modules: list[Module]) -> list[tuple[int, str]]:
+    return [
+        ((one.node.end_lineno or one.node.lineno) - one.node.lineno + 1, f"{module.path} {one.qualified}")
+        for module in modules
+        for one in find_functions(module)
+    ]
+
+
+def find_markers(module: Module) -> list[tuple[str, str]]:
+    """`fmt:` comments: which one, and its place."""
+    return [(found[1], f"{module.path}:{token.start[0]}") for token, found in _markers(module.text)]
+
+
+def format_modules(modules: list[Module], folders: list[str]) -> list[Module]:
+    """The same modules after the formatter, with nothing switched off."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        for folder in folders:
+            (root / folder).mkdir()
+        for module in modules:
+            file = root / module.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_without_markers(module.text), encoding="utf-8")
+        command = ["format", "--isolated", "--no-cache", "--quiet", "--line-length=120", "--target-version=py311"]
+        subprocess.run([sys.executable, "-m", "ruff", *command, name], check=True)
+        return read_modules(root, folders)
+
+
+def _markers(text: str) -> list[tuple[tokenize.TokenInfo, re.Match[str]]]:
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    return [(token, found) for token in comments for found in MARKER.finditer(token.string)]
+
+
+def _without_markers(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    for token, found in reversed(_markers(text)):
+        row, column = token.start
+        line = lines[row - 1]
+        lines[row - 1] = line[: column + found.start()].rstrip() + line[column + found.end() :]
+    return "".join(lines)

@@ -1,0 +1,55 @@
+"""Public functions whose name is a bare participle (`tidied`, `left_out`): no verb, nor a noun for what they return.
+
+A heuristic, by spelling. Counted: functions and methods without a leading underscore, nested ones left out, whose whole
+name is a participle: alone, after an adverb (`partly_written`) or before particles (`held_out`). A word is a participle
+when it ends in -ed or -ing, or is irregular; participles.toml has the irregular ones and exceptions. Before a noun a
+participle is an adjective (`converted_rows`): not counted.
+
+What asks a yes-no question may be a participle: properties, and functions that return bool.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+from tests.structure.source import FoundFunction, Module, decorator_names, find_functions
+
+_WORDS = tomllib.loads(Path(__file__).with_name("participles.toml").read_text(encoding="utf-8"))
+IRREGULAR, EXCEPTIONS, PARTICLES = (frozenset(_WORDS[key].split()) for key in ("irregular", "exceptions", "particles"))
+
+
+def find_participles(modules: list[Module]) -> list[str]:
+    return [
+        f"{one.place} {one.qualified}"
+        for module in modules
+        for one in find_functions(module)
+        if is_public(one) and is_bare_participle(one.node.name) and not asks_yes_or_no(one)
+    ]
+
+
+def is_public(function: FoundFunction) -> bool:
+    """Also a method of a private class: objects of it are handed around."""
+    nested = isinstance(function.holder, ast.FunctionDef | ast.AsyncFunctionDef)
+    return not nested and not function.node.name.startswith("_")
+
+
+def is_bare_participle(name: str) -> bool:
+    words = name.split("_")
+    while len(words) > 1 and words[-1] in PARTICLES:
+        words.pop()
+    while len(words) > 1 and words[0].endswith("ly"):
+        words.pop(0)
+    return len(words) == 1 and _is_participle(words[0])
+
+
+def asks_yes_or_no(function: FoundFunction) -> bool:
+    """A property, or a function that returns bool."""
+    if decorator_names(function.node) & {"property", "cached_property", "setter", "deleter"}:
+        return True
+    return function.node.returns is not None and ast.unparse(function.node.returns).strip("'\"") == "bool"
+
+
+def _is_participle(word: str) -> bool:
+    return word in IRREGULAR or (word.endswith(("ed", "ing")) and word not in EXCEPTIONS)

@@ -1,0 +1,122 @@
+"""The figures of a tree: as one object, and as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tests.structure.annotations import count_code_lines, find_any, find_untyped_parameters, find_untyped_results
+from tests.structure.circles import ALL, RUN, TYPED, Circle, find_circles
+from tests.structure.classes import find_repeated_classes
+from tests.structure.imports import find_imports, join_units, unit_of
+from tests.structure.lengths import find_markers, format_modules, function_lengths, measure, module_lengths
+from tests.structure.names import find_participles
+from tests.structure.source import Module, find_functions, read_modules
+
+_KINDS = {
+    "when a module is imported": RUN,
+    "all, also inside functions": ALL,
+    "all, and for type checkers": TYPED,
+}
+
+
+def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
+    """Everything, lists included. The first folder is taken subfolder by subfolder, the others each as one package."""
+    modules = read_modules(root, folders)
+    formatted = format_modules(modules, folders)
+    imports = find_imports(modules)
+    units = join_units(imports, folders)
+    lines = sum(map(count_code_lines, modules))
+    anys = find_any(modules)
+    markers = [one for module in modules for one in find_markers(module)]
+    return {
+        "folders": folders,
+        "modules": len(modules),
+        "functions": sum(len(find_functions(module)) for module in modules),
+        "code_lines": lines,
+        "packages": len({unit_of(module.name, folders) for module in modules}),
+        "loose_modules": _loose(modules, folders[0]),
+        "circles_of_packages": {name: _circles(find_circles(units, kinds)) for name, kinds in _KINDS.items()},
+        "circles_of_files": {name: _circles(find_circles(imports, kinds)) for name, kinds in _KINDS.items()},
+        "lengths": {
+            "module lines": asdict(measure(module_lengths(modules))),
+            "module lines, formatted": asdict(measure(module_lengths(formatted))),
+            "function lines": asdict(measure(function_lengths(modules))),
+            "function lines, formatted": asdict(measure(function_lengths(formatted))),
+        },
+        "any": anys,
+        "any_per_1000_code_lines": round(1000 * len(anys) / max(1, lines), 1),
+        "untyped_parameters": find_untyped_parameters(modules),
+        "untyped_results": find_untyped_results(modules),
+        "fmt_skip": [place for kind, place in markers if kind == "skip"],
+        "fmt_off": [place for kind, place in markers if kind == "off"],
+        "participles": find_participles(modules),
+        "repeated_classes": find_repeated_classes(modules, private=False),
+        "repeated_classes_with_private": find_repeated_classes(modules, private=True),
+    }
+
+
+def write_table(found: dict[str, Any], lists: bool) -> str:
+    """One line for each figure; `lists`: below it, what was counted."""
+    out = []
+    for name, value, items in _rows(found):
+        out.append(f"{name:<58} {value:>14}")
+        if lists:
+            out += [f"    {item}" for item in items]
+    return "\n".join(out)
+
+
+def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
+    yield "modules", f"{found['modules']:,}", []
+    yield "functions", f"{found['functions']:,}", []
+    yield "code lines", f"{found['code_lines']:,}", []
+    yield "packages", str(found["packages"]), []
+    yield f"loose modules in {found['folders'][0]}/", str(len(found["loose_modules"])), found["loose_modules"]
+    for of in ("packages", "files"):
+        for name, circles in found[f"circles_of_{of}"].items():
+            members = sum(len(circle["members"]) for circle in circles)
+            yield f"circles of {of}, imports {name}", f"{len(circles)} (of {members})", _describe(circles)
+    for name, spread in found["lengths"].items():
+        value = f"{spread['median']} / {spread['p90']} / {spread['max']}"
+        yield f"{name}, median / p90 / max", value, [f"longest: {spread['longest']}"]
+    yield "Any per 1,000 code lines", f"{found['any_per_1000_code_lines']}", []
+    for name, key in (
+        ("unannotated parameters", "untyped_parameters"),
+        ("functions without return annotation", "untyped_results"),
+        ("fmt: skip", "fmt_skip"),
+        ("fmt: off", "fmt_off"),
+        ("public functions named by a bare participle", "participles"),
+    ):
+        yield name, str(len(found[key])), found[key]
+    for name, key in (
+        ("class names defined more than once", "repeated_classes"),
+        ("    private ones included", "repeated_classes_with_private"),
+    ):
+        yield name, str(len(found[key])), [f"{of}: {', '.join(places)}" for of, places in found[key].items()]
+
+
+def _loose(modules: list[Module], folder: str) -> list[str]:
+    return [one.path for one in modules if one.path.count("/") == 1 and one.name.startswith(f"{folder}.")]
+
+
+def _circles(circles: list[Circle]) -> list[dict[str, Any]]:
+    return [
+        {
+            "members": circle.members,
+            "arrows": [{"from": start, "to": end, "imports": places} for start, end, places in circle.arrows],
+        }
+        for circle in circles
+    ]
+
+
+def _describe(circles: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for circle in circles:
+        lines.append(f"{len(circle['members'])}: {', '.join(circle['members'])}")
+        for arrow in circle["arrows"]:
+            places = arrow["imports"]
+            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            lines.append(f"    {arrow['from']} -> {arrow['to']}: {places[0]}{more}")
+    return lines
