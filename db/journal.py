@@ -124,7 +124,7 @@ class EpisodeJournal:
         self._known: dict[tuple[int, int], tuple[str, Result]] = {}
         self._latest: dict[str, tuple[int, str]] = {}  # role to position and prompt of its latest completion
 
-    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+    def find(self, position: int, branch: int) -> tuple[str, Result] | None:
         return self._known.get((position, branch))
 
     def recall(self, step: RecordedStep) -> None:

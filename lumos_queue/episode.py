@@ -25,7 +25,7 @@ Variables = Mapping[str, Mapping[str, Any]]
 class Journal(Protocol):
     """The recorded steps of one attempt at an episode."""
 
-    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+    def find(self, position: int, branch: int) -> tuple[str, Result] | None:
         """The digest of the command recorded there and its result; None where nothing is."""
         ...
 
@@ -101,7 +101,7 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     actions: list[tuple[Action, Execution]] = []
 
     async def step(command: Command, position: int, branch: int) -> Result:
-        known = journal.recorded(position, branch)
+        known = journal.find(position, branch)
         if known is None:
             await journal.wait_for_capacity()
             final = command.final if isinstance(command, Do) else None

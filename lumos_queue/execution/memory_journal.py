@@ -14,7 +14,7 @@ class MemoryJournal:
         self.steps = list(steps)
         self._known = {(step.position, step.branch): (step.command.digest, step.result) for step in self.steps}
 
-    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+    def find(self, position: int, branch: int) -> tuple[str, Result] | None:
         return self._known.get((position, branch))
 
     def record(self, step: Step) -> None:

@@ -14,7 +14,7 @@ from lumos_queue.prompts.single_model import read_integrated
 from lumos_queue.records import Ending, Outcome, Task
 
 
-def integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
+def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """One model call for each of k subgoals, and one more in which the model says that it stops.
 
     At the limit of subgoals no further call is made: k calls, ending `limit`.
@@ -39,4 +39,4 @@ def integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Out
     return (yield from at_limit(agent, history, version))
 
 
-FORMULATION = Formulation("integrated", integrated, ("solver",), limited=True, versioned=True)
+FORMULATION = Formulation("integrated", solve_integrated, ("solver",), limited=True, versioned=True)

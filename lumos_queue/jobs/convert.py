@@ -23,7 +23,7 @@ from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
-from lumos_queue.formulations.annotation import annotation, taught
+from lumos_queue.formulations.annotation import act_out_annotation, teach
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
@@ -143,7 +143,7 @@ class Convert:
         async with context.executor.for_episode(task, work.sample) as perform:
             if context.meter:
                 perform = context.meter.limit(perform, getattr(journal, "episode", 0))
-            run = await run_episode(taught if self.teacher else annotation, task, check, journal, perform)
+            run = await run_episode(teach if self.teacher else act_out_annotation, task, check, journal, perform)
         if run.outcome.ending == Ending.INFRA_ERROR:
             return ItemResult(run.outcome)
         check.verdicts += repeated

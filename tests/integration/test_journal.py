@@ -48,7 +48,7 @@ def check(stored: Stored, steps: list[Step]) -> None:
     """Every step comes back at its place, with its prompt, whoever reads it."""
     journal = stored.take()
     for step in steps:
-        assert journal.recorded(step.position, step.branch) == (step.command.digest, step.result)
+        assert journal.find(step.position, step.branch) == (step.command.digest, step.result)
     found = {(one.position, one.branch): one for one in stored.item.steps}
     assert list(found) == sorted((step.position, step.branch) for step in steps)
     for step in steps:

@@ -250,7 +250,7 @@ def test_an_item_goes_on_from_the_steps_that_are_stored_of_it(database):
     found = []
 
     async def asks_once(work: Work, journal: Any) -> None:
-        found.append(journal.recorded(0, 0))
+        found.append(journal.find(0, 0))
         if not found[-1]:
             journal.record(step)
             raise InfrastructureError("503")

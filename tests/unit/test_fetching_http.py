@@ -13,7 +13,7 @@ import pytest
 
 from lumos_queue.errors import ActionError, InfrastructureError, LumosError
 from lumos_queue.execution.tools.guard import Guard
-from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.http import GuardedHttp
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from tests.fake_web import FakeWeb
 
@@ -21,17 +21,17 @@ JSON = ["application/json"]
 NAME = "web.example.com"
 
 
-def http(web: FakeWeb, **options) -> Http:
+def http(web: FakeWeb, **options) -> GuardedHttp:
     """A client that may reach the fake web, under any name, and nothing else on this machine."""
 
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
     guard = options.pop("guard", None) or Guard({("127.0.0.1", web.port)}, resolve)
-    return Http(guard, "lumos-test/1", rate_limiter=HostRateLimiter(0), **options)
+    return GuardedHttp(guard, "lumos-test/1", rate_limiter=HostRateLimiter(0), **options)
 
 
-def get(client: Http, *urls: str, types=JSON):
+def get(client: GuardedHttp, *urls: str, types=JSON):
     """The body of the last; the error of the first that fails."""
 
     async def ask():
@@ -45,7 +45,7 @@ def get(client: Http, *urls: str, types=JSON):
     return asyncio.run(ask())
 
 
-def error_of(client: Http, url: str) -> LumosError:
+def error_of(client: GuardedHttp, url: str) -> LumosError:
     with pytest.raises((ActionError, InfrastructureError)) as error:
         get(client, url)
     return error.value

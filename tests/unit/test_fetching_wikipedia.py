@@ -11,7 +11,7 @@ from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.article import read_article
 from lumos_queue.execution.tools.guard import Guard
-from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.http import GuardedHttp
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import call_through
 from lumos_queue.records import Execution
@@ -27,7 +27,7 @@ def web():
 def call(web: FakeWeb, tool: str, max_bytes: int = 16 << 20, **arguments) -> Execution:
     async def ask() -> Execution:
         guard = Guard({("127.0.0.1", web.port)})
-        client = Http(
+        client = GuardedHttp(
             guard,
             "lumos-test/1 (someone@example.com)",
             rate_limiter=HostRateLimiter(0),
@@ -183,7 +183,7 @@ def test_ten_megabytes_of_html_are_read_without_stopping_the_loop(web, open_tags
     assert len(web.pages["Huge"]) >= 9_900_000
 
     async def ask() -> tuple[Execution, float]:
-        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
+        client = GuardedHttp(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
         caller, longest, last = call_through(client, web.api), 0.0, time.monotonic()
         task = asyncio.ensure_future(caller.call(Call("wikipedia", {"query": "Huge"}), ""))
         while not task.done():

@@ -43,7 +43,7 @@ class FetchedPage:
     body: bytes
 
 
-class Http:
+class GuardedHttp:
     """A client. Belongs to the event loop of its first request."""
 
     def __init__(

@@ -9,7 +9,7 @@ from lumos_queue.commands import Call
 from lumos_queue.errors import unknown
 from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.execution.tools.guard import Guard
-from lumos_queue.execution.tools.http import Http
+from lumos_queue.execution.tools.http import GuardedHttp
 from lumos_queue.execution.tools.wikipedia import API, Wikipedia
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
@@ -21,10 +21,10 @@ Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
 
 def open_live(settings: Settings) -> Caller:
     """A caller that calls tools on the public network."""
-    return call_through(Http(Guard(), user_agent(settings)))
+    return call_through(GuardedHttp(Guard(), user_agent(settings)))
 
 
-def call_through(http: Http, api: str = API) -> Caller:
+def call_through(http: GuardedHttp, api: str = API) -> Caller:
     """A caller that calls tools through this client; `api` as for Wikipedia. Closing it closes the client."""
     wikipedia = Wikipedia(http, api)
     tools: dict[str, Tool] = {"wikipedia": wikipedia.wikipedia, "search": wikipedia.search}

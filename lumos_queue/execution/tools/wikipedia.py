@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlencode, urljoin
 
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.article import Article, read_article
-from lumos_queue.execution.tools.http import FetchedPage, Http
+from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp
 from lumos_queue.records import Execution
 
 API = "https://{language}.wikipedia.org/w/api.php"
@@ -32,7 +32,7 @@ _MISSING = ("missingtitle", "invalidtitle", "pagecannotexist", "nosuchpageid")
 class Wikipedia:
     """The tools `wikipedia` and `search`. `api`: address of the API, with {language} in it where it matters."""
 
-    def __init__(self, http: Http, api: str = API):
+    def __init__(self, http: GuardedHttp, api: str = API):
         self._http, self._api = http, api
 
     async def wikipedia(self, arguments: Mapping[str, Any], key: str) -> Execution:
