@@ -19,7 +19,7 @@ from sqlalchemy import Connection, select
 from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow, ToolCallRow
 from db.text_blocks import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Call, Do, Result, Step
-from lumos_queue.records import GIVEN, TEACHER, Action, Completion, Execution, Subgoal
+from lumos_queue.records import TEACHER, Action, Completion, Execution, FinishReason, Subgoal
 
 _SHORT = {"kind", "text"}  # values of these alone are no longer than the result that shows them
 _PLACE = ("episode", "attempt", "position", "branch", "command")
@@ -45,8 +45,9 @@ COMPARED: dict[type, tuple[str, ...]] = {
 class Buffer:
     """Rows and long texts on their way to the database. Emptied whole by each commit.
 
-    Bounded: while more than `most` rows wait, or more than `most_characters` of text, `room` keeps the episodes from
-    going on. What is in flight by then still comes in, so a commit carries at most that and one step of each episode.
+    Bounded: while more than `most` rows wait, or more than `most_characters` of text, `wait_for_capacity`
+    keeps the episodes from going on. What is in flight by then still comes in, so a commit carries at most that and one
+    step of each episode.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Buffer:
             async with asyncio.timeout(seconds):
                 await self._full.wait()
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Returns once a further step may be taken."""
         while self.size >= self.most or self.characters >= self.most_characters:
             self._emptied.clear()
@@ -123,7 +124,7 @@ class EpisodeJournal:
         self._known: dict[tuple[int, int], tuple[str, Result]] = {}
         self._latest: dict[str, tuple[int, str]] = {}  # role to position and prompt of its latest completion
 
-    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+    def find(self, position: int, branch: int) -> tuple[str, Result] | None:
         return self._known.get((position, branch))
 
     def recall(self, step: RecordedStep) -> None:
@@ -134,8 +135,8 @@ class EpisodeJournal:
             if step.branch == 0:
                 self._latest[step.role] = (step.position, step.prompt)
 
-    async def room(self) -> None:
-        await self._buffer.room()
+    async def wait_for_capacity(self) -> None:
+        await self._buffer.wait_for_capacity()
 
     def record(self, step: Step) -> None:
         command, done = step.command, step.result
@@ -166,7 +167,7 @@ class EpisodeJournal:
             prefix, delta = self._buffer.add_text(head), prompt[len(head) :]
         delta, delta_block = self._packed(delta)
         self._buffer.add(CompletionRow, (
-            *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, done.finish_reason,
+            *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, str(done.finish_reason),
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
             done.lost, done.queued, done.note,
         ), len(delta) + len(done.text))  # fmt: skip
@@ -189,7 +190,7 @@ class EpisodeJournal:
         return (text, None) if len(text) < LONG else ("", self._buffer.add_text(text))
 
     def _count(self, done: Completion) -> None:
-        self.calls += done.finish_reason != GIVEN
+        self.calls += done.finish_reason != FinishReason.GIVEN
         self.prompt_tokens += done.prompt_tokens
         self.completion_tokens += done.completion_tokens
 
@@ -248,8 +249,8 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
         if row.branch == 0:  # the one that later prompts may continue
             prompts[row.episode, row.position] = prompt
         done = Completion(
-            row.reply, row.finish_reason, row.prompt_tokens, row.completion_tokens, row.seconds, row.retries,
-            row.replaced, row.waited, row.lost, row.queued, row.note,
+            row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
+            row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
         )  # fmt: skip
         steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt))
     return steps

@@ -10,8 +10,9 @@ from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.executor import Performer
+from lumos_queue.episode import run_episode
+from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
@@ -28,16 +29,16 @@ GROUNDER = ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
 async def main() -> None:
     endpoints = {"planner": Scripted(PLANNER), "grounder": Scripted(GROUNDER)}
     agent = Agent(roles={role: endpoint.url for role, endpoint in endpoints.items()}, domain="maths")
-    performer = Performer(endpoints, open_interface("maths"), Sampling(), seed=0)
+    executor = Executor(endpoints, open_interface("maths"), Sampling(), seed=0)
     journal = MemoryJournal()
-    async with performer.of_episode(TASK, sample=0) as perform:
-        outcome = await run_episode(iterative, TASK, agent, journal, perform)
+    async with executor.for_episode(TASK, sample=0) as perform:
+        run = await run_episode(iterative, TASK, agent, journal, perform)
     for step in journal.steps:
         if isinstance(step.command, Ask):
             print(f"{step.command.role:>8}: {step.result.text}")
         elif isinstance(step.command, Do):
             print(f"{'tool':>8}: {step.command.action.raw} = {step.result.result}")
-    print(f"{outcome.ending}: {outcome.answer}")
+    print(f"{run.outcome.ending}: {run.outcome.answer}")
 
 
 if __name__ == "__main__":

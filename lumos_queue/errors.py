@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lumos_queue.records import Ending
+
 
 class LumosError(Exception):
     """Base of every error this project raises on purpose."""
@@ -46,7 +48,7 @@ class ActionError(LumosError):
 class EpisodeError(LumosError):
     """Raised when an episode cannot go on; `ending` names the reason."""
 
-    def __init__(self, ending: str, message: str):
+    def __init__(self, ending: Ending, message: str):
         self.ending = ending
         super().__init__(message)
 

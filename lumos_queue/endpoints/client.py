@@ -14,6 +14,7 @@ from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
+from lumos_queue.records import Ending
 
 MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its request fails and is owed again
 LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
@@ -214,7 +215,7 @@ class Client:
         for replica, refusal in refused.items():
             if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
-                raise EpisodeError("infra_error", str(refusal))
+                raise EpisodeError(Ending.INFRA_ERROR, str(refusal))
 
     def _give_up(self, item: Hashable, refused: Mapping[Replica, RequestRefused], now: float) -> None:
         """Raises Undecided, or EndpointDown when no other replica is left."""

@@ -28,7 +28,7 @@ from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.urls import local_path
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Ending
 
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
@@ -186,7 +186,7 @@ class Batcher:
                 ready.append(row)
             else:
                 problem = f"a prompt of {row.prompt_tokens} tokens and a context of {self._context} leave no reply"
-                row.reply.set_exception(EpisodeError("limit", problem))
+                row.reply.set_exception(EpisodeError(Ending.LIMIT, problem))
         ready.sort(key=lambda row: len(row.tokens))
         while ready:
             width = len(ready[-1].tokens)

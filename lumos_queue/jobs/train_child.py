@@ -1,4 +1,4 @@
-"""One item of a training job, in a process of its own: reads the request on standard input, writes one line of JSON."""
+"""One item of a training job, in a separate process: reads the request on standard input, writes one line of JSON."""
 
 from __future__ import annotations
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.formulations.registry import VERSION
+from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
 from lumos_queue.prompts.instructions import domain_named
-from lumos_queue.scoring.limit import LIMITED, AtLimit
+from lumos_queue.scoring.limit import AtLimit
 
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
@@ -20,17 +21,17 @@ def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
     """Each setting and its value in the evaluation that reproduces a column's figures."""
     from lumos_queue.submission.agents import answer_by
 
-    benchmark = open_benchmark(column.benchmark)
+    benchmark, tried = open_benchmark(column.benchmark), FORMULATIONS.load(formulation)
     settings = {
         "samples": SAMPLES,
         "temperature": TEMPERATURE,
         "top_p": TOP_P,
         "max_tokens": MAX_TOKENS,
         "framing": FRAMING,
-        "shots": domain_named(benchmark.domain).few_shot if formulation == "iterative" else 0,
+        "shots": domain_named(benchmark.domain).few_shot if tried.demonstrated else 0,
         "answer_by": answer_by(benchmark),
     }
-    if formulation in LIMITED:
+    if tried.limited:
         settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain_named(benchmark.domain).at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
         settings["formulation_version"] = VERSION  # version 1 asked the QA tool once more than the original

@@ -26,7 +26,7 @@ from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
-from lumos_queue.formulations.registry import UNEXECUTED
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
@@ -113,7 +113,7 @@ def _list_tools(formulation: str, infer: Report) -> Report:
     """The tool set that a score was made with, defaults included, and which rows were drawn."""
     agent = infer["agent"]
     found: Report = {}
-    if formulation not in UNEXECUTED:
+    if FORMULATIONS.load(formulation).executes:
         found = dict(defaults_of(agent["domain"])) | agent.get("tools", {})
     found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
@@ -131,19 +131,11 @@ def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
     return {"<s>": f"none, but {', '.join(sorted(kept))} {DECIDES}" if kept else "none"}
 
 
-def expected_calls(formulation: str, subgoals: int, max_subgoals: int) -> int | None:
-    """Model calls of an episode with so many subgoals; None for a formulation without such a rule.
-
-    One-pass: a plan and its grounding. Iterative: two for each subgoal, and one in which the planner stops, unless the
-    limit of subgoals is reached.
-    """
-    if formulation == "one-pass":
-        return 2
-    return 2 * subgoals + (subgoals < max_subgoals) if formulation == "iterative" else None
-
-
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     if job.kind not in ("infer", "evaluate"):
+        return None
+    formulation = FORMULATIONS.load(job.formulation)
+    if formulation.expected_calls is None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
     if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS[agent["domain"]].few_shot:
@@ -154,12 +146,11 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
         shape
         for shape in shapes
         if shape["ending"] not in ("infra_error", "limit")
-        or (shape["ending"] == "limit" and job.formulation == "iterative" and shape["subgoals"] == most)
+        or (shape["ending"] == "limit" and formulation.limited and shape["subgoals"] == most)
     ]
-    expected = [expected_calls(job.formulation, shape["subgoals"], most) for shape in judged]
-    if not judged or None in expected:
+    if not judged:
         return None
-    right = [shape["episodes"] for shape, calls in zip(judged, expected, strict=True) if shape["calls"] == calls]
+    right = [one["episodes"] for one in judged if one["calls"] == formulation.expected_calls(one["subgoals"], most)]
     return {"episodes": sum(shape["episodes"] for shape in judged), "as_expected": sum(right)}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from lumos_queue.actions.registry import open_stateless
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
-from lumos_queue.commands import Step
+from lumos_queue.commands import Commands, Step
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.oracle import Stated, with_results
@@ -30,13 +30,14 @@ from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply
 from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.executor import Performer
-from lumos_queue.formulations.annotation import act_out
+from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
+from lumos_queue.formulations.annotation import Checked, act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import same
-from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Outcome, Task, Verdict
+from lumos_queue.records import Action, AnnotatedSubgoal, Ending, Execution, Outcome, Task, Verdict
 from lumos_queue.review.edits import Changes, Steps, apply_changes
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
@@ -141,7 +142,7 @@ async def _check_correction(
     finally:
         await actions.close()
     if check.level == "format" and outcome.ending == "answered":
-        outcome = Outcome(_last_result(seen) or parent.episode.answer or "", "answered")
+        outcome = Outcome(_last_result(seen) or parent.episode.answer or "", Ending.ANSWERED)
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merge_verdicts(check.verdicts))
     score = acceptance_score(source.level, verdicts)
     return ImportedEpisode(
@@ -187,13 +188,14 @@ def _actions_of(source: Source) -> StatelessActions:
 
 
 async def _execute(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
-    journal, seen = MemoryJournal(), []
+    journal = MemoryJournal()
+    seen: list[Checked] = []
 
-    def formulation(_task: Task, _agent: object) -> Generator[Any, Any, Outcome]:
+    def formulation(_task: Task, _agent: None) -> Commands[Outcome]:
         seen.extend((yield from act_out(steps)))
-        return Outcome(None, "answered")
+        return Outcome(None, Ending.ANSWERED)
 
-    async with Performer({}, actions, Sampling(), 0).of_episode(task, 0) as perform:
+    async with Executor({}, actions, Sampling(), 0).for_episode(task, 0) as perform:
         await run_episode(formulation, task, None, journal, perform)
     return seen, journal.steps
 

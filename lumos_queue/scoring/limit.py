@@ -19,10 +19,6 @@ class AtLimit(StrEnum):
     CONCLUDE = "conclude"  #: what the formulation concludes from the steps done is its answer
 
 
-#: Formulations that stop at a number of subgoals.
-LIMITED = ("iterative", "integrated")
-
-
 def is_judged(ending: str, at_limit: str) -> bool:
     """Whether an episode of this ending has an answer to judge; any other is wrong, under the name of its ending."""
     return ending == "answered" or (ending == "limit" and at_limit == AtLimit.CONCLUDE)

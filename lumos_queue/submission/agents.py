@@ -15,11 +15,11 @@ from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import roles as roles_of
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.prompts.instructions import domain_named
-from lumos_queue.scoring.limit import LIMITED, AtLimit
+from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
         return
     if asked not in tuple(AtLimit):
         raise SpecError(f"--at-limit must be one of {', '.join(AtLimit)}, not '{asked[:40]}'.")
-    if formulation not in LIMITED:
+    if not FORMULATIONS.load(formulation).limited:
         raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
     if not benchmark.by_answer:
         raise SpecError(f"The benchmark '{benchmark.name}' is judged by the actions done: leave out --at-limit.")
@@ -128,7 +128,7 @@ def resolve_roles(options: InferenceOptions, domain: str) -> dict[str, str]:
 
     Raises SpecError for a role without an endpoint, and for one that has no use here.
     """
-    wanted = roles_of(options.formulation)
+    wanted = FORMULATIONS.load(options.formulation).roles
     given = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
     others = other_roles(options.roles, domain, wanted)
     if options.agent:

@@ -14,8 +14,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import UNEXECUTED
-from lumos_queue.formulations.registry import roles as roles_of
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -71,15 +70,14 @@ def make_inference_job(
     `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
     """
     benchmark = open_benchmark(options.benchmark)
-    roles_of(options.formulation)
+    formulation = FORMULATIONS.load(options.formulation)
     framing_named(options.framing)
     if options.split not in benchmark.splits:
         raise unknown("split", options.split, benchmark.splits)
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
-    executes = options.formulation not in UNEXECUTED
-    tools = prepare_tools(benchmark.domain, parse_pairs("--tool", options.tools)) if executes else {}
+    tools = prepare_tools(benchmark.domain, parse_pairs("--tool", options.tools)) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
@@ -92,7 +90,7 @@ def make_inference_job(
         remark(note)
     agent = replace(
         make_agent(
-            resolve_roles(options, benchmark.domain if executes else ""),
+            resolve_roles(options, benchmark.domain if formulation.executes else ""),
             benchmark.domain,
             Sampling(options.temperature, options.top_p, options.max_tokens),
             options.max_subgoals,
@@ -143,7 +141,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
-    if options.formulation in UNEXECUTED:
+    if not FORMULATIONS.load(options.formulation).executes:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:
@@ -168,4 +166,4 @@ def _shots(options: InferenceOptions, domain: str) -> int:
     """Number of demonstrations in the prompt: by default all of the domain's, for the formulation iterative only."""
     if options.shots is not None:
         return options.shots
-    return domain_named(domain).few_shot if options.formulation == "iterative" else 0
+    return domain_named(domain).few_shot if FORMULATIONS.load(options.formulation).demonstrated else 0

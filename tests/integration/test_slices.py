@@ -25,7 +25,7 @@ from db.models import Attempt, CompletionRow, EpisodeRow, Item
 from lumos_queue.commands import Ask, Step
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import Completion, Outcome
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -47,15 +47,15 @@ class Doing:
     most: int = 0  #: items that ran side by side
     _running: int = 0
 
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         return {}
 
-    async def run(self, work: Work, journal: Any, context: Any) -> Result:
+    async def run(self, work: Work, journal: Any, context: Any) -> ItemResult:
         self.ran.append(work.ordinal)
         self._running += 1
         self.most = max(self.most, self._running)
         try:
-            return await self.do(work, journal) or Result(Outcome("7", "answered"))
+            return await self.do(work, journal) or ItemResult(Outcome("7", "answered"))
         finally:
             self._running -= 1
 
@@ -166,7 +166,7 @@ def test_code_that_goes_another_way_begins_a_new_attempt_that_is_the_accepted_on
         tried.append(journal.attempt)
         if journal.attempt == 1:
             raise Diverged("the code changed")
-        await journal.room()
+        await journal.wait_for_capacity()
         journal.record(Step(0, 0, Ask("planner", "p"), Completion("r", "stop", 5, 3)))
 
     assert run(database, job, Doing(diverges)).finished == 1 and tried == [1, 2]
@@ -250,7 +250,7 @@ def test_an_item_goes_on_from_the_steps_that_are_stored_of_it(database):
     found = []
 
     async def asks_once(work: Work, journal: Any) -> None:
-        found.append(journal.recorded(0, 0))
+        found.append(journal.find(0, 0))
         if not found[-1]:
             journal.record(step)
             raise InfrastructureError("503")

@@ -10,9 +10,10 @@ from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
+from lumos_queue.episode import Diverged, StepContext, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
-from lumos_queue.execution.executor import Performer, draw
+from lumos_queue.execution.executor import Executor, derive_seed
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Outcome, Task
@@ -25,17 +26,17 @@ REPLIES = {
 }
 
 
-def performer(planner, grounder) -> Performer:
+def executor(planner, grounder) -> Executor:
     endpoints = {"planner": Scripted(planner), "grounder": Scripted(grounder)}
-    return Performer(endpoints, open_interface("maths"), Sampling(), 0)
+    return Executor(endpoints, open_interface("maths"), Sampling(), 0)
 
 
 def run(journal, scripts, formulation=iterative):
-    made = performer(scripts["planner"], scripts["grounder"])
+    made = executor(scripts["planner"], scripts["grounder"])
 
     async def go():
-        async with made.of_episode(TASK, 0) as perform:
-            return await run_episode(formulation, TASK, AGENT, journal, perform)
+        async with made.for_episode(TASK, 0) as perform:
+            return (await run_episode(formulation, TASK, AGENT, journal, perform)).outcome
 
     return asyncio.run(go())
 
@@ -113,15 +114,17 @@ def test_a_list_of_commands_runs_at_the_same_time_and_answers_in_order():
         return Outcome(" ".join(reply.text for reply in replies), "answered")
 
     journal = MemoryJournal()
-    outcome = asyncio.run(run_episode(formulation, TASK, AGENT, journal, perform))
+    outcome = asyncio.run(run_episode(formulation, TASK, AGENT, journal, perform)).outcome
     assert outcome.answer == "0.0 0.1 0.2"
     assert most == 3
     assert sorted((step.position, step.branch) for step in journal.steps) == [(0, 0), (0, 1), (0, 2)]
 
 
 def test_random_values_depend_on_the_place_alone():
-    assert draw(1, TASK, 0, 3, 0) == draw(1, TASK, 0, 3, 0)
-    places = {draw(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)}
+    assert derive_seed(1, TASK, 0, 3, 0) == derive_seed(1, TASK, 0, 3, 0)
+    places = {
+        derive_seed(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)
+    }
     assert len(places) == 8
     assert all(0 <= value < 2**31 for value in places)
 
@@ -138,15 +141,15 @@ def test_every_request_is_sent_with_the_seed_of_its_place():
 
     endpoint = Noting(lambda prompt: "reply")
     endpoint.seeds = []
-    made = Performer({"planner": endpoint}, None, Sampling(temperature=1.0), 7)
+    made = Executor({"planner": endpoint}, None, Sampling(temperature=1.0), 7)
 
     async def go():
-        async with made.of_episode(TASK, 2) as perform:
+        async with made.for_episode(TASK, 2) as perform:
             for position, branch in ((0, 0), (0, 1), (1, 0), (1, 1000)):
-                await perform(Ask("planner", "the same"), Place(position, branch))
+                await perform(Ask("planner", "the same"), StepContext(position, branch))
 
     asyncio.run(go())
-    assert endpoint.seeds == [draw(7, TASK, 2, *place) for place in ((0, 0), (0, 1), (1, 0), (1, 1000))]
+    assert endpoint.seeds == [derive_seed(7, TASK, 2, *place) for place in ((0, 0), (0, 1), (1, 0), (1, 1000))]
     assert len(set(endpoint.seeds)) == 4
 
 
@@ -157,7 +160,7 @@ def test_nothing_is_performed_before_there_is_room_to_record_it():
     class Full(MemoryJournal):
         open_again: asyncio.Event
 
-        async def room(self):
+        async def wait_for_capacity(self):
             room.append(len(self.steps))
             await self.open_again.wait()
 
@@ -179,7 +182,7 @@ def test_nothing_is_performed_before_there_is_room_to_record_it():
         await asyncio.sleep(0.02)
         assert performed == [] and room == [1], "what is recorded needs no room, what is new does"
         journal.open_again.set()
-        assert await running == Outcome("7", "answered")
+        assert (await running).outcome == Outcome("7", "answered")
 
     asyncio.run(go())
     assert performed == ["1", "2"] and room == [1, 2]

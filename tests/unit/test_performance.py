@@ -17,7 +17,8 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
@@ -58,7 +59,7 @@ def test_everybody_sends_the_same_prompts_and_gets_the_right_answer(tmp_path):
     rows = rows_of(work, tmp_path / "rows.jsonl")
     for question, task in zip(work, rows.tasks, strict=True):
         journal = MemoryJournal()
-        outcome = asyncio.run(run_episode(iterative, task, Agent({}, "maths"), journal, perform(task)))
+        outcome = asyncio.run(run_episode(iterative, task, Agent({}, "maths"), journal, perform(task))).outcome
         ours = [step.command.prompt for step in journal.steps if isinstance(step.command, Ask)]
         bare, answered = bare_prompts(question.text)
         assert bare == ours and len(bare) == question.calls

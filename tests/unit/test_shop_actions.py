@@ -12,9 +12,10 @@ from lumos_queue.actions.shop.interface import ShopActions
 from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.benchmark import annotate
 from lumos_queue.commands import Ask, Do, Step
-from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
+from lumos_queue.episode import Diverged, StepContext, run_episode
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.execution.memory_journal import MemoryJournal
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.demonstrations.webshop import DEMONSTRATIONS
@@ -34,7 +35,7 @@ class Shopper:
         """Runs the line's actions and gives the last execution."""
         execution = Execution("none")
         for action in read_actions(line):
-            execution = asyncio.run(self.session.execute(action, Place(0, 0, self.variables, self.done)))
+            execution = asyncio.run(self.session.execute(action, StepContext(0, 0, self.variables, self.done)))
             self.done.append((action, execution))
             if execution.ok:
                 self.variables |= dict(zip(action.variables, execution.values, strict=True))
@@ -205,7 +206,9 @@ def interrupted(task: Task, after: int) -> MemoryJournal:
         return None
 
     with pytest.raises(InfrastructureError):
-        asyncio.run(run_episode(formulation("iterative"), task, Agent(roles={}, domain="webshop"), journal, perform))
+        asyncio.run(
+            run_episode(FORMULATIONS.load("iterative"), task, Agent(roles={}, domain="webshop"), journal, perform)
+        )
     return MemoryJournal(replace(step, result=stored(step.result)) for step in journal.steps)
 
 

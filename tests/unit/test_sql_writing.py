@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lumos_queue.benchmarks.spider.source import source
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions, write_actions
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
@@ -63,7 +63,7 @@ SPIDER = {
 def test_spiders_annotations_become_conversations_of_plain_sql(name, shots):
     task = Task("spider", "", "1", "Which name is most frequent?", {"database": "shop"}, SPIDER)
     agent = Agent(roles={}, domain="intercode_sql", shots=shots)
-    conversations = gold_conversations(task, source.gold(task), formulation(name), agent, name)
+    conversations = gold_conversations(task, source.gold(task), FORMULATIONS.load(name), agent)
     said = "\n".join(turn.content for one in conversations for turn in one.turns if turn.role == "assistant")
     assert re.search(r"R2 = name, count\(\*\) FROM hat$|R2 = name, count\(\*\) FROM hat; R3", said, re.MULTILINE)
     assert "R4 = SELECT name, count(*) FROM hat WHERE price > 3 GROUP BY name ORDER BY count(*) DESC LIMIT 1" in said
@@ -87,7 +87,7 @@ def test_the_demonstrated_queries_run_on_the_tables_that_are_shown(tmp_path):
     import sqlite3
 
     from lumos_queue.actions.sql.interface import SqlActions
-    from lumos_queue.episode import Place
+    from lumos_queue.episode import StepContext
 
     for place, shown in enumerate(demonstrations("intercode_sql")):
         schema, file = shown.steps[0][2], tmp_path / f"d{place}" / f"d{place}.sqlite"
@@ -105,9 +105,9 @@ def test_the_demonstrated_queries_run_on_the_tables_that_are_shown(tmp_path):
             session, done = actions.begin(Task("x", "", "1", "?", {"database": f"d{place}"})), []
             for _, line, result in shown.steps[:3]:
                 one = read_actions(line, CALLS)[0]
-                done.append((one, await session.execute(one, Place(0, 0, {}, done))))
+                done.append((one, await session.execute(one, StepContext(0, 0, {}, done))))
                 assert done[-1][1].result == result
-            last = await session.execute(read_actions(shown.steps[3][1], CALLS)[0], Place(0, 0, {}, done))
+            last = await session.execute(read_actions(shown.steps[3][1], CALLS)[0], StepContext(0, 0, {}, done))
             assert last.ok, last.message
             assert last.ends
         await actions.close()

@@ -10,9 +10,9 @@ from lumos_queue.actions.registry import open_interface, prepare_tools, roles_of
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.vision.interface import VisionActions, VisionSession
 from lumos_queue.commands import Ask
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError, SpecError
-from lumos_queue.formulations.registry import formulation, roles
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Completion, Task
@@ -37,7 +37,7 @@ def run(line: str, reply: str = "a cat", vision: str = "image", image: str | Non
         session = actions.begin(Task("aokvqa", "", "1", "What?", {"image": image, "caption": caption}))
         (action,) = read_actions(line)
         try:
-            return await session.execute(action, Place(0, 0, SET, (), step))
+            return await session.execute(action, StepContext(0, 0, SET, (), step))
         finally:
             await session.close()
             await actions.close()
@@ -163,7 +163,7 @@ def test_failures_behind_an_action_are_not_the_models_fault():
 
     async def execute():
         (action,) = read_actions("R1 = VQA([IMG], Question: Who?)")
-        await VisionSession({"image": IMAGE}, "image").execute(action, Place(0, 0, {}, (), down))
+        await VisionSession({"image": IMAGE}, "image").execute(action, StepContext(0, 0, {}, (), down))
 
     with pytest.raises(InfrastructureError):
         asyncio.run(execute())
@@ -180,8 +180,8 @@ def test_the_action_list_is_rendered_from_the_methods():
 
 
 def test_a_caption_is_one_question_about_the_image():
-    caption = formulation("caption")
-    assert roles("caption") == ("captioner",)
+    caption = FORMULATIONS.load("caption")
+    assert FORMULATIONS.load("caption").roles == ("captioner",)
     asking = caption(Task("aokvqa", "", "1", "What?", {"image": IMAGE}), None)
     asked = next(asking)
     assert (asked.role, asked.images) == ("captioner", (IMAGE,)) and "describe this image in detail" in asked.prompt
