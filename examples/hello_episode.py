@@ -6,8 +6,8 @@ written down below. The formulation, the dialogue and the maths tools are the re
 
 import asyncio
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask, Do
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
@@ -28,7 +28,7 @@ GROUNDER = ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
 async def main() -> None:
     endpoints = {"planner": Scripted(PLANNER), "grounder": Scripted(GROUNDER)}
     agent = Agent(roles={role: endpoint.url for role, endpoint in endpoints.items()}, domain="maths")
-    performer = Performer(endpoints, open_interface("maths"), Sampling(), seed=0)
+    performer = Performer(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), seed=0)
     journal = MemoryJournal()
     async with performer.of_episode(TASK, sample=0) as perform:
         outcome = await run_episode(iterative, TASK, agent, journal, perform)

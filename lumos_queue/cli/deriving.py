@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from db.filters import parse_where
 from db.trajectories import stream_episodes
-from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.cli import output
 from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.run import how_it_ended, submit_and_run
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
@@ -66,7 +66,7 @@ def submit_derived(
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain)
-    tools = prepare_tools(derived.benchmark.domain, pairs("--tool", asked.tools))
+    tools = DOMAINS.load(derived.benchmark.domain).prepare_tools(pairs("--tool", asked.tools))
     agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.actions.registry import open_interface
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
@@ -80,7 +80,7 @@ class Infer:
                 identities.append((role, url, await opened[url].identity()))
             actions = None
             if self.formulation not in UNEXECUTED:
-                actions = open_interface(self.agent.domain, self.agent.tools, settings)
+                actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
                 stack.push_async_callback(actions.close)
             caller = open_caller(self.live, self.replay, settings)
             stack.push_async_callback(caller.close)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import VERSION
 from lumos_queue.papers.model import Column
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.scoring.limit import LIMITED, WRONG
 
 SAMPLES = 1
@@ -21,13 +21,14 @@ def wanted(column: Column, formulation: str) -> dict[str, Any]:
     from lumos_queue.submission.agents import answer_by
 
     benchmark = open_benchmark(column.benchmark)
+    domain = DOMAINS.load(benchmark.domain)
     settings = {
         "samples": SAMPLES, "temperature": TEMPERATURE, "top_p": TOP_P, "max_tokens": MAX_TOKENS, "framing": FRAMING,
-        "shots": domain_named(benchmark.domain).few_shot if formulation == "iterative" else 0,
+        "shots": len(domain.demonstrations) if formulation == "iterative" else 0,
         "answer_by": answer_by(benchmark),
     }  # fmt: skip
     if formulation in LIMITED:
-        settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain_named(benchmark.domain).at_limit}
+        settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain.at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
         settings["formulation_version"] = VERSION  # the first asked the QA tool once more than the original
     return settings

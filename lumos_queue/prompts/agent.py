@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lumos_queue.commands import digest
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.prompts.dialogue import Dialogue
-from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Task
 from lumos_queue.scoring.limit import WRONG
 
@@ -35,8 +35,8 @@ class Agent:
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
         if not self.at_limit:
-            domain = DOMAINS.get(self.domain)
-            object.__setattr__(self, "at_limit", domain.at_limit if domain else WRONG)
+            at_limit = DOMAINS.load(self.domain).at_limit if self.domain in DOMAINS else WRONG
+            object.__setattr__(self, "at_limit", at_limit)
 
     def dialogue(self, task: Task) -> Dialogue:
         return Dialogue(task, self.domain, self.framing, self.shots)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lumos_queue.commands import Ask, Do
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import Formulation
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
 from lumos_queue.prompts.gold_replies import gold_replies
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Annotation, Completion, Execution, Task
 from lumos_queue.util.untrusted_json import read_json
 
@@ -65,7 +65,7 @@ def gold_conversations(
     gold = {role: iter(said) for role, said in gold_replies(annotation, name, agent.domain, rationale).items()}
     executed = annotation.steps if name not in ("cot", "direct") else ()
     results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]
-    ends_itself = bool(domain_named(agent.domain).few_shot)  # with its last action: there is no word for stopping
+    ends_by_action = DOMAINS.load(agent.domain).ends_by_action
     agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
     generator = formulation(task.without_gold(), agent)
     reply = None
@@ -87,7 +87,7 @@ def gold_conversations(
                     raise SpecError(
                         f"The action '{action.raw}' of task {task.row} does not survive being written and read."
                     )
-                ends = ends_itself and not results
+                ends = ends_by_action and not results
                 reply = Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
             else:
                 reply = None

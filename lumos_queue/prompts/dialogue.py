@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from lumos_queue.domains.base import Demonstration, Domain
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import read_actions, shown_result, unlabelled, without_roles
-from lumos_queue.prompts.demonstrations.base import Demonstration, demonstrations
-from lumos_queue.prompts.instructions import PLAN_HEAD, Domain, domain_named
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
+#: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
+PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
 _BEGUN = re.compile(r"^R1\s*=\s*")  #: what a reply may repeat of what was begun for it
 MOST_ACTIONS = 1000  #: of one reply that are run
 USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
@@ -114,11 +116,12 @@ class Dialogue:
     def __init__(self, task: Task, domain: str, framing: str = "train", shots: int = 0):
         """Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has."""
         self._task = task.question.strip()
-        self._domain = domain_named(domain)
-        if not 0 <= shots <= self._domain.few_shot:
-            raise SpecError(f"Domain '{domain}' has {self._domain.few_shot} demonstrations, not {shots}: see --shots.")
+        self._domain = DOMAINS.load(domain)
+        most = len(self._domain.demonstrations)
+        if not 0 <= shots <= most:
+            raise SpecError(f"Domain '{domain}' has {most} demonstrations, not {shots}: see --shots.")
         self._style = framing_named(framing)
-        self._shots = demonstrations(domain)[:shots] if shots else ()
+        self._shots = self._domain.demonstrations[:shots]
         self._planner = _Conversation(self._style, self._demonstrated(self._planner_demonstration))
         self._grounder = _Conversation(self._style, self._demonstrated(self._grounder_demonstration))
         self._solver = _Conversation(self._style)
@@ -235,7 +238,7 @@ class Dialogue:
             text = unlabelled(self._subgoal.text)
             done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
             return f"We have already {done}. Should we stop planning?"
-        if self._domain.few_shot:
+        if self._domain.ends_by_action:
             return f"The executed result for Subgoal {self._subgoal.number} is {self._result.strip()}"
         result = shown_result(self._result)
         return f"The executed result for Subgoal {self._subgoal.number} is {result}. Should we stop planning?"
@@ -260,7 +263,7 @@ class Dialogue:
     @property
     def _primer(self) -> str:
         """What the reply is begun with: the original does it in the first turn after demonstrations."""
-        return self._domain.primes if self._shots and len(self._grounder.turns) == 1 else ""
+        return self._domain.reply_prefix if self._shots and len(self._grounder.turns) == 1 else ""
 
     def _demonstrated(self, write: Callable[[Demonstration], str]) -> str:
         return "".join(map(write, self._shots))

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.actions.registry import roles_of as tool_roles
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
@@ -18,7 +18,6 @@ from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import roles as roles_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import framing_named
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.scoring.limit import CHOICES as AT_LIMIT
 from lumos_queue.scoring.limit import LIMITED
 from lumos_queue.settings import Settings
@@ -48,7 +47,7 @@ def answer_by(benchmark: Benchmark, asked: str = "") -> str:
     choices = ("last", "qa")
     if asked and asked not in choices:
         raise unknown("way to the answer", asked, choices)
-    if benchmark.domain != "complex_qa" or asked == "last":
+    if not DOMAINS.load(benchmark.domain).concludes_by_qa or asked == "last":
         return "last"
     return "yes/no" if benchmark.yes_no else "qa"
 
@@ -78,9 +77,7 @@ def make_agent(
     identities = asyncio.run(identify(here, settings))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
     sampling = replace(sampling, bos=framing_named(framing).bos)
-    return Agent(
-        checked, domain, framing, sampling, max_subgoals or domain_named(domain).most_subgoals, weights=weights
-    )
+    return Agent(checked, domain, framing, sampling, max_subgoals or DOMAINS.load(domain).max_subgoals, weights=weights)
 
 
 def address(url: str, deployed: bool) -> str:
@@ -110,7 +107,7 @@ def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -
 
     Raises SpecError for a role that is missing, or that nobody asks.
     """
-    asked, found = tool_roles(domain) if domain else (), pairs("--role", given)
+    asked, found = DOMAINS.load(domain).roles if domain else (), pairs("--role", given)
     possible = (*(name for name in wanted if name not in ROLE_OPTIONS), *asked, JUDGE)
     for name in found:
         if name not in possible:

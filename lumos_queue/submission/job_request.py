@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
@@ -20,7 +20,6 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.dialogue import framing_named
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
@@ -77,7 +76,7 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
     executes = options.formulation not in UNEXECUTED
-    tools = prepare_tools(benchmark.domain, pairs("--tool", options.tools)) if executes else {}
+    tools = DOMAINS.load(benchmark.domain).prepare_tools(pairs("--tool", options.tools)) if executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
@@ -117,7 +116,7 @@ def _check(kind: str, options: Options, benchmark: Benchmark) -> None:
         raise SpecError("--limit would cut the sample sets that --draw draws: give one of them.")
     if options.sets and not options.draw:
         raise SpecError("--sets says how many sample sets are drawn: give their size with --draw.")
-    if options.answer_by and benchmark.domain != "complex_qa":
+    if options.answer_by and not DOMAINS.load(benchmark.domain).concludes_by_qa:
         raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
     if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
@@ -147,4 +146,4 @@ def _shots(options: Options, domain: str) -> int:
     """Demonstrations in front: all that the domain has, unless the formulation shows none of them."""
     if options.shots is not None:
         return options.shots
-    return domain_named(domain).few_shot if options.formulation == "iterative" else 0
+    return len(DOMAINS.load(domain).demonstrations) if options.formulation == "iterative" else 0

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, write_actions
-from lumos_queue.prompts.demonstrations.base import demonstrations
-from lumos_queue.prompts.dialogue import Dialogue
-from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import PLAN_HEAD, Dialogue
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
-DOMAINS = ("webshop", "intercode_sql")
+FEW_SHOT = ("webshop", "intercode_sql")
 
 
 def talk(domain: str, framing: str = "eval", shots: int | None = None) -> Dialogue:
-    most = domain_named(domain).few_shot
+    most = len(DOMAINS.load(domain).demonstrations)
     return Dialogue(Task("b", "", "1", "the task"), domain, framing, most if shots is None else shots)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", FEW_SHOT)
 def test_the_planner_sees_whole_conversations_that_end_in_an_empty_reply(domain):
-    shown = demonstrations(domain)
+    shown = DOMAINS.load(domain).demonstrations
     prompt = talk(domain).to_planner()
     *before, own = prompt.split(f"<|user|>\n{PLAN_HEAD}")
-    assert before.pop(0) == "" and len(before) == len(shown) == domain_named(domain).few_shot
+    assert before.pop(0) == "" and len(before) == len(shown) == len(DOMAINS.load(domain).demonstrations)
     assert own == "Task: the task; Initial Environment Description: None.\n<|assistant|>\n"
     for text, one in zip(before, shown, strict=True):
         expected = f"Task: {one.task}; Initial Environment Description: None.\n<|assistant|>\n"
@@ -34,9 +33,9 @@ def test_the_planner_sees_whole_conversations_that_end_in_an_empty_reply(domain)
         assert text == expected + "\n\n"
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", FEW_SHOT)
 def test_the_grounder_sees_each_subgoal_with_its_actions(domain):
-    head, shown = domain_named(domain).ground_head, demonstrations(domain)
+    head, shown = DOMAINS.load(domain).ground_head, DOMAINS.load(domain).demonstrations
     dialogue = talk(domain)
     dialogue.planned("Subgoal 1: Look.", Subgoal(1, "Subgoal 1: Look."))
     prompt, expected = dialogue.to_grounder(), ""
@@ -81,7 +80,7 @@ def test_without_demonstrations_nothing_is_begun_for_a_model():
 
 
 def test_the_heads_are_what_every_prompt_begins_with():
-    for domain in DOMAINS:
+    for domain in FEW_SHOT:
         dialogue = talk(domain)
         dialogue.planned("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
         assert dialogue.to_planner().startswith(dialogue.heads["planner"])
@@ -110,10 +109,10 @@ def test_in_sql_anything_may_follow_the_variable(reply, arguments):
     )
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", FEW_SHOT)
 def test_demonstrations_are_written_in_the_domains_grammar(domain):
-    calls = domain_named(domain).calls
-    for one in demonstrations(domain):
+    calls = DOMAINS.load(domain).calls
+    for one in DOMAINS.load(domain).demonstrations:
         numbers = []
         for place, (subgoal, line, result) in enumerate(one.steps, start=1):
             assert subgoal.startswith(f"Subgoal {place}: ") and result.strip()

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, read_annotation, read_plan, read_subgoal, write_plan, write_subgoal
-from lumos_queue.prompts.dialogue import FRAMINGS, Dialogue, Turn, question_prompt, render
-from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import FRAMINGS, PLAN_HEAD, Dialogue, Turn, question_prompt, render
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 TALKING = ("maths", "complex_qa", "web_agent")
@@ -85,17 +85,17 @@ def test_a_bare_question_is_the_whole_prompt_of_cot_and_direct(framing):
     ],
 )
 def test_each_ground_head_lists_its_actions_and_ends_with_a_blank_line(domain, actions):
-    head = domain_named(domain).ground_head
+    head = DOMAINS.load(domain).ground_head
     assert f"available action list.\n\nThe available action list is {actions}" in head
     assert head.endswith(".\n\n")
 
 
 def test_the_calculator_is_described_twice_to_the_complex_qa_grounder_as_in_the_original():
-    assert domain_named("complex_qa").ground_head.count("Calculator(formula): Calculate the input formula; ") == 2
+    assert DOMAINS.load("complex_qa").ground_head.count("Calculator(formula): Calculate the input formula; ") == 2
 
 
 def test_the_intercode_grounder_is_given_no_action_list():
-    assert domain_named("intercode_sql").ground_head == MATHS_HEAD[: MATHS_HEAD.index("The available")]
+    assert DOMAINS.load("intercode_sql").ground_head == MATHS_HEAD[: MATHS_HEAD.index("The available")]
 
 
 def test_the_integrated_prompt_has_the_planner_s_instruction_and_the_grounder_s_actions():
@@ -360,10 +360,10 @@ def test_the_heads_are_what_first_prompts_of_all_tasks_share(domain, framing):
 
 
 def test_the_multimodal_grounder_has_an_instruction_of_our_own_that_is_not_called_verified():
-    domain = domain_named("multimodal")
+    domain = DOMAINS.load("multimodal")
     assert domain.verified_ground_head is None
     head = domain.ground_head
-    assert head.startswith(domain_named("intercode_sql").ground_head + "The available action list is ")
+    assert head.startswith(DOMAINS.load("intercode_sql").ground_head + "The available action list is ")
     assert "VQA(Image_Context, Query): Given the image context, answer the query" in head and head.endswith(".\n\n")
 
 

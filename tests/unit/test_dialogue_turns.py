@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumos_queue.notation import TOO_MANY, read_action_line, without_roles
-from lumos_queue.prompts.dialogue import MOST_ACTIONS, Dialogue, Turn, render
-from lumos_queue.prompts.instructions import PLAN_HEAD
+from lumos_queue.prompts.dialogue import MOST_ACTIONS, PLAN_HEAD, Dialogue, Turn, render
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 FIRST, SECOND = Subgoal(1, "Subgoal 1: Add."), Subgoal(2, "Subgoal 2: Halve.")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.source import Reference, Source
 from lumos_queue.conversion.check import Desk
 from lumos_queue.conversion.lengths import estimated, tokens
@@ -15,6 +14,7 @@ from lumos_queue.conversion.oracle import Stated, with_results
 from lumos_queue.conversion.perturbation import candidates, changed, passes_perturbation, perturbation
 from lumos_queue.conversion.teacher import OFFERED, defused, head, next_prompt, read_reply
 from lumos_queue.conversion.verdicts import VERDICTS, accepted, merged, verdict
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.comparison import same
@@ -135,7 +135,7 @@ def check(question: str, programs: Sequence[Sequence[str]], *formulas: str):
     task = Task("sums", "d", "1", question, gold={"programs": programs})
 
     async def run():
-        interface = open_interface("maths")
+        interface = DOMAINS.load("maths").open_actions()
         try:
             return await perturbation(Sums(), task, program(*formulas), interface)
         finally:
@@ -180,7 +180,7 @@ def test_an_action_list_of_a_successful_episode_can_be_checked():
     task = Task("sums", "d", "1", "2 and 3", gold={"programs": [["Calculator(2 + 3)"]]})
 
     async def run():
-        interface = open_interface("maths")
+        interface = DOMAINS.load("maths").open_actions()
         try:
             return [await passes_perturbation(Sums(), task, program(one), interface)
                     for one in ("Calculator(3 + 2)", "Calculator(2 * 2 + 1)", "Calculator(2 +)")]  # fmt: skip

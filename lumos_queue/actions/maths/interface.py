@@ -16,7 +16,7 @@ from lumos_queue.actions.maths.kinds import MAX_TEXT, failure
 from lumos_queue.actions.maths.nodes import RELATIONS, Node, from_json, names, to_json
 from lumos_queue.actions.maths.systems import flat, latest, open_equations, parts_of, system
 from lumos_queue.actions.maths.values import Value, as_value, assigned, checked, range_value
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
 from lumos_queue.util.sandbox import Sandbox
@@ -56,7 +56,7 @@ class MathsActions:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "maths")
+        check_option_names(tools, "maths")
         return {}
 
     def begin(self, task: Task) -> Stateless:

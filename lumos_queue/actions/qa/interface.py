@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.actions.maths.interface import MathsActions
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.qa.answering import NO_ANSWER, WITH_CONTEXT, YES_NO, answered, live_pages, read_answer
 from lumos_queue.actions.qa.arguments import context_and_question, in_full, inline, inlined, pages_in, value_of
 from lumos_queue.actions.qa.comparing import Unclear, calculated, is_question
@@ -18,7 +19,6 @@ from lumos_queue.actions.qa.pages import Page, pages_value
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
-from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError, SpecError, unknown
@@ -56,7 +56,7 @@ class QaActions:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "complex_qa", OPTIONS)
+        check_option_names(tools, "complex_qa", OPTIONS)
         if (source := tools.get("knowledge", "local")) not in ("local", "live"):
             raise unknown("source of knowledge", source, ("local", "live"))
         if source == "live" and "corpus" in tools:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.ranking.registry import prepare_ranker
-from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
@@ -28,7 +28,7 @@ def prepared(tools: Mapping[str, str]) -> dict[str, str]:
 
     That is how many rows are products or none, and how many options were left out (Product.left_out).
     """
-    no_options(tools, "webshop", OPTIONS)
+    check_option_names(tools, "webshop", OPTIONS)
     if "attributes" in tools and "catalogue" not in tools:
         raise SpecError("--tool attributes=… goes with a catalogue: give --tool catalogue=… too, or leave it out.")
     found = prepare_ranker(tools)

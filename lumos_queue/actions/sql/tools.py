@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.util.launch_folder import from_launch
 
@@ -46,7 +46,7 @@ class Tools:
 
 def prepared(tools: Mapping[str, str]) -> dict[str, str]:
     """The options checked, with absolute paths and the digest of the files. Raises SpecError."""
-    no_options(tools, "intercode_sql", OPTIONS)
+    check_option_names(tools, "intercode_sql", OPTIONS)
     read = _read(tools)
     found = dict(tools)
     if read.databases is not None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import Place
 from lumos_queue.errors import ActionError, unknown
@@ -114,7 +114,7 @@ class VisionActions:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "multimodal", {"vision": "what VQA shows: " + ", ".join(SHOWN)})
+        check_option_names(tools, "multimodal", {"vision": "what VQA shows: " + ", ".join(SHOWN)})
         if (shown := tools.get("vision", "image")) not in SHOWN:
             raise unknown("way of showing an image", shown, SHOWN)
         return {"vision": shown}

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
-from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.web.candidates import parts
 from lumos_queue.actions.web.matching import ranked, with_option
@@ -45,7 +45,7 @@ class WebActions:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, DOMAIN, OPTIONS)
+        check_option_names(tools, DOMAIN, OPTIONS)
         return prepare_ranker(tools)
 
     def begin(self, task: Task) -> WebSession:
