@@ -45,8 +45,9 @@ COMPARED: dict[type, tuple[str, ...]] = {
 class Buffer:
     """Rows and long texts on their way to the database. Emptied whole by each commit.
 
-    Bounded: while more than `most` rows wait, or more than `most_characters` of text, `room` keeps the episodes from
-    going on. What is in flight by then still comes in, so a commit carries at most that and one step of each episode.
+    Bounded: while more than `most` rows wait, or more than `most_characters` of text, `wait_for_capacity`
+    keeps the episodes from going on. What is in flight by then still comes in, so a commit carries at most that and one
+    step of each episode.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Buffer:
             async with asyncio.timeout(seconds):
                 await self._full.wait()
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Returns once a further step may be taken."""
         while self.size >= self.most or self.characters >= self.most_characters:
             self._emptied.clear()
@@ -134,8 +135,8 @@ class EpisodeJournal:
             if step.branch == 0:
                 self._latest[step.role] = (step.position, step.prompt)
 
-    async def room(self) -> None:
-        await self._buffer.room()
+    async def wait_for_capacity(self) -> None:
+        await self._buffer.wait_for_capacity()
 
     def record(self, step: Step) -> None:
         command, done = step.command, step.result

@@ -11,7 +11,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
@@ -28,9 +28,9 @@ GROUNDER = ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
 async def main() -> None:
     endpoints = {"planner": Scripted(PLANNER), "grounder": Scripted(GROUNDER)}
     agent = Agent(roles={role: endpoint.url for role, endpoint in endpoints.items()}, domain="maths")
-    performer = Performer(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), seed=0)
+    executor = Executor(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), seed=0)
     journal = MemoryJournal()
-    async with performer.of_episode(TASK, sample=0) as perform:
+    async with executor.for_episode(TASK, sample=0) as perform:
         outcome = await run_episode(iterative, TASK, agent, journal, perform)
     for step in journal.steps:
         if isinstance(step.command, Ask):

@@ -31,7 +31,7 @@ class Journal(Protocol):
         """Keep a step. It may become durable later, but not after the episode's result does."""
         ...
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Returns once a further step can be kept: steps may come faster than a disk takes them."""
         ...
 
@@ -49,7 +49,7 @@ class MemoryJournal:
     def record(self, step: Step) -> None:
         self.steps.append(step)
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """There always is."""
 
 
@@ -62,7 +62,7 @@ Formulation = Callable[..., Generator[Command | list[Command], Any, Outcome]]
 
 
 @dataclass(slots=True)
-class Place:
+class StepContext:
     """Where in which episode a command is carried out, and what an action may use there."""
 
     position: int
@@ -92,7 +92,7 @@ class Place:
 
 
 #: Carries out one command at a place.
-Perform = Callable[[Command, Place], Awaitable[Result]]
+Perform = Callable[[Command, StepContext], Awaitable[Result]]
 
 
 async def run_episode(formulation: Formulation, task: Task, agent, journal: Journal, perform: Perform) -> Outcome:
@@ -106,9 +106,9 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
     async def step(command: Command, position: int, branch: int) -> Result:
         known = journal.recorded(position, branch)
         if known is None:
-            await journal.room()
+            await journal.wait_for_capacity()
             final = command.final if isinstance(command, Do) else None
-            result = await perform(command, Place(position, branch, variables, actions, step, final))
+            result = await perform(command, StepContext(position, branch, variables, actions, step, final))
             journal.record(Step(position, branch, command, result))
         else:
             digest, result = known

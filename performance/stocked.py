@@ -90,7 +90,7 @@ class Stock:
 
     def record(self, items: Sequence[Claimed], steps: int) -> list[Batch]:
         """Run these items' episodes without an endpoint: what they did, in batches of at least so many steps."""
-        batches, heads = [], self.job.heads()
+        batches, heads = [], self.job.prompt_prefixes()
         buffer, done, claims = Buffer(), [], {}
         for item in items:
             assert item.task

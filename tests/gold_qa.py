@@ -17,7 +17,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.episode import MemoryJournal
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.registry import VERSION
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
@@ -226,7 +226,7 @@ def try_out(
 
     async def run() -> list[Result]:
         actions = DOMAINS.load(benchmark.domain).open_actions()
-        context = Context(Performer(endpoints, actions, agent.sampling, 0), (), {})
+        context = Context(Executor(endpoints, actions, agent.sampling, 0), (), {})
         try:
             return [await job.run(Work(0, 0, task), MemoryJournal(), context) for task, _ in plans]
         finally:

@@ -8,7 +8,7 @@ from lumos_queue.actions.base import ActionInterface, Session
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.commands import Ask, Do
-from lumos_queue.episode import MemoryJournal, Place, run_episode
+from lumos_queue.episode import MemoryJournal, StepContext, run_episode
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import gold_replies
@@ -37,7 +37,7 @@ async def played(
     replies = {role: iter(lines) for role, lines in said.items()}
     session, seen = session or actions.begin(task.without_gold()), []
 
-    async def perform(command, place: Place):
+    async def perform(command, place: StepContext):
         if isinstance(command, Ask):
             return Completion(next(replies[command.role]), "stop")
         if isinstance(command, Do):

@@ -21,7 +21,7 @@ from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
 from lumos_queue.benchmarks.intercode_sql.querying import asked
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
-from lumos_queue.episode import MemoryJournal, Place, run_episode
+from lumos_queue.episode import MemoryJournal, StepContext, run_episode
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import gold_replies
@@ -57,7 +57,7 @@ async def played(
     replies = {role: iter(said) for role, said in gold_replies(annotation, "iterative", "intercode_sql").items()}
     session, seen = actions.begin(task.without_gold()), []
 
-    async def perform(command, place: Place):
+    async def perform(command, place: StepContext):
         if isinstance(command, Ask):
             return Completion(next(replies[command.role]), "stop")
         if isinstance(command, Do):
@@ -116,7 +116,7 @@ async def replayed(data: Path) -> list[Replayed]:
         parts = (history[name] for name in ("actions", "observations", "rewards"))
         for text, observation, reward in zip(*parts, strict=True):
             action = Action((f"R{len(done) + 1}",), "", text)
-            execution = await session.execute(action, Place(len(done), 0, {}, done))
+            execution = await session.execute(action, StepContext(len(done), 0, {}, done))
             done.append((action, execution))
             rows = execution.values[0].get("rows") if execution.ok else None
             worth = (0.0, 0.0) if rows is None else (original_reward(rows, gold), iou_reward(rows, gold))

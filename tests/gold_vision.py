@@ -15,7 +15,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Context, Infer
@@ -81,7 +81,7 @@ async def evaluated(
     endpoints = roles(vqa)
     agent = Agent({role: f"scripted:{role}" for role in endpoints}, benchmark.domain)
     job = Evaluate(Infer(benchmark.name, "", "val", formulation, agent))
-    context = Context(Performer(endpoints, actions, Sampling(), 0), (), {})
+    context = Context(Executor(endpoints, actions, Sampling(), 0), (), {})
     found = []
     for place, task in enumerate(tasks):
         journal = MemoryJournal()

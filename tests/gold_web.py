@@ -13,7 +13,7 @@ from dataclasses import replace
 from lumos_queue.actions.web.interface import WebActions, WebSession
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Context, Infer
@@ -109,7 +109,7 @@ async def evaluate(
 ) -> list[Result]:
     """Each task through the real episode, actions and scoring of an evaluation."""
     job = Evaluate(Infer("mind2web", "digest", "train", formulation, AGENT))
-    context = Context(Performer(dict(roles), actions, AGENT.sampling, 0), (), {})  # type: ignore[arg-type]
+    context = Context(Executor(dict(roles), actions, AGENT.sampling, 0), (), {})  # type: ignore[arg-type]
     return [await job.run(Work(at, 0, task), MemoryJournal(), context) for at, task in enumerate(tasks)]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lumos_queue.actions.session import ActionSession, Value, action
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Task
 
 
 class LookUpSession(ActionSession):
     @action("KnowledgeQuery(query)")
-    async def KnowledgeQuery(self, text: str, place: Place) -> Value:
+    async def KnowledgeQuery(self, text: str, place: StepContext) -> Value:
         """Capture the relevant webpages according to the query."""
         done = await place.call("wikipedia", query=text)
         if not done.ok:

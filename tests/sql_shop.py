@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from lumos_queue.actions.sql.interface import SqlActions
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.records import Action, Execution, Task
 
 
@@ -44,6 +44,6 @@ class Episode:
     def __call__(self, text: str) -> Execution:
         action = Action((f"R{len(self.done) + 1}",), "", text)
         variables = {a.variables[0]: e.values[0] for a, e in self.done if e.ok}
-        execution = asyncio.run(self.session.execute(action, Place(len(self.done), 0, variables, self.done)))
+        execution = asyncio.run(self.session.execute(action, StepContext(len(self.done), 0, variables, self.done)))
         self.done.append((action, execution))
         return execution

@@ -63,7 +63,7 @@ class Slice:
     async def run(self, context: Any) -> None:
         """Work until nothing is due, the slice should end, the job is stopped or this process is declared dead."""
         self._context = context
-        self._heads = self.job.heads()
+        self._heads = self.job.prompt_prefixes()
         self._writer = Writer(self.presence, self.row)
         try:
             await self._keep_going()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.records import Action, Execution, Task
 
 
 class Session(Protocol):
     """The world of one episode: a shop, a copy of a database, the pages that were found; or nothing at all."""
 
-    async def execute(self, action: Action, place: Place) -> Execution:
+    async def execute(self, action: Action, place: StepContext) -> Execution:
         """Run one action. What it asks or calls outside goes through `place`, where it is recorded.
 
         A world that has seen fewer actions than `place.done` was resumed: it first carries those out again, and raises
@@ -61,7 +61,7 @@ class Stateless:
     def __init__(self, actions: StatelessActions):
         self._actions = actions
 
-    async def execute(self, action: Action, place: Place) -> Execution:
+    async def execute(self, action: Action, place: StepContext) -> Execution:
         return await self._actions.execute(action, place.variables)
 
     async def close(self) -> None:

@@ -2,7 +2,7 @@
 
 class VisionSession(ActionSession):
     @action("VQA(Image_Context, Query)")
-    async def VQA(self, text: str, place: Place) -> Value:
+    async def VQA(self, text: str, place: StepContext) -> Value:
         \"\"\"Given the image context, answer the query.\"\"\"
 """
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution
 from lumos_queue.util.sanitize import storable, storable_json
@@ -56,7 +56,7 @@ def describe(session: type) -> str:
 class ActionSession:
     """Finds the method of an action, and turns what it returns or raises into an execution."""
 
-    async def execute(self, action: Action, place: Place) -> Execution:
+    async def execute(self, action: Action, place: StepContext) -> Execution:
         """Raises InfrastructureError and EpisodeError as the models and servers behind an action do; never more."""
         started = time.perf_counter()
         try:
@@ -72,13 +72,13 @@ class ActionSession:
     async def close(self) -> None:
         """Nothing is held, unless a subclass says otherwise."""
 
-    async def alias(self, text: str, place: Place) -> Value:
+    async def alias(self, text: str, place: StepContext) -> Value:
         """`R2 = (R1)`: the same value; any other text is refused."""
         if text in place.variables:
             return dict(place.variables[text])
         raise ActionError("unreadable", f"neither an action nor a variable that is set: '{text[:80]}'")
 
-    async def _values(self, action: Action, place: Place) -> list[dict[str, Any]]:
+    async def _values(self, action: Action, place: StepContext) -> list[dict[str, Any]]:
         actions = offered(type(self))
         if not action.variables:
             example = next((one.signature for one in actions.values()), "2 + 3")  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from lumos_queue.actions.base import ActionInterface, Session
 from lumos_queue.commands import Ask, Call, Command, Do, Result, digest
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
-from lumos_queue.episode import Perform, Place
+from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.notation import TOO_MANY
@@ -19,7 +19,7 @@ from lumos_queue.records import REFUSED, Completion, Execution, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Performer:
+class Executor:
     """Endpoints by role, one action interface, and how to sample. Serves every episode of a job."""
 
     endpoints: Mapping[str, Endpoint]
@@ -30,15 +30,17 @@ class Performer:
     image: Callable[[str], Awaitable[ImagePart]] | None = None  #: the artifact with that sha256
 
     @asynccontextmanager
-    async def of_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
+    async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
         """The function that performs one episode's commands. Its world is there from the first action on."""
         episode = f"{task.dataset} {task.row} {sample}"
         session: Session | None = None
 
-        async def perform(command: Command, place: Place) -> Result:
+        async def perform(command: Command, place: StepContext) -> Result:
             nonlocal session
             if isinstance(command, Ask):
-                return await self._ask(command, draw(self.seed, task, sample, place.position, place.branch), episode)
+                return await self._ask(
+                    command, derive_seed(self.seed, task, sample, place.position, place.branch), episode
+                )
             if isinstance(command, Do):
                 if command.action.name == TOO_MANY and not command.action.variables:
                     message = f"a reply may have {MOST_ACTIONS:,} actions, this one has {command.action.arguments}"
@@ -81,7 +83,7 @@ class Performer:
             return Completion("", REFUSED)  # the episode is over: what its judge's server refuses is not its fault
 
 
-def draw(seed: int, task: Task, sample: int, position: int, branch: int) -> int:
+def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:
     """A 31-bit random value that depends on where in which episode it is drawn, and on nothing else."""
     place = digest(str(seed), task.dataset, task.row, str(sample), f"{position}.{branch}")
     return int(place[:8], 16) & 0x7FFFFFFF

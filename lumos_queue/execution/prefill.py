@@ -15,15 +15,15 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from lumos_queue.commands import Ask, Command, Note, Result
-from lumos_queue.episode import Formulation, Perform, Place
+from lumos_queue.episode import Formulation, Perform, StepContext
 from lumos_queue.notation import unlabelled
 from lumos_queue.records import GIVEN, Completion, Outcome, Subgoal
 
 
-class Given:
+class PrefilledReplies:
     """One episode's given replies. Where they belong is seen from the commands, the recorded ones of a resume included.
 
-    `watch` the formulation, and perform with `before`: the same Given for both, a new one for each run.
+    `watch` the formulation, and perform with `before`: the same object for both, a new one for each run.
     """
 
     def __init__(self, inputs: Mapping[str, Any]):
@@ -56,7 +56,7 @@ class Given:
     def before(self, perform: Perform) -> Perform:
         """Answers what is given, and leaves the rest to `perform`."""
 
-        async def given_first(command: Command, place: Place) -> Result:
+        async def given_first(command: Command, place: StepContext) -> Result:
             reply = self._places.get((place.position, place.branch))
             if reply is None:
                 return await perform(command, place)

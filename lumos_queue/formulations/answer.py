@@ -12,7 +12,7 @@ ANSWERING = ("QA", "Calculator")  #: actions whose values are answers
 CONCLUSION = "Conclude"  #: the action that makes one answer of them: no grounder wrote it
 
 
-def concluded(task, agent, seen, ending="answered", version=2):
+def conclude(task, agent, seen, ending="answered", version=2):
     """The answer of an agent that stopped: the last value, or what the QA tool makes of all its answers.
 
     The latter, `answer_by` 'qa' or 'yes/no', is how LUMOS answers questions (spec/lumos.md 5.2). An agent that names
@@ -32,7 +32,7 @@ def concluded(task, agent, seen, ending="answered", version=2):
 def at_limit(task, agent, seen, version=2):
     """The answer of an agent that reached its limit of subgoals (limit.py); where none counts, the last value."""
     if agent.at_limit == CONCLUDE:
-        return (yield from concluded(task, agent, seen, "limit", version))
+        return (yield from conclude(task, agent, seen, "limit", version))
     return last_value(seen, ending="limit")
 
 

@@ -6,7 +6,7 @@ The paper compares with such a model and shows no text of it: this is a wire for
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Do, Note
-from lumos_queue.formulations.answer import at_limit, concluded, last_value
+from lumos_queue.formulations.answer import at_limit, conclude, last_value
 from lumos_queue.notation import says_stop
 from lumos_queue.prompts.single_model import read_integrated
 from lumos_queue.records import Outcome
@@ -22,7 +22,7 @@ def integrated(task, agent, version=2):
     for number in agent.subgoal_numbers():
         reply = yield Ask("solver", talk.to_solver())
         if says_stop(reply.text):
-            return (yield from concluded(task, agent, seen, version=version))
+            return (yield from conclude(task, agent, seen, version=version))
         subgoal, grounding = read_integrated(reply.text, number)
         if subgoal is None:
             return Outcome(None, "unreadable", f"the model's reply {number} holds no subgoal")

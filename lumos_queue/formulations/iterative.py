@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Do, Note
-from lumos_queue.formulations.answer import at_limit, concluded, last_value
+from lumos_queue.formulations.answer import at_limit, conclude, last_value
 from lumos_queue.notation import read_subgoal, says_stop
 from lumos_queue.records import Outcome
 
@@ -18,7 +18,7 @@ def iterative(task, agent, version=2):
     for number in agent.subgoal_numbers():
         plan = yield Ask("planner", talk.to_planner())
         if says_stop(plan.text):
-            return (yield from concluded(task, agent, seen, version=version))
+            return (yield from conclude(task, agent, seen, version=version))
         subgoal = read_subgoal(plan.text, number)
         if subgoal is None:
             return Outcome(None, "unreadable", f"the planner's reply {number} is empty")

@@ -7,7 +7,7 @@ as LUMOS-I does when its planner stops; jobs that were begun so go on so.
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Do, Final, Note
-from lumos_queue.formulations.answer import concluded, last_value
+from lumos_queue.formulations.answer import conclude, last_value
 from lumos_queue.notation import read_plan, unlabelled
 from lumos_queue.records import Outcome
 
@@ -34,4 +34,4 @@ def one_pass(task, agent, version=2):
             return last_value(seen)
     if not seen:
         return Outcome(None, "unreadable", "the grounder's reply holds no action")
-    return last_value(seen) if version > 1 else (yield from concluded(task, agent, seen, version=version))
+    return last_value(seen) if version > 1 else (yield from conclude(task, agent, seen, version=version))

@@ -45,7 +45,7 @@ class Job(Protocol):
 
     def as_json(self) -> dict[str, Any]: ...
 
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         """Texts that this job's prompts begin with, by role: stored once."""
         ...
 

@@ -15,7 +15,7 @@ from typing import Any
 from db.budget import job_of, pause_for, spent
 from db.connection import Database, open_database
 from lumos_queue.commands import Ask, Command, Result
-from lumos_queue.episode import Perform, Place
+from lumos_queue.episode import Perform, StepContext
 from lumos_queue.records import Completion
 
 LOOK_SECONDS = 2.0  #: how often the database is asked what all processes have spent
@@ -48,7 +48,7 @@ class Meter:
     def around(self, perform: Perform, item: int) -> Perform:
         """`perform` for one item, whose model calls begin only while the budget lasts."""
 
-        async def metered(command: Command, place: Place) -> Result:
+        async def metered(command: Command, place: StepContext) -> Result:
             if not isinstance(command, Ask):
                 return await perform(command, place)
             await self._admit(item)

@@ -22,7 +22,7 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.annotation import annotation, taught
 from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.budget import Meter
@@ -43,7 +43,7 @@ class Context:
 
     source: Source
     actions: StatelessActions
-    performer: Performer
+    executor: Executor
     head: str  #: what every prompt for the teacher begins with
     meter: Meter | None
     identities: tuple[tuple[str, str, dict[str, Any]], ...] = ()  #: role, URL, what the server says it is
@@ -95,7 +95,7 @@ class Convert:
         sampling = {**fields["sampling"], "stop": tuple(fields["sampling"]["stop"])}
         return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
 
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         if not self.teacher:
             return {}
         return {"teacher": head(self.prompt or open_source(self.source).prompt, self.subgoals, self.vision == "image")}
@@ -120,8 +120,10 @@ class Convert:
                     Meter.opened(settings, self.prompt_price, self.completion_price, self.budget)
                 )
             images = stack.enter_context(Images.opened(settings))
-            performer = Performer(endpoints, actions, self.sampling, self.seed, image=images.load)
-            yield Context(source, actions, performer, self.heads().get("teacher", ""), meter, identities, traffic)
+            executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load)
+            yield Context(
+                source, actions, executor, self.prompt_prefixes().get("teacher", ""), meter, identities, traffic
+            )
 
     async def run(self, work: Work, journal: Journal, context: Context) -> Result:
         """Scores `executed` (`accepted` where nothing can be executed): 1 when no verdict rejects the annotation."""
@@ -139,7 +141,7 @@ class Convert:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
             verdicts = [*named(reason, str(error)), *repeated]
             return _result(source, Outcome(None, "unreadable", str(error)), verdicts, "")
-        async with context.performer.of_episode(task, work.sample) as perform:
+        async with context.executor.for_episode(task, work.sample) as perform:
             if context.meter:
                 perform = context.meter.around(perform, getattr(journal, "episode", 0))
             outcome = await run_episode(

@@ -38,8 +38,8 @@ class Evaluate:
     def from_json(cls, value: dict[str, Any]) -> Evaluate:
         return cls(Infer.from_json(value["infer"]))
 
-    def heads(self) -> dict[str, str]:
-        return self.infer.heads()
+    def prompt_prefixes(self) -> dict[str, str]:
+        return self.infer.prompt_prefixes()
 
     def open(self, settings: Any) -> AbstractAsyncContextManager[Context]:
         return self.infer.open(settings)

@@ -12,8 +12,8 @@ from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Formulation, Journal, run_episode
-from lumos_queue.execution.executor import Performer
-from lumos_queue.execution.prefill import Given
+from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.prefill import PrefilledReplies
 from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.formulations.registry import UNEXECUTED, VERSION, formulation
 from lumos_queue.jobs.base import Result, Work
@@ -26,7 +26,7 @@ from lumos_queue.records import Task
 class Context:
     """What a slice of inference works with."""
 
-    performer: Performer
+    executor: Executor
     identities: tuple[tuple[str, str, dict[str, Any]], ...]  #: role, URL, what the server says it is
     traffic: dict[str, Traffic]  #: of the endpoints that can have a cap, by URL
 
@@ -65,7 +65,7 @@ class Infer:
         """A job that names no version of its formulation was made before there was a second one."""
         return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).heads
 
     @asynccontextmanager
@@ -87,8 +87,8 @@ class Infer:
             images = stack.enter_context(Images.opened(settings))
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
             traffic = {url: one.traffic for url, one in opened.items() if one.traffic}
-            performer = Performer(by_role, actions, self.agent.sampling, self.seed, caller, images.load)
-            yield Context(performer, tuple(identities), traffic)
+            executor = Executor(by_role, actions, self.agent.sampling, self.seed, caller, images.load)
+            yield Context(executor, tuple(identities), traffic)
 
     async def run(
         self, work: Work, journal: Journal, context: Context,
@@ -97,9 +97,9 @@ class Infer:
         """`around` may watch the formulation and add to it, as an evaluation does."""
         assert work.task is not None
         generate = around(formulation(self.formulation, self.formulation_version))
-        async with context.performer.of_episode(work.task, work.sample) as perform:
+        async with context.executor.for_episode(work.task, work.sample) as perform:
             if "given" in work.task.inputs:
-                given = Given(work.task.inputs)
+                given = PrefilledReplies(work.task.inputs)
                 perform, generate = given.before(perform), given.watch(generate)
             outcome = await run_episode(generate, work.task, self.agent, journal, perform)
         return Result(outcome)

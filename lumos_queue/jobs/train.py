@@ -44,7 +44,7 @@ class Train:
         values = dict(value)
         return cls(read_recipe(values.pop("recipe"), values))
 
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         return {}
 
     def windows(self) -> list[Window]:

@@ -32,7 +32,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.annotation import act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import same
@@ -183,7 +183,7 @@ async def _acted_out(task: Task, steps: Steps, actions: StatelessActions) -> tup
         seen.extend((yield from act_out(steps)))
         return Outcome(None, "answered")
 
-    async with Performer({}, actions, Sampling(), 0).of_episode(task, 0) as perform:
+    async with Executor({}, actions, Sampling(), 0).for_episode(task, 0) as perform:
         await run_episode(formulation, task, None, journal, perform)
     return seen, journal.steps
 

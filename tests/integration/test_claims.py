@@ -383,9 +383,9 @@ def test_a_full_buffer_makes_episodes_wait_until_it_is_emptied():
     async def body() -> None:
         buffer = Buffer(most=2)
         for _ in range(2):
-            await asyncio.wait_for(buffer.room(), 1)
+            await asyncio.wait_for(buffer.wait_for_capacity(), 1)
             buffer.add(CompletionRow, ())
-        waiting = [asyncio.create_task(buffer.room()) for _ in range(3)]
+        waiting = [asyncio.create_task(buffer.wait_for_capacity()) for _ in range(3)]
         await asyncio.sleep(0.02)
         assert not any(task.done() for task in waiting)
         buffer.take()

@@ -145,9 +145,9 @@ def test_a_journal_has_no_room_while_its_buffer_is_full():
     async def body() -> None:
         buffer = Buffer(most=1)
         journal = EpisodeJournal(1, 1, buffer, HEADS)
-        await asyncio.wait_for(journal.room(), 1)
+        await asyncio.wait_for(journal.wait_for_capacity(), 1)
         journal.record(ask(0, 0, "Task"))
-        waiting = asyncio.create_task(journal.room())
+        waiting = asyncio.create_task(journal.wait_for_capacity())
         await asyncio.sleep(0.02)
         assert not waiting.done()
         buffer.take()

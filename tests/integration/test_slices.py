@@ -47,7 +47,7 @@ class Doing:
     most: int = 0  #: items that ran side by side
     _running: int = 0
 
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         return {}
 
     async def run(self, work: Work, journal: Any, context: Any) -> Result:
@@ -166,7 +166,7 @@ def test_code_that_goes_another_way_begins_a_new_attempt_that_is_the_accepted_on
         tried.append(journal.attempt)
         if journal.attempt == 1:
             raise Diverged("the code changed")
-        await journal.room()
+        await journal.wait_for_capacity()
         journal.record(Step(0, 0, Ask("planner", "p"), Completion("r", "stop", 5, 3)))
 
     assert run(database, job, Doing(diverges)).finished == 1 and tried == [1, 2]

@@ -14,7 +14,7 @@ import pymysql
 import pytest
 
 from lumos_queue.actions.sql.interface import SqlActions
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Action, Task
 from tests.services import missing
@@ -78,7 +78,7 @@ def run(url: str, *texts: str, password="pass-word", database="shop", **tools: s
         try:
             for text in texts:
                 action = Action((f"R{len(done) + 1}",), "", text)
-                done.append((action, await session.execute(action, Place(len(done), 0, {}, done))))
+                done.append((action, await session.execute(action, StepContext(len(done), 0, {}, done))))
         finally:
             await actions.close()
         return [execution for _, execution in done]

@@ -21,7 +21,7 @@ from lumos_queue.execution.tools import registry
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
 from lumos_queue.execution.tools.opening import open_caller
-from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
@@ -69,7 +69,7 @@ def serve(web: FakeWeb, monkeypatch) -> None:
     web.pages["Long"] = "".join(f"<p>Paragraph {n} of a long page: {'many words ' * 40}.</p>" for n in range(60))
 
     def calling(settings):
-        client = Http(Guard({("127.0.0.1", web.port)}), registry.user_agent(settings), manners=Manners(0))
+        client = Http(Guard({("127.0.0.1", web.port)}), registry.user_agent(settings), rate_limiter=HostRateLimiter(0))
         return registry.calling_through(client, web.api)
 
     monkeypatch.setattr(registry, "calling", calling)

@@ -17,7 +17,7 @@ from lumos_queue.actions.maths.kinds import KINDS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Execution, Task
@@ -210,9 +210,9 @@ def test_an_episode_goes_on_after_harmful_programs():
 
     async def go(journal):
         interface = MathsActions()
-        performer = Performer({"planner": Scripted(planner), "grounder": Scripted(grounder)}, interface, Sampling(), 0)
+        executor = Executor({"planner": Scripted(planner), "grounder": Scripted(grounder)}, interface, Sampling(), 0)
         try:
-            async with performer.of_episode(task, 0) as perform:
+            async with executor.for_episode(task, 0) as perform:
                 agent = Agent(roles={}, domain="maths")
                 return await run_episode(iterative, task, agent, journal, perform)
         finally:

@@ -16,9 +16,9 @@ from lumos_queue.endpoints import replicas
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import base_urls, check_url, model_name, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError, SpecError
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.records import Task
 from tests.fake_endpoint import FakeEndpoint
 
@@ -98,17 +98,17 @@ def test_an_episode_stays_with_its_replica_and_episodes_are_spread():
 def test_an_episode_is_a_task_and_a_sample():
     async def steps(servers):
         endpoint = connect(*servers)
-        performer = Performer({"planner": endpoint}, DOMAINS.load("maths").open_actions(), GREEDY, seed=0)
+        executor = Executor({"planner": endpoint}, DOMAINS.load("maths").open_actions(), GREEDY, seed=0)
         task, used = Task("wordmath", "0" * 64, "row", "How many?"), set()
         for sample in range(20):
             before = [server.count for server in servers]
-            async with performer.of_episode(task, sample) as perform:
+            async with executor.for_episode(task, sample) as perform:
                 for position in range(3):
-                    await perform(Ask("planner", f"prompt {position}"), Place(position, 0))
+                    await perform(Ask("planner", f"prompt {position}"), StepContext(position, 0))
             counts = [server.count - old for server, old in zip(servers, before, strict=True)]
             assert sorted(counts) == [0, 3]
             used.add(tuple(counts))
-        await performer.actions.close()
+        await executor.actions.close()
         await endpoint.close()
         return used
 

@@ -10,9 +10,9 @@ from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
+from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
-from lumos_queue.execution.executor import Performer, draw
+from lumos_queue.execution.executor import Executor, derive_seed
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Outcome, Task
@@ -25,16 +25,16 @@ REPLIES = {
 }
 
 
-def performer(planner, grounder) -> Performer:
+def executor(planner, grounder) -> Executor:
     endpoints = {"planner": Scripted(planner), "grounder": Scripted(grounder)}
-    return Performer(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), 0)
+    return Executor(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), 0)
 
 
 def run(journal, scripts, formulation=iterative):
-    made = performer(scripts["planner"], scripts["grounder"])
+    made = executor(scripts["planner"], scripts["grounder"])
 
     async def go():
-        async with made.of_episode(TASK, 0) as perform:
+        async with made.for_episode(TASK, 0) as perform:
             return await run_episode(formulation, TASK, AGENT, journal, perform)
 
     return asyncio.run(go())
@@ -120,8 +120,10 @@ def test_a_list_of_commands_runs_at_the_same_time_and_answers_in_order():
 
 
 def test_random_values_depend_on_the_place_alone():
-    assert draw(1, TASK, 0, 3, 0) == draw(1, TASK, 0, 3, 0)
-    places = {draw(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)}
+    assert derive_seed(1, TASK, 0, 3, 0) == derive_seed(1, TASK, 0, 3, 0)
+    places = {
+        derive_seed(seed, TASK, sample, position, 0) for seed in (1, 2) for sample in (0, 1) for position in (0, 1)
+    }
     assert len(places) == 8
     assert all(0 <= value < 2**31 for value in places)
 
@@ -138,15 +140,15 @@ def test_every_request_is_sent_with_the_seed_of_its_place():
 
     endpoint = Noting(lambda prompt: "reply")
     endpoint.seeds = []
-    made = Performer({"planner": endpoint}, None, Sampling(temperature=1.0), 7)
+    made = Executor({"planner": endpoint}, None, Sampling(temperature=1.0), 7)
 
     async def go():
-        async with made.of_episode(TASK, 2) as perform:
+        async with made.for_episode(TASK, 2) as perform:
             for position, branch in ((0, 0), (0, 1), (1, 0), (1, 1000)):
-                await perform(Ask("planner", "the same"), Place(position, branch))
+                await perform(Ask("planner", "the same"), StepContext(position, branch))
 
     asyncio.run(go())
-    assert endpoint.seeds == [draw(7, TASK, 2, *place) for place in ((0, 0), (0, 1), (1, 0), (1, 1000))]
+    assert endpoint.seeds == [derive_seed(7, TASK, 2, *place) for place in ((0, 0), (0, 1), (1, 0), (1, 1000))]
     assert len(set(endpoint.seeds)) == 4
 
 
@@ -157,7 +159,7 @@ def test_nothing_is_performed_before_there_is_room_to_record_it():
     class Full(MemoryJournal):
         open_again: asyncio.Event
 
-        async def room(self):
+        async def wait_for_capacity(self):
             room.append(len(self.steps))
             await self.open_again.wait()
 

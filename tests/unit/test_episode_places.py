@@ -9,9 +9,9 @@ import pytest
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import STRETCH, Diverged, MemoryJournal, Place, run_episode
+from lumos_queue.episode import STRETCH, Diverged, MemoryJournal, StepContext, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
-from lumos_queue.execution.executor import Performer, draw
+from lumos_queue.execution.executor import Executor, derive_seed
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import REFUSED, Action, Completion, Execution, Outcome, Task
 
@@ -35,7 +35,7 @@ def test_what_an_action_asks_stands_behind_its_own_branch_and_keeps_its_images()
         return FINE
 
     async def two_questions():
-        place = Place(3, 1, step=step)
+        place = StepContext(3, 1, step=step)
         await place.ask("captioner", "What is it?", ("sha",))
         await place.ask("qa", "And now?")
 
@@ -49,7 +49,7 @@ def test_what_an_action_asks_stands_behind_its_own_branch_and_keeps_its_images()
 
 def test_a_place_outside_of_an_episode_says_so():
     with pytest.raises(AssertionError, match=r"^there is no episode around this place"):
-        asyncio.run(Place(0, 0).ask("qa", "?"))
+        asyncio.run(StepContext(0, 0).ask("qa", "?"))
 
 
 # --- the loop ---------------------------------------------------------------------------------------------------------
@@ -160,9 +160,9 @@ class Noting(Scripted):
         return FINE
 
 
-def ask(performer: Performer, command: Ask, place: Place):
+def ask(executor: Executor, command: Ask, place: StepContext):
     async def go():
-        async with performer.of_episode(TASK, 2) as perform:
+        async with executor.for_episode(TASK, 2) as perform:
             return await perform(command, place)
 
     return asyncio.run(go())
@@ -173,18 +173,18 @@ def test_an_endpoint_is_told_the_seed_of_the_place_and_the_episode():
         return f"part of {sha}"
 
     endpoint, sampling = Noting(), Sampling(temperature=0.5)
-    performer = Performer({"planner": endpoint}, None, sampling, 7, image=image)
-    ask(performer, Ask("planner", "p"), Place(4, 1))
-    ask(performer, Ask("planner", "q", ("one", "two")), Place(4, 0))
+    executor = Executor({"planner": endpoint}, None, sampling, 7, image=image)
+    ask(executor, Ask("planner", "p"), StepContext(4, 1))
+    ask(executor, Ask("planner", "q", ("one", "two")), StepContext(4, 0))
     assert endpoint.asked == [
-        ("p", sampling, draw(7, TASK, 2, 4, 1), "digest 1 2", []),
-        ("q", sampling, draw(7, TASK, 2, 4, 0), "digest 1 2", ["part of one", "part of two"]),
+        ("p", sampling, derive_seed(7, TASK, 2, 4, 1), "digest 1 2", []),
+        ("q", sampling, derive_seed(7, TASK, 2, 4, 0), "digest 1 2", ["part of one", "part of two"]),
     ]
 
 
 def test_a_role_that_nobody_plays_ends_the_episode_and_names_the_option():
     with pytest.raises(EpisodeError, match=r"^nobody plays the role 'qa': give --role qa=URL$") as error:
-        ask(Performer({}, None, Sampling(), 0), Ask("qa", "?"), Place(0, 0))
+        ask(Executor({}, None, Sampling(), 0), Ask("qa", "?"), StepContext(0, 0))
     assert error.value.ending == "infra_error"
 
 
@@ -193,15 +193,15 @@ def test_a_judge_that_refuses_has_said_nothing():
         async def generate(self, prompt, sampling, seed, episode="", images=()):
             raise EpisodeError("infra_error", "400: filtered")
 
-    answer = ask(Performer({"judge": Refusing([])}, None, Sampling(), 0), Ask("judge", "?"), Place(0, 0))
+    answer = ask(Executor({"judge": Refusing([])}, None, Sampling(), 0), Ask("judge", "?"), StepContext(0, 0))
     assert answer == Completion("", REFUSED)
 
 
 def test_a_random_value_is_the_same_on_every_machine_and_in_every_version():
-    assert draw(1, TASK, 0, 3, 0) == 2_004_688_321
-    assert draw(0, Task("svamp", "data", "chal-7", ""), 2, 10, 1001) == 2_135_787_066
+    assert derive_seed(1, TASK, 0, 3, 0) == 2_004_688_321
+    assert derive_seed(0, Task("svamp", "data", "chal-7", ""), 2, 10, 1001) == 2_135_787_066
 
 
 @pytest.mark.parametrize("other", [Task("b", "other", "1", ""), Task("b", "digest", "2", "")])
 def test_a_random_value_depends_on_dataset_and_row(other):
-    assert draw(1, other, 0, 3, 0) != draw(1, TASK, 0, 3, 0)
+    assert derive_seed(1, other, 0, 3, 0) != derive_seed(1, TASK, 0, 3, 0)

@@ -15,7 +15,7 @@ from lumos_queue.commands import Ask, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
 from lumos_queue.prompts.agent import Agent
@@ -33,10 +33,10 @@ def tried(formulation, planner: list[str], grounder: list[str]) -> tuple[Outcome
 
     async def go() -> Outcome:
         interface = MathsActions()
-        performer = Performer({"planner": Scripted(planner), "grounder": Scripted(grounder)}, interface, Sampling(), 0)
+        executor = Executor({"planner": Scripted(planner), "grounder": Scripted(grounder)}, interface, Sampling(), 0)
         question = task("What is asked?", "0")
         try:
-            async with performer.of_episode(question, 0) as perform:
+            async with executor.for_episode(question, 0) as perform:
                 return await run_episode(formulation, question, Agent(roles={}, domain="maths"), journal, perform)
         finally:
             await interface.close()
@@ -142,8 +142,8 @@ def test_fault_40_a_rationale_of_several_lines_is_trained_on_one_line_so_that_it
     assert target == "She has 36. She keeps 31. Answer is 31."
 
     async def go() -> Outcome:
-        performer = Performer({"solver": Scripted([f"{target}\n\nMore."])}, MathsActions(), Sampling(), 0)
-        async with performer.of_episode(question, 0) as perform:
+        executor = Executor({"solver": Scripted([f"{target}\n\nMore."])}, MathsActions(), Sampling(), 0)
+        async with executor.for_episode(question, 0) as perform:
             return await run_episode(cot, question, agent, MemoryJournal(), perform)
 
     outcome = asyncio.run(go())

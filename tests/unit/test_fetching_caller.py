@@ -14,7 +14,7 @@ from lumos_queue.execution.tools.caller import MOST_KEPT, Caller
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
 from lumos_queue.execution.tools.opening import open_caller
-from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import calling_through, user_agent
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
@@ -46,7 +46,7 @@ def test_live_and_replay_exclude_each_other(tmp_path):
 
 def test_fault_32_a_call_that_was_made_is_not_made_again():
     async def ask(web: FakeWeb) -> list[Execution]:
-        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", manners=Manners(0))
+        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
         caller = calling_through(client, web.api)
         together = await asyncio.gather(*(caller.call(BRIDGE, f"key {n}") for n in range(10)))
         later = await caller.call(Call("wikipedia", {"query": "Quillon Bridge"}), "key")
@@ -84,7 +84,7 @@ def test_one_who_stops_waiting_does_not_stop_the_others():
 
 def test_a_call_that_failed_for_the_network_is_made_again_and_others_are_not():
     async def ask(web: FakeWeb) -> None:
-        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", manners=Manners(0))
+        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
         caller = calling_through(client, web.api)
         ends = await asyncio.gather(*(caller.call(BRIDGE, "key") for _ in range(3)), return_exceptions=True)
         assert [type(end) for end in ends] == [InfrastructureError] * 3

@@ -1,4 +1,4 @@
-"""GET requests over real sockets to a fake web: redirects, sizes, times, compressions, certificates, manners."""
+"""GET requests over real sockets to a fake web: redirects, sizes, times, compressions, certificates, rate_limiter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from lumos_queue.errors import ActionError, InfrastructureError, LumosError
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
-from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from tests.fake_web import FakeWeb
 
 JSON = ["application/json"]
@@ -28,7 +28,7 @@ def http(web: FakeWeb, **options) -> Http:
         return ["127.0.0.1"]
 
     guard = options.pop("guard", None) or Guard({("127.0.0.1", web.port)}, resolve)
-    return Http(guard, "lumos-test/1", manners=Manners(0), **options)
+    return Http(guard, "lumos-test/1", rate_limiter=HostRateLimiter(0), **options)
 
 
 def get(client: Http, *urls: str, types=JSON):
@@ -277,23 +277,23 @@ def test_a_host_that_asks_for_a_pause_gets_it_and_others_are_asked_meanwhile():
     [("0", 0), ("3", 3), ("", 5), ("soon", 5), ("9" * 500, 3600), ("-4", 5), ("Fri, 31 Dec 1999 23:59:59 GMT", 0)],
 )
 def test_what_a_server_says_about_later_is_read_with_care(said, seconds):
-    assert Manners().wait("example.com", said) == seconds
+    assert HostRateLimiter().wait("example.com", said) == seconds
 
 
 def test_a_pause_may_end_at_a_date():
     date = email.utils.format_datetime(email.utils.localtime().replace(year=email.utils.localtime().year + 1))
-    assert Manners().wait("example.com", date) == 3600
+    assert HostRateLimiter().wait("example.com", date) == 3600
 
 
 def test_a_short_pause_is_waited_for():
     async def ask():
-        manners = Manners(0)
-        manners.wait("example.com", "0")
-        async with manners.turn("example.com"):
+        rate_limiter = HostRateLimiter(0)
+        rate_limiter.wait("example.com", "0")
+        async with rate_limiter.turn("example.com"):
             pass
-        manners._hosts["example.com"].free_at = time.monotonic() + 0.2
+        rate_limiter._hosts["example.com"].free_at = time.monotonic() + 0.2
         started = time.monotonic()
-        async with manners.turn("example.com"):
+        async with rate_limiter.turn("example.com"):
             return time.monotonic() - started
 
     assert asyncio.run(ask()) >= 0.19

@@ -12,7 +12,7 @@ from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.article import read_article
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
-from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import calling_through
 from lumos_queue.records import Execution
 from tests.fake_web import FakeWeb
@@ -27,7 +27,13 @@ def web():
 def call(web: FakeWeb, tool: str, most_bytes: int = 16 << 20, **arguments) -> Execution:
     async def ask() -> Execution:
         guard = Guard({("127.0.0.1", web.port)})
-        client = Http(guard, "lumos-test/1 (someone@example.com)", manners=Manners(0), seconds=5, most_bytes=most_bytes)
+        client = Http(
+            guard,
+            "lumos-test/1 (someone@example.com)",
+            rate_limiter=HostRateLimiter(0),
+            seconds=5,
+            most_bytes=most_bytes,
+        )
         caller = calling_through(client, web.api)
         try:
             return await caller.call(Call(tool, arguments), "key-of-the-call")
@@ -177,7 +183,7 @@ def test_ten_megabytes_of_html_are_read_without_stopping_the_loop(web, open_tags
     assert len(web.pages["Huge"]) >= 9_900_000
 
     async def ask() -> tuple[Execution, float]:
-        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", manners=Manners(0))
+        client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
         caller, longest, last = calling_through(client, web.api), 0.0, time.monotonic()
         task = asyncio.ensure_future(caller.call(Call("wikipedia", {"query": "Huge"}), ""))
         while not task.done():

@@ -10,13 +10,13 @@ import pytest
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.prefill import Given, bare, same_subgoal, source_row
+from lumos_queue.execution.prefill import PrefilledReplies, bare, same_subgoal, source_row
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.jobs.base import Work
 from lumos_queue.jobs.infer import Context, Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import GIVEN, Completion, Outcome, Task
-from tests.unit.test_episode import REPLIES, TASK, performer
+from tests.unit.test_episode import REPLIES, TASK, executor
 
 ONE_PASS = {
     "planner": ["Subgoal 1: boxes.; Subgoal 2: loss."],
@@ -27,7 +27,7 @@ PLACES = [(planned, grounded) for planned in range(4) for grounded in range(3)]
 
 def run(inputs, planner, grounder, journal=None, name="iterative"):
     """The outcome, the journal, and what each model was asked."""
-    journal, made = journal or MemoryJournal(), performer(planner, grounder)
+    journal, made = journal or MemoryJournal(), executor(planner, grounder)
     infer = Infer("b", "digest", "test", name, Agent(roles={}, domain="maths"))
     work = Work(0, 0, replace(TASK, inputs=inputs))
     outcome = asyncio.run(infer.run(work, journal, Context(made, (), {}))).outcome
@@ -107,7 +107,7 @@ def test_a_task_without_given_replies_runs_as_before():
 
 
 def test_commands_of_a_list_are_given_replies_in_its_order():
-    given = Given({"given": {"solver": ["one", "two"]}})
+    given = PrefilledReplies({"given": {"solver": ["one", "two"]}})
 
     def three(task, agent):
         replies = yield [Ask("solver", "?") for _ in range(3)]
@@ -121,7 +121,7 @@ def test_commands_of_a_list_are_given_replies_in_its_order():
 
 
 def test_watching_changes_no_command_and_no_outcome():
-    plain, watched = formulation("one-pass"), Given({"given": {}}).watch(formulation("one-pass"))
+    plain, watched = formulation("one-pass"), PrefilledReplies({"given": {}}).watch(formulation("one-pass"))
     agent = Agent(roles={}, domain="maths")
     one, other = plain(TASK, agent), watched(TASK, agent)
     assert next(one) == next(other)

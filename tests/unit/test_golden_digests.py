@@ -21,7 +21,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Note, digest
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.execution.executor import draw
+from lumos_queue.execution.executor import derive_seed
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -98,7 +98,7 @@ def test_a_step_on_the_way_of_an_action_keeps_its_place():
 def test_a_sampled_reply_keeps_its_seed():
     """The seed each request is sent with: were it another, a run could not be repeated."""
     task = Task("wordmath", "ab" * 32, "7", "How many?")
-    assert [draw(5, task, 2, position, branch) for position, branch in ((0, 0), (3, 0), (3, 1))] == [
+    assert [derive_seed(5, task, 2, position, branch) for position, branch in ((0, 0), (3, 0), (3, 1))] == [
         871077099, 670471054, 1268971084,
     ]  # fmt: skip
 

@@ -38,14 +38,14 @@ def test_long_texts_keep_episodes_waiting_wherever_they_stand(place):
         recorded = 0
         for number in range(32):
             try:
-                await asyncio.wait_for(buffer.room(), 0.05)
+                await asyncio.wait_for(buffer.wait_for_capacity(), 0.05)
             except TimeoutError:
                 break
             step = Step(0, 0, *STEPS[place](f"{number} {LONG}"))  # each its own: equal texts are kept once
             EpisodeJournal(number, 1, buffer, {}).record(step)
             recorded += 1
         assert 4 <= recorded <= 8, "MiB of text"
-        waiting = asyncio.create_task(buffer.room())
+        waiting = asyncio.create_task(buffer.wait_for_capacity())
         await asyncio.sleep(0.01)
         assert not waiting.done()
         buffer.take()
@@ -87,7 +87,7 @@ def test_what_is_forgotten_makes_room_and_takes_no_text_from_others():
         assert len(texts) == 2
         for item, position in ((1, 1), (1, 2), (2, 1), (2, 2)):
             EpisodeJournal(item, 1, buffer, {}).record(Step(position, 0, *ask(shared, "r")))
-        waiting = asyncio.create_task(buffer.room())
+        waiting = asyncio.create_task(buffer.wait_for_capacity())
         await asyncio.sleep(0.01)
         assert buffer.size == 4 and not waiting.done()
         buffer.drop({1}, texts)

@@ -8,7 +8,7 @@ import time
 from lumos_queue.commands import Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.notation import TOO_MANY, read_actions
 from lumos_queue.prompts.dialogue import MOST_ACTIONS
 from lumos_queue.records import Action, Execution, Outcome, Task
@@ -30,7 +30,7 @@ def test_the_actions_after_the_most_are_counted_and_not_read():
 
 def test_what_is_too_much_is_an_execution_that_names_both_numbers():
     async def run() -> Execution:
-        async with Performer({}, None, Sampling(), 0).of_episode(TASK, 0) as perform:
+        async with Executor({}, None, Sampling(), 0).for_episode(TASK, 0) as perform:
             return await perform(Do(read_actions(reply(1_000_000), most=MOST_ACTIONS)[-1]), None)
 
     started = time.monotonic()

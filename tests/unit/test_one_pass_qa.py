@@ -11,7 +11,7 @@ from lumos_queue.actions.qa.answering import CLOSED_BOOK, FORCED_YES_NO, WITH_CO
 from lumos_queue.actions.qa.interface import QaActions, QaSession
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Call, Do, Final, digest
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.formulations.registry import VERSION, formulation
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -146,7 +146,7 @@ def test_a_calculator_asks_the_question_of_the_last_subgoal(formula, context):
 
 
 def test_a_calculator_of_a_plan_without_subgoals_gives_what_it_reckons():
-    place = Place(0, 0, {}, (), None, Final("yes/no", ""))
+    place = StepContext(0, 0, {}, (), None, Final("yes/no", ""))
     session = QaSession(QaActions({}), strategy())
     done = asyncio.run(session.execute(Action(("R1",), "Calculator", "2 > 1"), place))
     assert done.ok and done.result == "yes"
@@ -164,7 +164,7 @@ def test_what_is_searched_for_when_nobody_knows_the_answer(answer_by, searched):
 
     session = QaSession(QaActions({"knowledge": "live"}), hotpot("1"))
     action = Action(("R1",), "QA", "[], Question: Who is it?")
-    done = asyncio.run(session.execute(action, Place(0, 0, {}, (), step, Final(answer_by))))
+    done = asyncio.run(session.execute(action, StepContext(0, 0, {}, (), step, Final(answer_by))))
     assert done.result == "No answer"
     assert [one.arguments["query"] for one in commands if isinstance(one, Call)] == searched
 

@@ -13,9 +13,9 @@ from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Final
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, Place, run_episode
+from lumos_queue.episode import MemoryJournal, StepContext, run_episode
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent
@@ -57,8 +57,8 @@ def run(text, replies=(), tools=None, task=TASK, journal=None, caller=None):
     async def go():
         actions = QaActions(tools or {})
         try:
-            performer = Performer({"qa": model}, actions, Sampling(), 0, caller)
-            async with performer.of_episode(task, 0) as perform:
+            executor = Executor({"qa": model}, actions, Sampling(), 0, caller)
+            async with executor.for_episode(task, 0) as perform:
                 return await run_episode(plan, task, None, journal or MemoryJournal(), perform)
         finally:
             await actions.close()
@@ -318,7 +318,7 @@ def episode(plans, groundings, answers, steps=()):
     async def go():
         actions = QaActions({})
         try:
-            async with Performer(models, actions, Sampling(), 0).of_episode(TASK, 0) as perform:
+            async with Executor(models, actions, Sampling(), 0).for_episode(TASK, 0) as perform:
                 return await run_episode(iterative, TASK, agent, journal, perform)
         finally:
             await actions.close()
@@ -370,7 +370,7 @@ def test_the_concluding_question_stands_as_it_is(final, end):
 
     async def go():
         actions = QaActions()
-        place = Place(
+        place = StepContext(
             0, 0, known, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0),
             final=final,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.webshop.benchmark import annotate
 from lumos_queue.benchmarks.webshop.tasks import goals
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.webshop import DOMAIN
-from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
+from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episode
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.notation import read_actions
@@ -34,7 +34,7 @@ class Shopper:
         """Runs the line's actions and gives the last execution."""
         execution = Execution("none")
         for action in read_actions(line):
-            execution = asyncio.run(self.session.execute(action, Place(0, 0, self.variables, self.done)))
+            execution = asyncio.run(self.session.execute(action, StepContext(0, 0, self.variables, self.done)))
             self.done.append((action, execution))
             if execution.ok:
                 self.variables |= dict(zip(action.variables, execution.values, strict=True))

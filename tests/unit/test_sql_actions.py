@@ -10,7 +10,7 @@ import pytest
 
 from lumos_queue.actions.sql.interface import SqlActions, as_intercode
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Task
 from tests.sql_shop import Episode, digest, make_databases
@@ -208,7 +208,7 @@ def test_the_event_loop_goes_on_while_a_statement_takes_its_time(reading):
     async def both():
         session = reading.begin(Task("intercode_sql", "", "1", "?", {"database": "shop"}))
         slow = Action(("R1",), "", "SELECT count(*) FROM " + ", ".join(f"hat AS h{n}" for n in range(40)))
-        task = asyncio.ensure_future(session.execute(slow, Place(0, 0)))
+        task = asyncio.ensure_future(session.execute(slow, StepContext(0, 0)))
         longest, last = 0.0, time.monotonic()
         while not task.done():
             await asyncio.sleep(0.01)
@@ -257,7 +257,7 @@ def test_a_result_is_bounded_so_that_keeping_it_holds_nobody_up(reading):
 
 def test_no_action_and_a_variable(reading):
     ask = Episode(reading)
-    assert asyncio.run(ask.session.execute(Action((), "", "hello"), Place(0, 0))).status == "unreadable"
+    assert asyncio.run(ask.session.execute(Action((), "", "hello"), StepContext(0, 0))).status == "unreadable"
     ask("name FROM hat")
     assert ask("R1").result == "name FROM hat"
 

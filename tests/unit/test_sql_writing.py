@@ -86,7 +86,7 @@ def test_the_demonstrated_queries_run_on_the_tables_that_are_shown(tmp_path):
     import sqlite3
 
     from lumos_queue.actions.sql.interface import SqlActions
-    from lumos_queue.episode import Place
+    from lumos_queue.episode import StepContext
 
     for place, shown in enumerate(DOMAINS.load("intercode_sql").demonstrations):
         schema, file = shown.steps[0][2], tmp_path / f"d{place}" / f"d{place}.sqlite"
@@ -104,9 +104,9 @@ def test_the_demonstrated_queries_run_on_the_tables_that_are_shown(tmp_path):
             session, done = actions.begin(Task("x", "", "1", "?", {"database": f"d{place}"})), []
             for _, line, result in shown.steps[:3]:
                 one = read_actions(line, CALLS)[0]
-                done.append((one, await session.execute(one, Place(0, 0, {}, done))))
+                done.append((one, await session.execute(one, StepContext(0, 0, {}, done))))
                 assert done[-1][1].result == result
-            last = await session.execute(read_actions(shown.steps[3][1], CALLS)[0], Place(0, 0, {}, done))
+            last = await session.execute(read_actions(shown.steps[3][1], CALLS)[0], StepContext(0, 0, {}, done))
             assert last.ok, last.message
             assert last.ends
         await actions.close()

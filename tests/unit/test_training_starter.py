@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.wordmath.benchmark import benchmark, generate
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import MemoryJournal, run_episode
-from lumos_queue.execution.executor import Performer
+from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.training.starter import FORMULATIONS, PHRASES
@@ -37,11 +37,11 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
 
     async def right() -> int:
         endpoint, actions = Local(f"local:{STARTER / name}", STARTER / name), DOMAINS.load("maths").open_actions()
-        performer = Performer({"planner": endpoint, "grounder": endpoint}, actions, agent.sampling, seed=0)
+        executor = Executor({"planner": endpoint, "grounder": endpoint}, actions, agent.sampling, seed=0)
         tasks = list(generate("train", 24, seed=1))
 
         async def answered(task):
-            async with performer.of_episode(task, 0) as perform:
+            async with executor.for_episode(task, 0) as perform:
                 return await run_episode(formulation(name), task, agent, MemoryJournal(), perform)
 
         try:

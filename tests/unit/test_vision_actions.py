@@ -10,7 +10,7 @@ from lumos_queue.actions.session import describe
 from lumos_queue.actions.vision.interface import VisionActions, VisionSession
 from lumos_queue.commands import Ask
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.formulations.registry import formulation, roles
 from lumos_queue.notation import read_actions
@@ -36,7 +36,7 @@ def run(line: str, reply: str = "a cat", vision: str = "image", image: str | Non
         session = actions.begin(Task("aokvqa", "", "1", "What?", {"image": image, "caption": caption}))
         (action,) = read_actions(line)
         try:
-            return await session.execute(action, Place(0, 0, SET, (), step))
+            return await session.execute(action, StepContext(0, 0, SET, (), step))
         finally:
             await session.close()
             await actions.close()
@@ -163,7 +163,7 @@ def test_failures_behind_an_action_are_not_the_models_fault():
 
     async def execute():
         (action,) = read_actions("R1 = VQA([IMG], Question: Who?)")
-        await VisionSession({"image": IMAGE}, "image").execute(action, Place(0, 0, {}, (), down))
+        await VisionSession({"image": IMAGE}, "image").execute(action, StepContext(0, 0, {}, (), down))
 
     with pytest.raises(InfrastructureError):
         asyncio.run(execute())

@@ -170,6 +170,6 @@ def test_a_job_from_before_goes_on_without_images_and_with_the_prompt_it_began_w
     new = Convert("prm800k", "d", "train", teacher="chat://h:1")
     stored = {name: value for name, value in new.as_json().items() if name not in ("vision", "prompt")}
     old = Convert.from_json(stored)
-    assert (old.vision, old.heads()["teacher"].count("'Code'")) == ("", 0)
-    assert new.heads()["teacher"].count("'Code'") == 1
+    assert (old.vision, old.prompt_prefixes()["teacher"].count("'Code'")) == ("", 0)
+    assert new.prompt_prefixes()["teacher"].count("'Code'") == 1
     assert Convert.from_json(new.as_json()) == new and Convert.from_json(old.as_json()) == old

@@ -11,7 +11,7 @@ from lumos_queue.actions.session import describe
 from lumos_queue.actions.web.interface import WebSession
 from lumos_queue.actions.web.recorded import Recorded, read_recorded, sentence
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Task
@@ -50,7 +50,7 @@ def run(*lines, task=TASK, ranker=None, fitted=False):
         actions = DOMAINS.load("web_agent").open_actions()
         if ranker:
             actions.ranker, actions.fitted = ranker, fitted  # type: ignore[attr-defined]
-        session, place = actions.begin(task), Place(0, 0, {}, [])
+        session, place = actions.begin(task), StepContext(0, 0, {}, [])
         for line in lines:
             action = read_actions(line)[0]
             execution = await session.execute(action, place)
@@ -166,7 +166,7 @@ def test_a_resumed_session_goes_on_where_the_recorded_actions_end():
     (before,) = run("R1 = CLICK(Env, QUERY: hats)")
 
     async def resumed():
-        place = Place(9, 0, {"R1": before.values[0]}, [(first, before)])
+        place = StepContext(9, 0, {"R1": before.values[0]}, [(first, before)])
         return await DOMAINS.load("web_agent").open_actions().begin(TASK).execute(
             read_actions("R2 = CLICK(R1, QUERY: blue)")[0], place
         )  # fmt: skip
@@ -204,7 +204,7 @@ def test_a_model_of_mindact_s_kind_ranks(tmp_path):
         actions = DOMAINS.load("web_agent").open_actions(tools)
         try:
             line = read_actions("R1 = CLICK(Env, QUERY: hats)")[0]
-            return actions.fitted, await actions.begin(TASK).execute(line, Place(0, 0, {}, []))  # type: ignore[attr-defined]
+            return actions.fitted, await actions.begin(TASK).execute(line, StepContext(0, 0, {}, []))  # type: ignore[attr-defined]
         finally:
             await actions.close()
 
@@ -221,7 +221,7 @@ def test_many_elements_do_not_hold_up_the_event_loop():
     async def go():
         session, longest = DOMAINS.load("web_agent").open_actions().begin(task), 0.0
         doing = asyncio.ensure_future(
-            session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], Place(0, 0, {}, []))
+            session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], StepContext(0, 0, {}, []))
         )
         while not doing.done():
             before = time.perf_counter()

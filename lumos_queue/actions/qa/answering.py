@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from lumos_queue.actions.qa.pages import Page, page_of
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 
 WITH_CONTEXT = (
@@ -47,7 +47,7 @@ def read_answer(reply: str) -> str:
     return "" if _NO_ANSWER.match(text) or not text.strip(" .") else text[:MAX_ANSWER].rstrip()
 
 
-async def answered(context: str, question: str, place: Place, ranker: Ranker, search: bool) -> dict[str, Any]:
+async def answered(context: str, question: str, place: StepContext, ranker: Ranker, search: bool) -> dict[str, Any]:
     """The value of a QA: kind 'answer' with `question`, `answer` and `source`, which says what answered.
 
     `search` says whether the last resort may be tried: Wikipedia, live or recorded. No answer at all is
@@ -64,7 +64,7 @@ async def answered(context: str, question: str, place: Place, ranker: Ranker, se
     return _value(question, NO_ANSWER, "none")
 
 
-async def live_pages(query: str, place: Place) -> list[Page]:
+async def live_pages(query: str, place: StepContext) -> list[Page]:
     """What the tool `wikipedia` finds. Raises ActionError as it does."""
     found = await place.call("wikipedia", query=query)
     if not found.ok:
@@ -72,7 +72,7 @@ async def live_pages(query: str, place: Place) -> list[Page]:
     return [page_of(page) for page in found.values[0].get("pages") or ()]
 
 
-async def _searched(question: str, place: Place, ranker: Ranker) -> str:
+async def _searched(question: str, place: StepContext, ranker: Ranker) -> str:
     """The answer from the first pages that a search for the question finds; '' when they have none."""
     query = question.removesuffix(YES_NO).strip()
     found = await place.call("search", query=f"{query} Wikipedia")

@@ -20,7 +20,7 @@ from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
 from lumos_queue.actions.session import ActionSession, Value, action
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, SpecError, unknown
 from lumos_queue.notation import variables_in
 from lumos_queue.records import Action, Execution, Task
@@ -82,7 +82,7 @@ class QaSession(ActionSession):
         self._actions, self._task = actions, task
         self._own: Index | None = None
 
-    async def execute(self, action: Action, place: Place) -> Execution:
+    async def execute(self, action: Action, place: StepContext) -> Execution:
         """Also answers to ParagraphRetrieval, as the paper calls ParagraphRetrieve."""
         if action.name == "ParagraphRetrieval":
             action = Action(action.variables, "ParagraphRetrieve", action.arguments, action.raw)
@@ -93,7 +93,7 @@ class QaSession(ActionSession):
             self._own.close()
 
     @action("KnowledgeQuery(query)")
-    async def KnowledgeQuery(self, text: str, place: Place) -> Value:
+    async def KnowledgeQuery(self, text: str, place: StepContext) -> Value:
         """Capture the relevant webpages according to the query."""
         query = inlined(text.removeprefix("Query: "), place.variables)
         if not query:
@@ -108,7 +108,7 @@ class QaSession(ActionSession):
         return pages_value(pages)
 
     @action("ParagraphRetrieve(context, query)")
-    async def ParagraphRetrieve(self, text: str, place: Place) -> Value:
+    async def ParagraphRetrieve(self, text: str, place: StepContext) -> Value:
         """Given a query, retrieve the most relevant paragraphs from the given context."""
         context, query = context_and_question(text, "Query", place.variables)
         pages: list[Page] = []
@@ -122,7 +122,7 @@ class QaSession(ActionSession):
         return await evidence(pages, query, self._actions.ranker)
 
     @action("QA(context, query)")
-    async def QA(self, text: str, place: Place) -> Value:
+    async def QA(self, text: str, place: StepContext) -> Value:
         """Given context, answer the given query."""
         context, question = context_and_question(text, "Question", place.variables)
         joined = "\n".join(in_full(value) for value in context)
@@ -134,7 +134,7 @@ class QaSession(ActionSession):
         return await answered(joined, question, place, self._actions.ranker, self._actions.live)
 
     @action("")
-    async def Conclude(self, text: str, place: Place) -> Value:
+    async def Conclude(self, text: str, place: StepContext) -> Value:
         """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
 
         The question stands as it is, also where it holds what looks like a variable; ` yes/no` behind the list asks for
@@ -148,7 +148,7 @@ class QaSession(ActionSession):
         return await answered(context, question, place, self._actions.ranker, self._actions.live)
 
     @action("Calculator(formula)")
-    async def Calculator(self, text: str, place: Place) -> Value:
+    async def Calculator(self, text: str, place: StepContext) -> Value:
         """Calculate the input formula."""
         why = ""
         try:
@@ -162,13 +162,13 @@ class QaSession(ActionSession):
         return {**value, "question": inlined(text, place.variables), "answer": value["text"]}
 
     @action("Code(pseudo_code)")
-    async def Code(self, text: str, place: Place) -> Value:
+    async def Code(self, text: str, place: StepContext) -> Value:
         """Generate a Python function that corresponds to the pseudo code."""
         found = await self._actions.code.run(text, place.variables)
         truth = {"True": "yes", "False": "no"}.get(found["text"])
         return {"kind": "boolean", "text": truth} if truth else found
 
-    async def _asked(self, text: str, place: Place, why: str) -> Value:
+    async def _asked(self, text: str, place: StepContext, why: str) -> Value:
         """What a model makes of a formula that cannot be read, as in the original; the value says so."""
         shown = inlined(text, place.variables)
         question = f"Is it true that {shown}? {YES_NO}" if is_question(text) else f"What is the result of {shown}?"
@@ -176,7 +176,7 @@ class QaSession(ActionSession):
         answer = read_answer((await place.ask("qa", prompt)).text) or NO_ANSWER
         return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": why}
 
-    async def _ask_yes_or_no(self, text: str, place: Place, subgoal: str, value: Value | None) -> Value:
+    async def _ask_yes_or_no(self, text: str, place: StepContext, subgoal: str, value: Value | None) -> Value:
         """Yes or no to the question of the last subgoal, from its formula and what that comes to."""
         formula = text if value is None else f"{text} = {value['text']}"
         context = "\n".join([formula, *_variable_lines(text, place)])
@@ -194,6 +194,6 @@ class QaSession(ActionSession):
         return self._own
 
 
-def _variable_lines(text: str, place: Place) -> list[str]:
+def _variable_lines(text: str, place: StepContext) -> list[str]:
     """What the variables of a formula stand for, a line each."""
     return [f"{name}: {inline(place.variables[name])}" for name in variables_in(text)]

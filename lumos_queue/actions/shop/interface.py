@@ -14,7 +14,7 @@ from lumos_queue.actions.shop.arguments import asked, clicked, described, value_
 from lumos_queue.actions.shop.environment import Page, Visit
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.actions.shop.tools import check_files, prepared
-from lumos_queue.episode import Diverged, Place
+from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
 
@@ -61,7 +61,7 @@ class ShopSession(ActionSession):
         self._visit: Visit | None = None
         self._walked = 0  #: actions of the episode that this visit has seen
 
-    async def execute(self, action: Action, place: Place) -> Execution:
+    async def execute(self, action: Action, place: StepContext) -> Execution:
         """Raises Diverged when the shop is not the one that was recorded."""
         if self._visit is None:
             self._visit = Visit(await asyncio.to_thread(open_stock, self._tools), self._instruction)
@@ -70,13 +70,13 @@ class ShopSession(ActionSession):
         self._walked += 1
         return execution
 
-    async def _walk_again(self, place: Place) -> None:
+    async def _walk_again(self, place: StepContext) -> None:
         if self._walked == len(place.done):
             return
         variables: dict[str, Mapping[str, Any]] = {}
         for number, (done, recorded) in enumerate(place.done):
             if number >= self._walked and done.name in MOVES:
-                again = await super().execute(done, Place(place.position, place.branch, variables))
+                again = await super().execute(done, StepContext(place.position, place.branch, variables))
                 if _comparable(again) != _comparable(recorded):
                     raise Diverged(f"'{done.raw[:80]}' gives another page than the one recorded: is the shop the same?")
             if recorded.ok:
@@ -84,7 +84,7 @@ class ShopSession(ActionSession):
         self._walked = len(place.done)
 
     @action("Search(Query)")
-    async def Search(self, text: str, place: Place) -> Value:
+    async def Search(self, text: str, place: StepContext) -> Value:
         """Search related items according to the Query."""
         visit = self._open()
         page = await asyncio.to_thread(visit.search, " ".join(text.split()))
@@ -93,7 +93,7 @@ class ShopSession(ActionSession):
         return {"kind": "items", "text": text or "no items were found", "items": items, **_seen(page)}
 
     @action("FeatureRetrieve(Feature_list, Query)")
-    async def FeatureRetrieve(self, text: str, place: Place) -> Value:
+    async def FeatureRetrieve(self, text: str, place: StepContext) -> Value:
         """Select the most relevant features from Feature_list according to Query."""
         names, query = asked(text, "FeatureRetrieve")
         if not names:
@@ -105,7 +105,7 @@ class ShopSession(ActionSession):
         return {"kind": "features", "text": ", ".join(found) or NO_OPTIONS, "features": found, "asin": page["asin"]}
 
     @action("Pick(Item_names, Item_features, Query)")
-    async def Pick(self, text: str, place: Place) -> Value:
+    async def Pick(self, text: str, place: StepContext) -> Value:
         """Pick the most relevant item from Item_names according to Query, Item_names and Item_features."""
         names, query = asked(text, "Pick")
         if not names:
@@ -119,7 +119,7 @@ class ShopSession(ActionSession):
         return {"kind": "item", "text": picked, "asin": picked}
 
     @action("Click(Item)")
-    async def Click(self, text: str, place: Place) -> Value:
+    async def Click(self, text: str, place: StepContext) -> Value:
         """Click the Item to check more information."""
         visit = self._open()
         wanted = clicked(text, place.variables)

@@ -13,7 +13,7 @@ from lumos_queue.actions.session import ActionSession, Value
 from lumos_queue.actions.sql.asking import Databases
 from lumos_queue.actions.sql.tools import opened, prepared
 from lumos_queue.actions.sql.wording import is_statement
-from lumos_queue.episode import Diverged, Place
+from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.records import Execution, Task
 
 MAX_SHOWN = 2000  #: characters of a result that models are shown
@@ -51,7 +51,7 @@ class SqlSession(ActionSession):
     def __init__(self, databases: Databases, database: Any):
         self._databases, self._database = databases, database
 
-    async def alias(self, text: str, place: Place) -> Value:
+    async def alias(self, text: str, place: StepContext) -> Value:
         """Nothing here is a call: this is every action."""
         if text in place.variables:  # neither written nor submitted again, and no rows twice
             return {"kind": "alias", "text": place.variables[text]["text"], "of": text}

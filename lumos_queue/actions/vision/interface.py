@@ -16,7 +16,7 @@ from typing import Any
 
 from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.session import ActionSession, Value, action
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, unknown
 from lumos_queue.records import Completion, Task
 
@@ -61,7 +61,7 @@ class VisionSession(ActionSession):
         self._shown = shown
 
     @action("QA(context, query)")
-    async def QA(self, text: str, place: Place) -> Value:
+    async def QA(self, text: str, place: StepContext) -> Value:
         """Given context, answer the given query."""
         listed, question = _parts(text, place)
         known = [_told(item, place) for item in listed]
@@ -71,7 +71,7 @@ class VisionSession(ActionSession):
         return _answer(await place.ask("qa", prompt))
 
     @action("VQA(Image_Context, Query)")
-    async def VQA(self, text: str, place: Place) -> Value:
+    async def VQA(self, text: str, place: StepContext) -> Value:
         """Given the image context, answer the query."""
         listed, question = _parts(text, place)
         digests = dict.fromkeys(self._seen(item, place) for item in listed or (IMAGE,))
@@ -80,13 +80,13 @@ class VisionSession(ActionSession):
         images = tuple(digests) if self._shown == "image" else ()
         return _answer(await place.ask("vqa", prompt, images))
 
-    async def alias(self, text: str, place: Place) -> Value:
+    async def alias(self, text: str, place: StepContext) -> Value:
         """`R1 = ([IMG])`: the image as a variable; else as everywhere."""
         if text in (IMAGE, "IMG"):
             return {"kind": "image", "text": IMAGE, "image": self._own_image()}
         return await super().alias(text, place)
 
-    def _seen(self, item: str, place: Place) -> str:
+    def _seen(self, item: str, place: StepContext) -> str:
         """The sha256 of the image that `IMG` or a variable means; '' where none is shown."""
         if item in ("IMG", IMAGE):
             return self._own_image()
@@ -126,7 +126,7 @@ class VisionActions:
         """Nothing is held."""
 
 
-def _parts(text: str, place: Place) -> tuple[list[str], str]:
+def _parts(text: str, place: StepContext) -> tuple[list[str], str]:
     """The items of the bracket and the question, in which variables that are set stand for their text."""
     found = _QUESTION.fullmatch(text)
     if not found:
@@ -137,13 +137,13 @@ def _parts(text: str, place: Place) -> tuple[list[str], str]:
     return [item for item in items if item], question.strip()
 
 
-def _variable(name: str, place: Place) -> Mapping[str, Any]:
+def _variable(name: str, place: StepContext) -> Mapping[str, Any]:
     if name not in place.variables:
         raise ActionError("undefined_variable", f"no earlier action has set {name[:40]}")
     return place.variables[name]
 
 
-def _told(item: str, place: Place) -> str:
+def _told(item: str, place: StepContext) -> str:
     """What an item of QA's context says: a variable's text, or the words that stand there."""
     if item in ("IMG", IMAGE):
         raise ActionError("no_image", "QA sees no image: ask VQA([IMG], Question: …) about it")

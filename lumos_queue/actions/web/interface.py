@@ -17,7 +17,7 @@ from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.web.candidates import parts
 from lumos_queue.actions.web.matching import ranked, with_option
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Task
 
@@ -64,28 +64,28 @@ class WebSession(ActionSession):
         self._ranker, self._fitted = ranker, fitted
 
     @action("CLICK(Env, Query)")
-    async def CLICK(self, text: str, place: Place) -> Value:
+    async def CLICK(self, text: str, place: StepContext) -> Value:
         """Click the relevant html region in Env according to Query."""
         page, query = _page_and_rest(text)
         return await self._picked("CLICK", page, query, query, "", place)
 
     @action("TYPE(Env, Query, Text)")
-    async def TYPE(self, text: str, place: Place) -> Value:
+    async def TYPE(self, text: str, place: StepContext) -> Value:
         """Type Text into the relevant html region in Env according to Query."""
         page, query, value = _with_text("TYPE", text)
         return await self._picked("TYPE", page, query, query, value, place)
 
     @action("SELECT(Env, Query, Text)")
-    async def SELECT(self, text: str, place: Place) -> Value:
+    async def SELECT(self, text: str, place: StepContext) -> Value:
         """Select the value Text of the relevant selection box in Env according to Query."""
         page, query, value = _with_text("SELECT", text)
         return await self._picked("SELECT", page, query, with_option(query, value), value, place)
 
-    async def alias(self, text: str, place: Place) -> Value:
+    async def alias(self, text: str, place: StepContext) -> Value:
         """Refused: naming a page again is no action on it."""
         raise ActionError("unreadable", f"expected CLICK, TYPE or SELECT, found '{text[:80]}'")
 
-    async def _picked(self, op: str, name: str, said: str, query: str, value: str, place: Place) -> Value:
+    async def _picked(self, op: str, name: str, said: str, query: str, value: str, place: StepContext) -> Value:
         """The element of the current page that fits the query best, as a value."""
         if not said:
             raise ActionError("arguments", f"{op} needs a description of the element after 'QUERY:'")
@@ -103,7 +103,7 @@ class WebSession(ActionSession):
             "ranked": [[page["candidates"][at]["node"], round(score, 6)] for at, score in order],
         }  # fmt: skip
 
-    def _current(self, name: str, place: Place) -> Mapping[str, Any]:
+    def _current(self, name: str, place: StepContext) -> Mapping[str, Any]:
         """The page that is shown now, if that is the one the action names. An unreadable action k has set Rk."""
         named = {"Env": 0}
         for number, (done, _) in enumerate(place.done, start=1):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from lumos_queue.actions.shop.interface import ShopActions
 from lumos_queue.benchmarks.webshop.goals import Wish
-from lumos_queue.episode import Place
+from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution, Subgoal, Task
@@ -57,7 +57,7 @@ async def _acted_out(wish: Wish) -> Annotation:
             lines = read_actions(_line(number, wish, items))
             results = []
             for action in lines:
-                execution = await session.execute(action, Place(0, 0, variables, done))
+                execution = await session.execute(action, StepContext(0, 0, variables, done))
                 if not execution.ok:
                     raise NoGold(f"{action.raw}: {execution.message}")
                 done.append((action, execution))

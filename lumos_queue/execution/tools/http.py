@@ -22,7 +22,7 @@ import httpcore2
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.connecting import CheckedBackend
 from lumos_queue.execution.tools.guard import Guard, Target
-from lumos_queue.execution.tools.rate_limit import Manners
+from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 
 SECONDS = 30.0  #: for one request with its redirects, all of it
 CONNECT_SECONDS = 10.0
@@ -54,12 +54,12 @@ class Http:
         seconds: float = SECONDS,
         most_bytes: int = MOST_BYTES,
         ssl_context: ssl.SSLContext | None = None,
-        manners: Manners | None = None,
+        rate_limiter: HostRateLimiter | None = None,
     ):
         self.guard = guard
         self._seconds, self._most_bytes = seconds, most_bytes
         self._user_agent = user_agent
-        self._manners = manners or Manners()
+        self._rate_limiter = rate_limiter or HostRateLimiter()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl_context or _trusted(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
         )
@@ -74,7 +74,7 @@ class Http:
         fields = {"Accept": ", ".join(media_types), **(headers or {})}
         left = self._seconds
         for _ in range(MOST_REDIRECTS + 1):
-            async with self._manners.turn(target.authority):
+            async with self._rate_limiter.turn(target.authority):
                 began = time.monotonic()
                 reply = await self._within(left, target, fields, media_types)
                 left -= time.monotonic() - began
@@ -85,7 +85,7 @@ class Http:
 
     def pause(self, url: str, retry_after: str) -> float:
         """Heed a wish to come later that stood in a reply; `retry_after` is its header. Returns the seconds."""
-        return self._manners.wait(self.guard.check(url).authority, retry_after)
+        return self._rate_limiter.wait(self.guard.check(url).authority, retry_after)
 
     async def close(self) -> None:
         await self._pool.aclose()
@@ -122,7 +122,7 @@ class Http:
         if status in _REDIRECTS and "location" in headers:
             return self._redirected(target, headers["location"])
         if status in _LATER or status >= 500:
-            wait = self._manners.wait(target.authority, headers.get("retry-after", ""))
+            wait = self._rate_limiter.wait(target.authority, headers.get("retry-after", ""))
             raise InfrastructureError(f"{target.authority} answers {status}", wait)
         if status in (404, 410):
             raise ActionError("not_found", f"{_shown(target.url)} answers {status}: there is no such page")

@@ -26,7 +26,7 @@ class _Host:
     free_at: float = 0.0  #: by the monotonic clock
 
 
-class Manners:
+class HostRateLimiter:
     """Turns and pauses of all hosts. Belongs to one event loop."""
 
     def __init__(self, pause: float = PAUSE):
