@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.actions.qa.index import PAGES, Index
 from lumos_queue.actions.qa.pages import MAX_PAGE, Page
 from lumos_queue.actions.qa.retrieve import evidence
-from lumos_queue.actions.ranking.base import best, parted, titled
+from lumos_queue.actions.ranking.base import join_title, split_title, top_positions
 from lumos_queue.actions.ranking.lexical import Lexical
 from lumos_queue.errors import ActionError
 from performance.retrieval_recall import read, recall
@@ -92,8 +92,8 @@ def test_pages_without_text_are_an_action_error():
 
 
 def test_rankers_are_given_titles_and_ties_keep_their_order():
-    assert parted(titled("A\nB", "text\nmore")) == ("A B", "text\nmore")
-    assert parted(titled("", "text")) == ("", "text")
-    assert best([1.0, 3.0, 3.0, 0.0], 3) == [1, 2, 0]
+    assert split_title(join_title("A\nB", "text\nmore")) == ("A B", "text\nmore")
+    assert split_title(join_title("", "text")) == ("", "text")
+    assert top_positions([1.0, 3.0, 3.0, 0.0], 3) == [1, 2, 0]
     assert asyncio.run(Lexical().scores("oak", [])) == []
     assert asyncio.run(Lexical().scores("the", ["the", "of"])) == [0.0, 0.0]

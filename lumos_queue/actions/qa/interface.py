@@ -18,7 +18,7 @@ from lumos_queue.actions.qa.library import Library, prepare_corpus
 from lumos_queue.actions.qa.pages import Page, pages_value
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
-from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
+from lumos_queue.actions.ranking.registry import prepare_ranker, prepared_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, SpecError, unknown
@@ -47,7 +47,7 @@ class QaActions:
         """Raises SpecError when a corpus or a ranker's weights are not here, or other ones than when submitted."""
         tools = tools or {}
         self.live = tools.get("knowledge") == "live"
-        self.ranker: Ranker = ranker_of(tools)
+        self.ranker: Ranker = prepared_ranker(tools)
         self.library: Library | None = None
         if "corpus" in tools:
             home = (settings or read_settings()).home

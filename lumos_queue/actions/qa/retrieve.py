@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumos_queue.actions.qa.pages import Page
-from lumos_queue.actions.ranking.base import Ranker, best, titled
+from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.errors import ActionError
 
 EVIDENCES = 5
@@ -23,8 +23,8 @@ async def evidence(pages: Sequence[Page], query: str, ranker: Ranker) -> dict[st
     table = pages[0].table if pages else ""
     if not passages and not table:
         raise ActionError("no_pages", "there is no paragraph to choose from: KnowledgeQuery found no page with text")
-    scores = await ranker.scores(query, [titled(*passage) for passage in passages]) if passages else []
-    chosen = [passages[place] for place in best(scores, EVIDENCES)]
+    scores = await ranker.scores(query, [join_title(*passage) for passage in passages]) if passages else []
+    chosen = [passages[place] for place in top_positions(scores, EVIDENCES)]
     lines = [f"Reference Table: {table}"] if table else []
     lines += [f"Evidence {number}: {_shown(*passage)}" for number, passage in enumerate(chosen, start=1)]
     found = [{"title": title, "text": text} for title, text in chosen]

@@ -15,12 +15,13 @@ import logging
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from bm25s import BM25
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
-from lumos_queue.actions.ranking.base import parted
+from lumos_queue.actions.ranking.base import RankerKind, split_title
 
 TITLE_WEIGHT = 3  #: how often each word of a title counts
 #: What a question is made of beside what it is about; the library's list lacks some.
@@ -87,5 +88,12 @@ class Lexical:
 
 def _scores(query: str, texts: Sequence[str]) -> list[float]:
     lexicon = Lexicon()
-    documents = [lexicon.numbered(counted(*parted(text))) for text in texts]
+    documents = [lexicon.numbered(counted(*split_title(text))) for text in texts]
     return score(index(documents, lexicon), query, len(documents)).tolist()
+
+
+def _open(_folder: Path | None) -> Lexical:
+    return Lexical()
+
+
+LEXICAL = RankerKind("", _open)

@@ -17,16 +17,15 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.actions.ranking.base import parted
+from lumos_queue.actions.ranking.base import RankerKind, split_title
 from lumos_queue.errors import InfrastructureError, LumosError, SpecError
 
 MAX_LENGTH = 512  #: tokens of a query with a text; what is longer is cut
 BATCH = 10  #: texts in one forward pass, as in the original
-
-KINDS = ("dpr", "cross-encoder", "swapped-cross-encoder")
 
 
 class Neural:
@@ -113,7 +112,7 @@ class Neural:
         read = self._tokenizer
         if self._kind == "dpr":
             # [CLS] query [SEP] title [SEP] text, as the reader was trained (transformers, DPRReaderTokenizer).
-            title, body = parted(text)
+            title, body = split_title(text)
             start = [read.cls_token_id, *self._ids(query), read.sep_token_id, *self._ids(title), read.sep_token_id]
             return {"input_ids": [*start, *self._ids(body)][: self._most]}
         pair = (query, text) if self._kind == "cross-encoder" else (text, query)
@@ -145,3 +144,15 @@ def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]["input_ids"]))
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]
+
+
+def _open(kind: str, folder: Path | None) -> Neural:
+    assert folder is not None, f"the ranker {kind} needs a folder of weights"
+    return Neural(kind, folder)
+
+
+DPR = RankerKind("facebook/dpr-reader-multiset-base", partial(_open, "dpr"))
+CROSS_ENCODER = RankerKind("cross-encoder/stsb-roberta-large", partial(_open, "cross-encoder"))
+SWAPPED_CROSS_ENCODER = RankerKind(
+    "osunlp/MindAct_CandidateGeneration_deberta-v3-base", partial(_open, "swapped-cross-encoder")
+)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.actions.ranking.base import Ranker, best
-from lumos_queue.actions.ranking.registry import ranker_of
+from lumos_queue.actions.ranking.base import Ranker, top_positions
+from lumos_queue.actions.ranking.registry import prepared_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.shop.arguments import asked, clicked, described, value_of
 from lumos_queue.actions.shop.environment import Page, Visit
@@ -40,7 +40,7 @@ class ShopActions:
         """Raises SpecError when a file is missing or not the one that was meant."""
         self._tools = dict(tools or {})
         check_files(self._tools)
-        self._ranker: Ranker = ranker_of(self._tools)
+        self._ranker: Ranker = prepared_ranker(self._tools)
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
@@ -135,7 +135,7 @@ class ShopSession(ActionSession):
 
     async def _best(self, query: str, texts: list[str], most: int) -> list[str]:
         """The texts that fit the query best; of equals, the first."""
-        return [texts[place] for place in best(await self._ranker.scores(query, texts), most)] if texts else []
+        return [texts[place] for place in top_positions(await self._ranker.scores(query, texts), most)] if texts else []
 
     def _open(self) -> Visit:
         assert self._visit is not None

@@ -13,7 +13,7 @@ from typing import Any
 
 from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.ranking.base import Ranker
-from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
+from lumos_queue.actions.ranking.registry import prepare_ranker, prepared_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.web.candidates import parts
 from lumos_queue.actions.web.matching import ranked, with_option
@@ -40,7 +40,7 @@ class WebActions:
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
         """Raises SpecError when the ranker's weights are missing or not the ones that were meant."""
-        self.ranker: Ranker = ranker_of(tools or {})
+        self.ranker: Ranker = prepared_ranker(tools or {})
         self.fitted = "cross-encoder" in self.ranker.name  #: whether it knows MindAct's texts
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lumos_queue.actions.ranking.base import Ranker, best, titled
+from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.actions.web.candidates import parts
 
 SHOWN_RANKS = 10  #: candidates named in a result, the best first: as many as AgentBench looks at
@@ -24,9 +24,9 @@ async def ranked(
         query = f"task is: {query}\nPrevious actions: {'; '.join(previous[-_HISTORY:])}"
         texts = [one["text"] for one in candidates]
     else:
-        texts = [titled(target, ancestors) for ancestors, target in (parts(one["text"]) for one in candidates)]
+        texts = [join_title(target, ancestors) for ancestors, target in (parts(one["text"]) for one in candidates)]
     scores = await ranker.scores(query, texts)
-    return [(place, scores[place]) for place in best(scores, SHOWN_RANKS)]
+    return [(place, scores[place]) for place in top_positions(scores, SHOWN_RANKS)]
 
 
 def with_option(query: str, option: str) -> str:
