@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.session import offered
+from lumos_queue.actions.session import public_actions
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.papers.figures import TABLE_8
 
@@ -17,7 +17,7 @@ def actions_of(domain: str) -> dict[str, str]:
     found = DOMAINS.load(domain)
     if found.session:
         session = resolve_name(found.session)
-        named = {name: _line(method) for name, method in offered(session).items()}
+        named = {name: _line(method) for name, method in public_actions(session).items()}
         return named or {"any SQL": _line(session.alias)}  # InterCode's actions are not calls
     actions = found.open_stateless()
     assert isinstance(actions, MathsActions), f"the domain '{domain}' has no session"

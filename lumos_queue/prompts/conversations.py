@@ -146,11 +146,11 @@ def read_conversation(line: str, number: int) -> Conversation:
         raise BadRow(
             number, "messages", "expected a list of user and assistant messages in turn, ending with assistant"
         )
-    for place, message in enumerate(messages):
-        role = ROLES[place % 2]
+    for position, message in enumerate(messages):
+        role = ROLES[position % 2]
         if not isinstance(message, Mapping) or message.get("role") != role:
-            raise BadRow(number, "messages", f"expected role '{role}' at place {place + 1}")
+            raise BadRow(number, "messages", f"expected role '{role}' at place {position + 1}")
         if not isinstance(message.get("content"), str):
-            raise BadRow(number, "messages", f"expected text as content at place {place + 1}")
+            raise BadRow(number, "messages", f"expected text as content at place {position + 1}")
     turns = tuple(Turn(message["role"], message["content"]) for message in messages)
     return Conversation(str(row.get("dataset", "")), str(row.get("id", number)), turns)

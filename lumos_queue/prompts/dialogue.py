@@ -68,7 +68,7 @@ def render(turns: Sequence[Turn], framing: str) -> str:
     Raises ValueError unless user and assistant alternate, the user first.
     """
     style = framing_named(framing)
-    if any(turn.role != ("user", "assistant")[place % 2] for place, turn in enumerate(turns)):
+    if any(turn.role != ("user", "assistant")[position % 2] for position, turn in enumerate(turns)):
         raise ValueError("turns must alternate between user and assistant, the user first")
     text = "".join(map(style.write, turns))
     if turns and turns[-1].role == "assistant":

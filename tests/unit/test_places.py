@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.actions.session import ActionSession, action, describe, offered
+from lumos_queue.actions.session import ActionSession, action, describe, public_actions
 from lumos_queue.commands import WITHIN, Ask, Call, Do
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.chat import messages
@@ -216,7 +216,7 @@ def test_executions_say_what_a_model_did_wrong():
 
 
 def test_prompts_list_the_actions_by_their_docstrings():
-    assert list(offered(Library)) == ["Look", "Count", "Fail", "Both"]
+    assert list(public_actions(Library)) == ["Look", "Count", "Fail", "Both"]
     assert describe(Library).startswith(
         "The available action list is 'Look', 'Count', 'Fail', 'Both'.\n"
         "Look(Query): Find it outside, and have it said in a word; "

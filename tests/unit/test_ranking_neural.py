@@ -12,7 +12,7 @@ import pytest
 from lumos_queue.actions.ranking.base import join_title
 from lumos_queue.actions.ranking.lexical import Lexical
 from lumos_queue.actions.ranking.neural import BATCH, MAX_LENGTH, Neural
-from lumos_queue.actions.ranking.registry import RANKERS, open_ranker, prepare_ranker, prepared_ranker
+from lumos_queue.actions.ranking.registry import RANKERS, open_prepared, open_ranker, prepare_ranker
 from lumos_queue.errors import InfrastructureError, SpecError
 from tests.tiny_rankers import make_bert_dpr, make_deberta, make_roberta
 
@@ -209,14 +209,14 @@ def test_prepared_options_name_the_weights_and_others_are_refused_later(models, 
     prepared = prepare_ranker({"ranker": "cross-encoder:moved", "other": "1"})
     assert prepared["ranker"] == f"cross-encoder:{folder}" and prepared["other"] == "1"
     assert len(prepared["ranker_sha256"]) == 64
-    assert prepared_ranker(prepared).name == prepared["ranker"]
+    assert open_prepared(prepared).name == prepared["ranker"]
     make_roberta(folder, seed=1)
     with pytest.raises(SpecError, match="as submitted"):
-        prepared_ranker(prepared)
+        open_prepared(prepared)
 
 
 def test_without_a_word_the_ranker_is_lexical():
-    assert isinstance(open_ranker(""), Lexical) and isinstance(prepared_ranker({}), Lexical)
+    assert isinstance(open_ranker(""), Lexical) and isinstance(open_prepared({}), Lexical)
     assert open_ranker("lexical").name == "lexical"
     assert prepare_ranker({"ranker": "lexical"}) == {"ranker": "lexical"}
 

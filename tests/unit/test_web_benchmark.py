@@ -151,7 +151,7 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
                 found += 1
                 assert element.tag == gold["tag"]
                 while element.parent:
-                    assert element.parent.items[element.place] is element
+                    assert element.parent.items[element.index] is element
                     element = element.parent
                 assert element.tag == "html"
     assert found == 17

@@ -52,10 +52,10 @@ def _arithmetic(operator: str, left: Fraction, right: Fraction) -> Node:
         raise failure("division_by_zero", "division by zero")
     else:
         value = left / right if operator == "/" else left % right
-    return bounded(value)
+    return require_bits(value)
 
 
-def bounded(value: Fraction) -> Fraction:
+def require_bits(value: Fraction) -> Fraction:
     """The value itself; raises ActionError of kind too_large when it needs more than MAX_BITS."""
     if value.numerator.bit_length() > MAX_BITS or value.denominator.bit_length() > MAX_BITS:
         raise failure("too_large", f"a number needs more than {MAX_BITS} bits")
@@ -134,7 +134,7 @@ def call(function: str, arguments: list[Node]) -> Node:
     if all(isinstance(node, Fraction) for node in arguments):
         value = _NUMERIC[function](*arguments) if function in _NUMERIC else None
         if value is not None:
-            return bounded(value)
+            return require_bits(value)
     return ("call", function, *arguments)
 
 
@@ -205,7 +205,7 @@ def names(node: Node) -> Iterator[str]:
                 yield from names(part)
 
 
-def limited(node: Node) -> Node:
+def require_size(node: Node) -> Node:
     """The node itself; raises ActionError of kind too_large past MAX_NODES.
 
     Values filled into values can double a formula with every step, so its parts are counted before they are walked.
@@ -234,7 +234,7 @@ def to_json(node: Node):
 def from_json(data) -> Node:
     """The node `to_json` wrote; raises ActionError of kind too_large for a number past the limits."""
     if isinstance(data, str):
-        return bounded(Fraction(data))
+        return require_bits(Fraction(data))
     if data[0] == "name":
         return ("name", data[1])
     if data[0] == "call":

@@ -13,7 +13,7 @@ import sympy
 from sympy import S
 
 from lumos_queue.actions.maths.kinds import failure
-from lumos_queue.actions.maths.nodes import Node, bounded, from_json, to_json
+from lumos_queue.actions.maths.nodes import Node, from_json, require_bits, to_json
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sandbox import serve
 
@@ -89,7 +89,7 @@ def _roots(difference: Expression, unknown: sympy.Symbol) -> list[Expression]:
         if all(c.is_Rational for c in polynomial.all_coeffs()):
             roots: list[Expression] = list(dict.fromkeys(polynomial.real_roots()))
             return [root for root in roots if under.subs(unknown, root) != 0]
-    return _ordered([row[0] for row in _solve_system([difference], [unknown])])
+    return _sort([row[0] for row in _solve_system([difference], [unknown])])
 
 
 def _solve_system(equations: list[Expression], unknowns: list[sympy.Symbol]) -> list[tuple[Expression, ...]]:
@@ -104,7 +104,7 @@ def _solve_system(equations: list[Expression], unknowns: list[sympy.Symbol]) -> 
     return rows
 
 
-def _ordered(roots: list[Expression]) -> list[Expression]:
+def _sort(roots: list[Expression]) -> list[Expression]:
     return sorted(roots, key=lambda root: root.evalf(30)) if all(root.is_number for root in roots) else roots
 
 
@@ -172,13 +172,13 @@ def _build(node: Node) -> Expression:
             return S.Pi
         if node[1] not in _FUNCTIONS:
             raise failure("not_a_number", f"{node[1]} needs numbers")
-        return _defined(_FUNCTIONS[node[1]](*map(_build, node[2:])))
+        return _require_finite(_FUNCTIONS[node[1]](*map(_build, node[2:])))
     if node[0] not in _OPERATIONS:
         raise failure("not_a_number", "a list or an inequality stands where an expression is needed")
-    return _defined(_OPERATIONS[node[0]](*map(_build, node[1:])))
+    return _require_finite(_OPERATIONS[node[0]](*map(_build, node[1:])))
 
 
-def _defined(value: Expression) -> Expression:
+def _require_finite(value: Expression) -> Expression:
     if value.has(S.ComplexInfinity, S.NaN, S.Infinity, S.NegativeInfinity):
         raise failure("division_by_zero", "the formula has no finite value")
     return value
@@ -197,7 +197,7 @@ class _Notation:
     def node(self, value: Expression) -> Node:
         """The node; a real number that has no formula becomes a decimal of 15 digits."""
         if value.is_Rational:
-            return bounded(Fraction(int(value.p), int(value.q)))
+            return require_bits(Fraction(int(value.p), int(value.q)))
         if value.is_Symbol:
             return ("name", value.name)
         if value is S.Pi:

@@ -109,7 +109,7 @@ def tokenise(text: str) -> tuple[list[Token], bool]:
             last = "%" if glued or not _OPERAND.match(text, position) else "mod"
             tokens.append((last, None))
         elif kind == "mixed":
-            tokens.append(("number", _mixed(word)))
+            tokens.append(("number", _mixed_number(word)))
             last = "number"
         else:
             raise failure("syntax", f"{word!r} is not part of a formula")
@@ -127,7 +127,7 @@ def _number(word: str) -> tuple[Fraction, bool]:
     return value * Fraction(10) ** int(exponent or "0"), "." in mantissa
 
 
-def _mixed(word: str) -> Fraction:
+def _mixed_number(word: str) -> Fraction:
     whole, _, part = word.partition(" ")
     over, under = (read_numeral(digits) for digits in part.strip().split("/"))
     value = read_numeral(whole)

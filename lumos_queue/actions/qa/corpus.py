@@ -34,7 +34,7 @@ _SHOWN = 10  #: broken places that are named
 class Broken:
     """A place of a corpus that could not be read."""
 
-    place: str  #: 'line 7', 'notes/a.txt'
+    where: str  #: 'line 7', 'notes/a.txt'
     problem: str
 
 
@@ -117,20 +117,20 @@ def _files(folder: Path) -> Iterator[Page | Broken]:
     files = _text_files(folder)
     names = Counter(file.stem.casefold() for file in files)
     for file in files:
-        place = storable(file.relative_to(folder).as_posix())[0]
+        where = storable(file.relative_to(folder).as_posix())[0]
         try:
             with file.open("rb") as stream:
                 data = stream.read(MAX_LINE + 1)
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            yield Broken(place, f"no UTF-8 at byte {error.start}")
+            yield Broken(where, f"no UTF-8 at byte {error.start}")
         except OSError as error:
-            yield Broken(place, error.strerror or "cannot be read")
+            yield Broken(where, error.strerror or "cannot be read")
         else:
             if len(data) > MAX_LINE:
-                yield Broken(place, f"longer than {MAX_LINE:,} bytes")
+                yield Broken(where, f"longer than {MAX_LINE:,} bytes")
             else:
-                title = storable(file.stem)[0] if names[file.stem.casefold()] == 1 else place
+                title = storable(file.stem)[0] if names[file.stem.casefold()] == 1 else where
                 yield Page(title, _BLANK_LINES.split(storable(text)[0]))
 
 

@@ -16,9 +16,9 @@ from typing import cast
 import numpy as np
 from bm25s import BM25
 
-from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, Page, tidied, tidy
+from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, Page, tidy, tidy_paragraphs
 from lumos_queue.actions.qa.titles import key_of, titles_in
-from lumos_queue.actions.ranking.lexical import Lexicon, counted, index, score
+from lumos_queue.actions.ranking.lexical import Lexicon, index, score, weighed_words
 
 PAGES = 5  #: how many pages a query finds (as the original took five search hits)
 PARAGRAPHS = 200  #: how many paragraphs are looked at for them
@@ -66,22 +66,22 @@ class Index:
         `Ann, Bob` names two pages when there are pages called Ann and Bob. A query that names pages finds these alone.
         """
         with self._lock:
-            if named := titles_in(query, self._named):
+            if named := titles_in(query, self._pages_called):
                 return [self._page(number, ()) for number in named]
             hits: dict[int, list[int]] = {}
-            for place in self._ranked(query, PARAGRAPHS):
-                hits.setdefault(self._page_of(place), []).append(place)
-            return [self._page(number, places) for number, places in list(hits.items())[:count]]
+            for position in self._rank(query, PARAGRAPHS):
+                hits.setdefault(self._page_of(position), []).append(position)
+            return [self._page(number, positions) for number, positions in list(hits.items())[:count]]
 
     def paragraphs(self, query: str, count: int) -> list[tuple[str, str]]:
         """(title, text) of the paragraphs that fit the query best."""
         with self._lock:
-            return [self._paragraph(place) for place in self._ranked(query, count)]
+            return [self._paragraph(position) for position in self._rank(query, count)]
 
     def close(self) -> None:
         self._texts.close()
 
-    def _ranked(self, query: str, count: int) -> Iterator[int]:
+    def _rank(self, query: str, count: int) -> Iterator[int]:
         """At most so many paragraphs with a word of the query, the best first."""
         scores = score(self._words, query, self._count)
         wanted = min(count, int(np.count_nonzero(scores)))
@@ -90,7 +90,7 @@ class Index:
         top = np.argpartition(-scores, wanted - 1)[:wanted]
         return iter(top[np.lexsort((top, -scores[top]))].tolist())
 
-    def _named(self, title: str) -> list[int]:
+    def _pages_called(self, title: str) -> list[int]:
         key = key_of(title)
         return [row[0] for row in self._texts.execute("SELECT id FROM page WHERE key = ? ORDER BY id", (key,))][:PAGES]
 
@@ -102,18 +102,19 @@ class Index:
         title, facts = self._texts.execute("SELECT title, facts FROM page WHERE id = ?", (number,)).fetchone()
         kept: dict[int, str] = {}
         room = MAX_PAGE
-        for place in hits:
-            kept[place] = self._paragraph(place)[1]
-            room -= len(kept[place])
+        for position in hits:
+            kept[position] = self._paragraph(position)[1]
+            room -= len(kept[position])
             if room < 0:
                 break
-        for place, text in self._texts.execute("SELECT id, text FROM paragraph WHERE page = ? ORDER BY id", (number,)):
+        found = self._texts.execute("SELECT id, text FROM paragraph WHERE page = ? ORDER BY id", (number,))
+        for position, text in found:
             if room < 0:
                 break
-            if place not in kept:
-                kept[place] = text
+            if position not in kept:
+                kept[position] = text
                 room -= len(text)
-        return Page(title, [kept[place] for place in sorted(kept)], facts)
+        return Page(title, [kept[position] for position in sorted(kept)], facts)
 
     def _paragraph(self, number: int) -> tuple[str, str]:
         return self._texts.execute(
@@ -128,6 +129,6 @@ def _store(texts: sqlite3.Connection, page: Page, lexicon: Lexicon, documents: l
         (title, key_of(title), page.table),
     )
     (number,) = texts.execute("SELECT id FROM page WHERE title = ?", (title,)).fetchone()
-    for text in tidied(page.paragraphs):
+    for text in tidy_paragraphs(page.paragraphs):
         texts.execute("INSERT INTO paragraph VALUES (?, ?, ?)", (len(documents), number, text))
-        documents.append(cast(array, lexicon.numbered(counted(title, text))))
+        documents.append(cast(array, lexicon.number_words(weighed_words(title, text))))

@@ -24,13 +24,13 @@ async def evidence(pages: Sequence[Page], query: str, ranker: Ranker) -> dict[st
     if not passages and not table:
         raise ActionError("no_pages", "there is no paragraph to choose from: KnowledgeQuery found no page with text")
     scores = await ranker.scores(query, [join_title(*passage) for passage in passages]) if passages else []
-    chosen = [passages[place] for place in top_positions(scores, EVIDENCES)]
+    chosen = [passages[position] for position in top_positions(scores, EVIDENCES)]
     lines = [f"Reference Table: {table}"] if table else []
-    lines += [f"Evidence {number}: {_shown(*passage)}" for number, passage in enumerate(chosen, start=1)]
+    lines += [f"Evidence {number}: {_show(*passage)}" for number, passage in enumerate(chosen, start=1)]
     found = [{"title": title, "text": text} for title, text in chosen]
     return {"kind": "evidence", "text": "\n".join(lines), "evidence": found}
 
 
-def _shown(title: str, text: str) -> str:
+def _show(title: str, text: str) -> str:
     text = text[:MAX_EVIDENCE]
     return text if not title or text.startswith(title) else f"{title}: {text}"

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
-from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES, spelled
+from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES, read_spelled
 from lumos_queue.actions.quantities.units import BEHIND_A_UNIT, SHORT
 from lumos_queue.scoring.numbers import parse_number
 
@@ -69,7 +69,7 @@ def read_quantity(text: str) -> Quantity | None:
         if _ORDINAL.match(rest):  # the 19th, the 1990s
             return None
     else:
-        number, rest = spelled(text)
+        number, rest = read_spelled(text)
     while number is not None and (scale := _SCALE.match(rest)):
         number *= SCALES[scale[1].lower()]
         rest = rest[scale.end() :]
@@ -112,7 +112,7 @@ def _is_short_unit(unit: str, words: list[str]) -> bool:
     return True
 
 
-def shown(found: Quantity, number: str) -> str:
+def show_quantity(found: Quantity, number: str) -> str:
     """A number's text with its unit, as `read_value` reads it: `8 miles`, `$5`, `25%`."""
     sign, _, rest = found.unit.partition(" ")
     if sign and sign in CURRENCIES:

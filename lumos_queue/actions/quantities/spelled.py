@@ -26,7 +26,7 @@ NUMBER_WORDS = frozenset(
 _WORD = re.compile(r"[\s-]*([a-z]+)\b", re.IGNORECASE)
 
 
-def spelled(text: str) -> tuple[Fraction | None, str]:
+def read_spelled(text: str) -> tuple[Fraction | None, str]:
     """The number whose words begin the text, and what follows them; None where no number begins it.
 
     Words go on as long as they make one number: `nineteen ninety` ends after nineteen.

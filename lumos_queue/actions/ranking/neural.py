@@ -65,11 +65,12 @@ class Neural:
             rows = [self._row(query, text) for text in texts]
             found = [0.0] * len(rows)
             with torch.inference_mode():
-                for places in _batches(rows):
+                for positions in _batches(rows):
                     if self._closed.is_set():
                         raise InfrastructureError(f"the ranker {self.name} was closed")
-                    for place, logit in zip(places, self._logits([rows[place] for place in places]), strict=True):
-                        found[place] = logit
+                    logits = self._logits([rows[position] for position in positions])
+                    for position, logit in zip(positions, logits, strict=True):
+                        found[position] = logit
         except LumosError:
             raise
         except Exception as error:  # memory, say
@@ -141,7 +142,7 @@ class Neural:
 
 def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
     """Places in `rows`, similar lengths together."""
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]["input_ids"]))
+    order = sorted(range(len(rows)), key=lambda position: len(rows[position]["input_ids"]))
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]
 

@@ -37,7 +37,7 @@ def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
     return {**tools, "ranker": f"{name}:{folder}", "ranker_sha256": _digest(folder, _state(folder))}
 
 
-def prepared_ranker(tools: Mapping[str, str]) -> Ranker:
+def open_prepared(tools: Mapping[str, str]) -> Ranker:
     """The ranker that prepared options name. Raises SpecError also when its weights have changed since submission."""
     _, folder = _read(tools.get("ranker", ""))
     expected = tools.get("ranker_sha256", "")

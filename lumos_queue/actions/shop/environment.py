@@ -130,17 +130,17 @@ class Visit:
             BACK.lower(): self._search_page,
             PREVIOUS.lower(): lambda: self._results_page(self._number),
             **{name.lower(): lambda name=name: self._sub_page(product, name) for name in SUB_PAGES},
-            BUY.lower(): lambda: self._done_page(product),
+            BUY.lower(): lambda: self._end_page(product),
         }
         for group, values in product.options.items():
             texts += [group, *values]
             for value in values:
                 options.append(value)
-                moves[value] = lambda group=group, value=value: self._chosen(product, group, value)
+                moves[value] = lambda group=group, value=value: self._choose(product, group, value)
         texts += [product.title, f"Price: {product.price_tag}", "Rating: N.A.", *SUB_PAGES, BUY]
         return Page("item", self._texts(*texts), moves, options=tuple(options))
 
-    def _chosen(self, product: Product, group: str, value: str) -> Page:
+    def _choose(self, product: Product, group: str, value: str) -> Page:
         self.chosen[group] = value
         return self._item_page(product)
 
@@ -149,5 +149,5 @@ class Visit:
         moves: dict[str, Move] = {BACK.lower(): self._search_page, PREVIOUS.lower(): lambda: self._item_page(product)}
         return Page(name.lower(), self._texts(BACK, PREVIOUS, *filter(None, texts)), moves)
 
-    def _done_page(self, product: Product) -> Page:
+    def _end_page(self, product: Product) -> Page:
         return Page("done", SEPARATOR.join(("Thank you for shopping with us!", "Purchased", product.asin)), {})

@@ -39,11 +39,11 @@ def open_stock(tools: Mapping[str, str]) -> Stock:
     """The stock that an agent's tool options name. Slow the first time. Raises SpecError."""
     names = ("catalogue", "attributes", "catalogue_sha256", "attributes_sha256")
     with _ONE_AT_A_TIME:
-        return _opened(*(tools.get(name, "") for name in names))
+        return _open(*(tools.get(name, "") for name in names))
 
 
 @lru_cache(maxsize=2)
-def _opened(catalogue: str, attributes: str, *_digests: str) -> Stock:
+def _open(catalogue: str, attributes: str, *_digests: str) -> Stock:
     """The digests are part of the key alone: other content under the same name is another stock."""
     if not catalogue:
         from lumos_queue.actions.shop.catalogue import products  # which needs Product from here

@@ -23,7 +23,7 @@ OPTIONS = {
 }
 
 
-def prepared(tools: Mapping[str, str]) -> dict[str, str]:
+def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     """The options with absolute paths, the files' sha256, and what was read of the catalogue. Raises SpecError.
 
     That is how many rows are products or none, and how many options were left out (Product.left_out).

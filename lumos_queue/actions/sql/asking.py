@@ -35,7 +35,7 @@ class Databases:
 
         Raises ActionError, and InfrastructureError when a server or the child itself cannot work.
         """
-        request: dict[str, Any] = {"text": text, "writes": writes, **self.tools.place(database)}
+        request: dict[str, Any] = {"text": text, "writes": writes, **self.tools.locate(database)}
         if "server" in request:
             request["server"] |= self._account
         try:

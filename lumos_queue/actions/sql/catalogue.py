@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from lumos_queue.actions.sql.database import Column, Tables
-from lumos_queue.actions.sql.schema import is_required, shown_default
+from lumos_queue.actions.sql.schema import default_text, is_required
 
 _TABLES = ("TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE")
 _COLUMNS = (
@@ -36,7 +36,7 @@ def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
     return tree.transform(narrow)
 
 
-def written_out(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
+def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
     """The statement, changed: the catalogue's rows, made of `tables`, stand in it in place of its name."""
     for node in list(tree.find_all(exp.Table)):
         if is_catalogue(node):
@@ -65,10 +65,10 @@ def _table_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
 
 def _column_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
     return [
-        ("def", database, table, column.name, place, shown_default(column), "NO" if is_required(column) else "YES",
+        ("def", database, table, column.name, position, default_text(column), "NO" if is_required(column) else "YES",
          _type(column), column.type.lower(), "PRI" if column.key else "", "")
         for table, columns in tables.items()
-        for place, column in enumerate(columns, 1)
+        for position, column in enumerate(columns, 1)
     ]  # fmt: skip
 
 

@@ -87,14 +87,14 @@ def open_copy(path: Path) -> sqlite3.Connection:
 def _copy_table(copy: sqlite3.Connection, name: str) -> None:
     """A table of the same columns and primary key, with the same rows in the same order."""
     columns = table_columns(copy, name, "source")
-    names = ", ".join(quoted(column.name) for column in columns)
+    names = ", ".join(quote_name(column.name) for column in columns)
     for keyed in (True, False):  # without its key where two keys differ in nothing but case
-        copy.execute(f"CREATE TABLE main.{quoted(name)} ({_definitions(columns, keyed)})")
+        copy.execute(f"CREATE TABLE main.{quote_name(name)} ({_definitions(columns, keyed)})")
         try:
-            copy.execute(f"INSERT INTO main.{quoted(name)} ({names}) SELECT {names} FROM source.{quoted(name)}")
+            copy.execute(f"INSERT INTO main.{quote_name(name)} ({names}) SELECT {names} FROM source.{quote_name(name)}")
             return
         except sqlite3.IntegrityError:
-            copy.execute(f"DROP TABLE main.{quoted(name)}")
+            copy.execute(f"DROP TABLE main.{quote_name(name)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def read_tables(copy: sqlite3.Connection) -> Tables:
 
 def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[Column]:
     """The columns in order; none for a table that is not there."""
-    found = connection.execute(f"PRAGMA {schema}.table_xinfo({quoted(table)})").fetchall()
+    found = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
     return [
         Column(name, kind if _TYPE.fullmatch(kind or "") else "", bool(required), default, key)
         for _, name, kind, required, default, key, hidden in found
@@ -131,10 +131,10 @@ def _definitions(columns: Sequence[Column], keyed: bool) -> str:
     for column in columns:
         required = " NOT NULL" if column.required and keyed else ""
         default = f" DEFAULT {column.default}" if column.default and _LITERAL.fullmatch(column.default) else ""
-        parts.append(f"{quoted(column.name)} {column.type} COLLATE NOCASE{required}{default}")
+        parts.append(f"{quote_name(column.name)} {column.type} COLLATE NOCASE{required}{default}")
     key = [column.name for column in sorted(columns, key=lambda one: one.key) if column.key]
     if key and keyed:
-        parts.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
+        parts.append(f"PRIMARY KEY ({', '.join(map(quote_name, key))})")
     return ", ".join(parts)
 
 
@@ -168,7 +168,7 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
     copy.set_progress_handler(lambda: int(time.process_time() > deadline), _EVERY)
     copy.set_authorizer(_authorizer(tables, writes))
     try:
-        return _fetched(copy.execute(statement))
+        return _fetch(copy.execute(statement))
     except sqlite3.Warning as error:  # several statements, which the parser has excluded
         raise ActionError("several", str(error)) from None
     except sqlite3.Error as error:
@@ -181,7 +181,7 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
 def _authorizer(tables: set[str], writes: bool):
     """What SQLite asks before it does anything: only what is named here is allowed."""
 
-    def allowed(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
+    def decide(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
         if action == sqlite3.SQLITE_SELECT:
             right = True
         elif schema == "temp":  # where it looks for views when a table or column gets another name
@@ -199,10 +199,10 @@ def _authorizer(tables: set[str], writes: bool):
             right = writes and action in _CHANGES and schema in ("main", None)
         return sqlite3.SQLITE_OK if right else sqlite3.SQLITE_DENY
 
-    return allowed
+    return decide
 
 
-def _fetched(cursor: sqlite3.Cursor) -> Rows:
+def _fetch(cursor: sqlite3.Cursor) -> Rows:
     if cursor.description is None:
         cursor.fetchall()
         return Rows((), [])
@@ -232,5 +232,5 @@ def _failure(error: sqlite3.Error) -> ActionError:
     return ActionError("sql_error", text)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

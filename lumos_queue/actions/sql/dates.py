@@ -47,7 +47,7 @@ def str_to_date(text: Any, form: Any) -> str | None:
     letters = {found[1] for found in _ELEMENT.finditer(form) if found[1] and found[1] != "%"}
     if fields is None or not letters:
         return None
-    return _written(fields, bool(letters - _TIMES), bool(letters & _TIMES), "f" in letters)
+    return _write(fields, bool(letters - _TIMES), bool(letters & _TIMES), "f" in letters)
 
 
 def date_format(value: Any, form: Any) -> str | None:
@@ -84,27 +84,27 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
 def _read_fields(text: str, form: str) -> dict[str, int] | None:
     """The fields that stand in the text; None where it is another one. Spaces are passed over before each element."""
     fields: dict[str, int] = {}
-    place = 0
+    position = 0
     for found in _ELEMENT.finditer(form):
-        place += len(text[place:]) - len(text[place:].lstrip())
-        if place == len(text):
+        position += len(text[position:]) - len(text[position:].lstrip())
+        if position == len(text):
             break
         letter, plain = found[1], found[2] or ("%" if found[1] == "%" else "")
         if plain:
             if not plain.isspace():
-                if text[place] != plain:
+                if text[position] != plain:
                     return None
-                place += 1
+                position += 1
             continue
         if letter in _WEEKS:
             raise ValueError(f"%{letter} cannot be read here")
         pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # what is no part fits nothing
-        part = re.compile(pattern, re.IGNORECASE).match(text, place)
+        part = re.compile(pattern, re.IGNORECASE).match(text, position)
         if part is None:
             return None
         fields[field] = _number(letter, part[0])
         fields |= {"twelve": 1} if letter in "hIl" else {}
-        place = part.end() + (2 if letter == "D" else 0)
+        position = part.end() + (2 if letter == "D" else 0)
     return fields
 
 
@@ -123,7 +123,7 @@ def _number(letter: str, part: str) -> int:
     return int(part)
 
 
-def _written(fields: dict[str, int], dated: bool, timed: bool, fraction: bool) -> str | None:
+def _write(fields: dict[str, int], dated: bool, timed: bool, fraction: bool) -> str | None:
     hour, minute, second = (fields.get(name, 0) for name in ("hour", "minute", "second"))
     if "twelve" in fields:
         if not 1 <= hour <= 12:

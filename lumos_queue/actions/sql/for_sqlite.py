@@ -13,7 +13,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
-from lumos_queue.actions.sql.catalogue import written_out
+from lumos_queue.actions.sql.catalogue import insert_catalogue
 from lumos_queue.actions.sql.comparing import NUMBER_OF, with_numbers
 from lumos_queue.actions.sql.database import Tables
 
@@ -51,11 +51,11 @@ class _Dialect(SQLite):
             return f"{super().columndef_sql(expression, sep)} COLLATE NOCASE"
 
 
-def written(tree: exp.Expr, database: str, tables: Tables) -> str:
+def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
     """The statement for a copy of `database` with these tables. Raises UnsupportedError for what SQLite has not."""
-    if missing := _missing(tree):
+    if missing := _unsupported(tree):
         raise UnsupportedError(missing)
-    mine = with_numbers(written_out(_without_parentheses(tree), database, tables), tables)
+    mine = with_numbers(insert_catalogue(_without_parentheses(tree), database, tables), tables)
     mine = _without_case(mine)
     if isinstance(mine, exp.Update):  # `SET hat.price = 1` names a column only
         for one in mine.expressions:
@@ -63,7 +63,7 @@ def written(tree: exp.Expr, database: str, tables: Tables) -> str:
     return mine.sql(_Dialect, comments=False, identify=True, unsupported_level=ErrorLevel.RAISE)
 
 
-def _missing(tree: exp.Expr) -> str:
+def _unsupported(tree: exp.Expr) -> str:
     """What a statement that changes something asks for and SQLite has not."""
     if isinstance(tree, exp.Insert) and tree.args.get("conflict"):
         return "ON DUPLICATE KEY UPDATE"

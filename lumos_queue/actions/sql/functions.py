@@ -67,7 +67,7 @@ def _concat_ws(mark: Any, *texts: Any) -> str | None:
 
 def _field(wanted: Any, *choices: Any) -> int:
     """The place of a value in a list, from 1; 0 where it is not."""
-    return next((place for place, one in enumerate(choices, 1) if one is not None and one == wanted), 0)
+    return next((position for position, one in enumerate(choices, 1) if one is not None and one == wanted), 0)
 
 
 #: MySQL's, by name: number of arguments (-1: any) and what they do.

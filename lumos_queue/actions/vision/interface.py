@@ -61,36 +61,36 @@ class VisionSession(ActionSession):
         self._shown = shown
 
     @action("QA(context, query)")
-    async def QA(self, text: str, place: StepContext) -> Value:
+    async def QA(self, text: str, context: StepContext) -> Value:
         """Given context, answer the given query."""
-        listed, question = _parts(text, place)
-        known = [_told(item, place) for item in listed]
+        listed, question = _parts(text, context)
+        known = [_item_text(item, context) for item in listed]
         prompt = (
             _THINK.format(question=question, context="\n".join(known)) if known else _KNOW.format(question=question)
         )
-        return _answer(await place.ask("qa", prompt))
+        return _answer(await context.ask("qa", prompt))
 
     @action("VQA(Image_Context, Query)")
-    async def VQA(self, text: str, place: StepContext) -> Value:
+    async def VQA(self, text: str, context: StepContext) -> Value:
         """Given the image context, answer the query."""
-        listed, question = _parts(text, place)
-        digests = dict.fromkeys(self._seen(item, place) for item in listed or (IMAGE,))
+        listed, question = _parts(text, context)
+        digests = dict.fromkeys(self._image_of(item, context) for item in listed or (IMAGE,))
         form = {"image": _LOOK, "caption": _DESCRIBED, "none": _BLIND}[self._shown]
         prompt = form.format(question=question, caption=self._caption)
         images = tuple(digests) if self._shown == "image" else ()
-        return _answer(await place.ask("vqa", prompt, images))
+        return _answer(await context.ask("vqa", prompt, images))
 
-    async def alias(self, text: str, place: StepContext) -> Value:
+    async def alias(self, text: str, context: StepContext) -> Value:
         """`R1 = ([IMG])`: the image as a variable; else as everywhere."""
         if text in (IMAGE, "IMG"):
             return {"kind": "image", "text": IMAGE, "image": self._own_image()}
-        return await super().alias(text, place)
+        return await super().alias(text, context)
 
-    def _seen(self, item: str, place: StepContext) -> str:
+    def _image_of(self, item: str, context: StepContext) -> str:
         """The sha256 of the image that `IMG` or a variable means; '' where none is shown."""
         if item in ("IMG", IMAGE):
             return self._own_image()
-        value = _variable(item, place)
+        value = _variable(item, context)
         if value.get("kind") != "image":
             raise ActionError("no_image", f"{item[:40]} is no image: expected VQA([IMG], Question: …)")
         return value["image"]
@@ -126,28 +126,28 @@ class VisionActions:
         """Nothing is held."""
 
 
-def _parts(text: str, place: StepContext) -> tuple[list[str], str]:
+def _parts(text: str, context: StepContext) -> tuple[list[str], str]:
     """The items of the bracket and the question, in which variables that are set stand for their text."""
     found = _QUESTION.fullmatch(text)
     if not found:
         raise ActionError("unreadable", f"expected [IMG] or [R1, …], then ', Question: …'; found '{text[:80]}'")
     items = [item.strip() for item in found["context"].strip("[]").split(",")]
-    known = place.variables
+    known = context.variables
     question = _VARIABLE.sub(lambda name: known[name[0]]["text"] if name[0] in known else name[0], found["question"])
     return [item for item in items if item], question.strip()
 
 
-def _variable(name: str, place: StepContext) -> Mapping[str, Any]:
-    if name not in place.variables:
+def _variable(name: str, context: StepContext) -> Mapping[str, Any]:
+    if name not in context.variables:
         raise ActionError("undefined_variable", f"no earlier action has set {name[:40]}")
-    return place.variables[name]
+    return context.variables[name]
 
 
-def _told(item: str, place: StepContext) -> str:
+def _item_text(item: str, context: StepContext) -> str:
     """What an item of QA's context says: a variable's text, or the words that stand there."""
     if item in ("IMG", IMAGE):
         raise ActionError("no_image", "QA sees no image: ask VQA([IMG], Question: …) about it")
-    return _variable(item, place)["text"] if _VARIABLE.fullmatch(item) else item
+    return _variable(item, context)["text"] if _VARIABLE.fullmatch(item) else item
 
 
 def _answer(reply: Completion) -> Value:

@@ -12,7 +12,7 @@ SHOWN_RANKS = 10  #: candidates named in a result, the best first: as many as Ag
 _HISTORY = 3  #: earlier actions that MindAct's model is told
 
 
-async def ranked(
+async def rank_candidates(
     ranker: Ranker, fitted: bool, query: str, previous: Sequence[str], candidates: Sequence[Mapping[str, Any]]
 ) -> list[tuple[int, float]]:
     """(place, score) of the best candidates, the best first; of equals the one that comes first on the page.
@@ -26,7 +26,7 @@ async def ranked(
     else:
         texts = [join_title(target, ancestors) for ancestors, target in (parts(one["text"]) for one in candidates)]
     scores = await ranker.scores(query, texts)
-    return [(place, scores[place]) for place in top_positions(scores, SHOWN_RANKS)]
+    return [(position, scores[position]) for position in top_positions(scores, SHOWN_RANKS)]
 
 
 def with_option(query: str, option: str) -> str:

@@ -33,7 +33,7 @@ class Element:
     node: str  #: its number on the page, '' when it has none
     attributes: Mapping[str, str]  #: those in SHOWN
     parent: Element | None
-    place: int = 0  #: among the parent's items
+    index: int = 0  #: among the parent's items
     items: list[Element | str] = field(default_factory=list)  #: elements and texts, in order
     texts: list[int] = field(default_factory=list)  #: the places of the texts among the items
     way: tuple[str, str] | None = None  #: what candidates.py found on the way to it, for the next candidate below it
@@ -47,7 +47,7 @@ class Page:
         if len(source) > MAX_HTML:
             raise ValueError(f"longer than {MAX_HTML} characters")
         self._known: dict[str, tuple[int, Element]] = {}
-        root = _parsed(storable(source)[0])
+        root = _parse(storable(source)[0])
         if root is not None:
             for position, element in enumerate(_elements(root)):
                 if element.node:
@@ -64,7 +64,7 @@ class Page:
         return known and known[0]
 
 
-def _parsed(source: str) -> etree._Element | None:
+def _parse(source: str) -> etree._Element | None:
     """The root of the page, as XML if it can be, else as HTML; None when there is no element at all."""
     source = source[: source.rfind(">") + 1]  # a cut may leave half a tag
     if not source.strip():
@@ -109,7 +109,7 @@ def _elements(root: etree._Element) -> Iterator[Element]:
             shown = {name: one.attrib[name] for name in SHOWN if name in one.attrib}
             at = Element(tag, one.get(NODE, ""), shown, at)
             if at.parent:
-                at.place = len(at.parent.items)
+                at.index = len(at.parent.items)
                 at.parent.items.append(at)
             yield at
             _add_text(at, one.text)
