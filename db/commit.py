@@ -16,7 +16,7 @@ from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
 from db.models import Attempt, CompletionRow, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.text_blocks import insert_texts
-from lumos_queue.records import GIVEN, Outcome, Score, Verdict
+from lumos_queue.records import Ending, FinishReason, Outcome, Score, Verdict
 
 _HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
@@ -134,14 +134,14 @@ def end_refused(database: Database, holder: Holder, item: int, claim: int, probl
             return
         stored = (
             select(
-                func.count().filter(CompletionRow.finish_reason != GIVEN),
+                func.count().filter(CompletionRow.finish_reason != FinishReason.GIVEN.value),
                 func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
                 func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
             )
             .where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
         )  # fmt: skip
         calls, asked, written = connection.execute(stored).one()
-        outcome = Outcome(None, "infra_error", problem)
+        outcome = Outcome(None, Ending.INFRA_ERROR, problem)
         _finish(connection, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))])
 
 
@@ -158,8 +158,8 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
     if not finished:
         return
     episodes = [
-        (done.item, done.attempt, done.outcome.ending, done.outcome.answer, done.outcome.message, done.calls,
-         done.prompt_tokens, done.completion_tokens, done.seconds, done.level)
+        (done.item, done.attempt, str(done.outcome.ending), done.outcome.answer, done.outcome.message, done.calls,
+         done.prompt_tokens, done.completion_tokens, done.seconds, str(done.level))
         for done in finished if done.outcome
     ]  # fmt: skip
     # An empty ending is the only one that may be replaced: one accepted result.

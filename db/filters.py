@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.records import ENDINGS, LEVELS
+from lumos_queue.records import LEVELS, Ending
 from lumos_queue.util.sanitize import storable
 
 EQUALITY = ("=", "!=")
@@ -34,7 +34,7 @@ NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample"))
 TIMES = frozenset(("since", "until"))
 #: What a value of these fields can be. A level is `none` for what is no accepted annotation: below all others.
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "ending": ENDINGS, "level": ("none", *LEVELS), "label": ("right", "wrong", "unsure"),
+    "ending": tuple(Ending), "level": ("none", *LEVELS), "label": ("right", "wrong", "unsure"),
 }  # fmt: skip
 
 _TERM = re.compile(

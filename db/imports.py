@@ -111,7 +111,7 @@ def _write(
             items = _store_items(connection, job, first, keys, chunk)
             _store_chunk(connection, items, keys, chunk, job, new, origin)
         for item, episode in zip(items, chunk, strict=True):
-            ended.setdefault(episode.outcome.ending, array("q")).append(item)
+            ended.setdefault(str(episode.outcome.ending), array("q")).append(item)
         first += len(chunk)
         tasks += sum(isinstance(episode.task, Task) for episode in chunk)
     return ended
@@ -169,7 +169,7 @@ def _store_chunk(
         buffer.add(Attempt, (item, 1, new.code_version))
         rows.append((
             item, job, key, episode.sample, new.formulation, new.agent, origin, new.split, new.licence, episode.parent,
-            episode.level, 1, "", outcome.answer, outcome.message, journal.calls, journal.prompt_tokens,
+            str(episode.level), 1, "", outcome.answer, outcome.message, journal.calls, journal.prompt_tokens,
             journal.completion_tokens, 0.0,
         ))  # fmt: skip
         scores += [(item, one.metric, one.version, one.value, one.detail, one.of) for one in episode.scores]

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, select
 from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow, ToolCallRow
 from db.text_blocks import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Call, Do, Result, Step
-from lumos_queue.records import GIVEN, TEACHER, Action, Completion, Execution, Subgoal
+from lumos_queue.records import TEACHER, Action, Completion, Execution, FinishReason, Subgoal
 
 _SHORT = {"kind", "text"}  # values of these alone are no longer than the result that shows them
 _PLACE = ("episode", "attempt", "position", "branch", "command")
@@ -167,7 +167,7 @@ class EpisodeJournal:
             prefix, delta = self._buffer.add_text(head), prompt[len(head) :]
         delta, delta_block = self._packed(delta)
         self._buffer.add(CompletionRow, (
-            *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, done.finish_reason,
+            *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, str(done.finish_reason),
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
             done.lost, done.queued, done.note,
         ), len(delta) + len(done.text))  # fmt: skip
@@ -190,7 +190,7 @@ class EpisodeJournal:
         return (text, None) if len(text) < LONG else ("", self._buffer.add_text(text))
 
     def _count(self, done: Completion) -> None:
-        self.calls += done.finish_reason != GIVEN
+        self.calls += done.finish_reason != FinishReason.GIVEN
         self.prompt_tokens += done.prompt_tokens
         self.completion_tokens += done.completion_tokens
 
@@ -249,8 +249,8 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
         if row.branch == 0:  # the one that later prompts may continue
             prompts[row.episode, row.position] = prompt
         done = Completion(
-            row.reply, row.finish_reason, row.prompt_tokens, row.completion_tokens, row.seconds, row.retries,
-            row.replaced, row.waited, row.lost, row.queued, row.note,
+            row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
+            row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
         )  # fmt: skip
         steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt))
     return steps

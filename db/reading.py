@@ -28,7 +28,7 @@ from db.models import (
     WorkerSession,
 )
 from lumos_queue.errors import SpecError
-from lumos_queue.records import GIVEN, MAIN_METRICS, Task
+from lumos_queue.records import MAIN_METRICS, FinishReason, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, di
     rows = connection.execute(
         select(CompletionRow.role, func.count(), *means)
         .where(CompletionRow.episode.in_(select(EpisodeRow.id).where(EpisodeRow.job == job)))
-        .where(CompletionRow.finish_reason != GIVEN)
+        .where(CompletionRow.finish_reason != FinishReason.GIVEN.value)
         .group_by(CompletionRow.role)
         .order_by(CompletionRow.role)
     )

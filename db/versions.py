@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, and_, distinct, func, select
 
 from db.models import Attempt, CompletionRow, EpisodeRow
-from lumos_queue.records import GIVEN
+from lumos_queue.records import FinishReason
 
 
 def code_versions(connection: Connection, job: str) -> list[tuple[str, int]]:
@@ -31,7 +31,7 @@ def prompt_heads(connection: Connection, job: str) -> dict[str, list[tuple[str, 
         select(CompletionRow.role, CompletionRow.prefix, counted)
         .join(EpisodeRow, and_(EpisodeRow.id == CompletionRow.episode, EpisodeRow.attempt == CompletionRow.attempt))
         .where(EpisodeRow.job == job, EpisodeRow.ending != "")
-        .where(CompletionRow.prefix.is_not(None), CompletionRow.finish_reason != GIVEN)
+        .where(CompletionRow.prefix.is_not(None), CompletionRow.finish_reason != FinishReason.GIVEN.value)
         .group_by(CompletionRow.role, CompletionRow.prefix)
         .order_by(CompletionRow.role, counted.desc(), CompletionRow.prefix)
     )

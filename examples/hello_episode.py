@@ -31,13 +31,13 @@ async def main() -> None:
     executor = Executor(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), seed=0)
     journal = MemoryJournal()
     async with executor.for_episode(TASK, sample=0) as perform:
-        outcome = await run_episode(iterative, TASK, agent, journal, perform)
+        run = await run_episode(iterative, TASK, agent, journal, perform)
     for step in journal.steps:
         if isinstance(step.command, Ask):
             print(f"{step.command.role:>8}: {step.result.text}")
         elif isinstance(step.command, Do):
             print(f"{'tool':>8}: {step.command.action.raw} = {step.result.result}")
-    print(f"{outcome.ending}: {outcome.answer}")
+    print(f"{run.outcome.ending}: {run.outcome.answer}")
 
 
 if __name__ == "__main__":

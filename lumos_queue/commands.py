@@ -1,17 +1,22 @@
 """What a formulation may yield: ask a model, do an action, note something down; and what an action may: ask, call.
 
-A list of commands is carried out concurrently; its results come back as a list in the same order.
+    plan = yield from Ask("planner", prompt)
+
+gives the result with its type; `yield Ask("planner", prompt)` is the same command. A list of commands is carried out
+concurrently; its results come back as a list in the same order.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lumos_queue.records import Action, Completion, Execution, Subgoal
+
+R = TypeVar("R")
 
 
 def digest(*parts: str) -> str:
@@ -26,7 +31,7 @@ def digest(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the model that plays `role` to continue `prompt`. Answered by a Completion."""
+    """Ask the model in the role `role` to continue `prompt`. Answered by a Completion."""
 
     role: str
     prompt: str
@@ -36,12 +41,17 @@ class Ask:
     def digest(self) -> str:
         return digest("ask", self.role, self.prompt, *self.images)
 
+    def __iter__(self) -> Generator[Ask, Replies, Completion]:
+        completion = yield self
+        assert isinstance(completion, Completion)
+        return completion
+
 
 @dataclass(frozen=True, slots=True)
 class Final:
     """What is asked instead of its own question by an action whose answer is the agent's (actions/qa/interface.py)."""
 
-    answer_by: str  #: as the agent has it: 'qa' or 'yes/no'
+    answer_by: str  #: the agent's setting: 'qa' or 'yes/no'
     subgoal: str = ""  #: the one that the action belongs to, without its label
 
 
@@ -58,10 +68,15 @@ class Do:
         last = (final.answer_by, final.subgoal) if final else ()
         return digest("do", ", ".join(action.variables), action.name, action.arguments, *last)
 
+    def __iter__(self) -> Generator[Do, Replies, Execution]:
+        execution = yield self
+        assert isinstance(execution, Execution)
+        return execution
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a tool outside: over the network. Answered by an Execution. What is recorded is never called again."""
+    """Call an external tool, over the network. Answered by an Execution. What is recorded is never called again."""
 
     tool: str
     arguments: Mapping[str, Any]  #: JSON
@@ -73,7 +88,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Write a subgoal down, for the people who read the trajectory. Answered by None."""
+    """Record a subgoal, for the people who read the trajectory. Answered by None."""
 
     subgoal: Subgoal
 
@@ -84,13 +99,16 @@ class Note:
 
 Command = Ask | Do | Call | Note
 Result = Completion | Execution | None
+Replies = Result | list[Result]  #: what is sent for a command, or for a list of them
+#: A generator that yields commands, is sent their results, and returns an R; of a formulation, an Outcome.
+Commands = Generator[Command | list[Command], Replies, R]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command with its result. `position` counts the yields, `branch` the place in a concurrent list.
+    """One command with its result. `position` counts the yields, `branch` is the index in a concurrent list.
 
-    What an action asks or calls on its way stands at the action's position, at branches from `WITHIN` on.
+    What an action asks or calls while it runs has the action's position, and branches from `WITHIN` on.
     """
 
     position: int

@@ -7,15 +7,17 @@ recorded model call is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from lumos_queue.commands import WITHIN, Ask, Call, Command, Do, Final, Result, Step
+from lumos_queue.commands import WITHIN, Ask, Call, Command, Commands, Do, Final, Result, Step
 from lumos_queue.errors import EpisodeError
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
+from lumos_queue.util.exchange import Exchange
 
+A = TypeVar("A", contravariant=True)
 STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything
 Variables = Mapping[str, Mapping[str, Any]]
 
@@ -32,7 +34,7 @@ class Journal(Protocol):
         ...
 
     async def wait_for_capacity(self) -> None:
-        """Returns once a further step can be kept: steps may come faster than a disk takes them."""
+        """Return once a further step can be kept: steps may come faster than a disk takes them."""
         ...
 
 
@@ -50,52 +52,64 @@ class MemoryJournal:
         self.steps.append(step)
 
     async def wait_for_capacity(self) -> None:
-        """There always is."""
+        """There is always capacity."""
 
 
 class Diverged(Exception):
     """Raised when a replayed command differs from the recorded one (the code changed): a new attempt must begin."""
 
 
-#: Gets a task and an agent. Yields commands, is sent their results, returns the outcome.
-Formulation = Callable[..., Generator[Command | list[Command], Any, Outcome]]
+class Generate(Protocol[A]):
+    """Gets a task and an agent, and gives the generator of an episode: a formulation, as it is run."""
+
+    def __call__(self, task: Task, agent: A, /) -> Commands[Outcome]: ...
 
 
 @dataclass(slots=True)
 class StepContext:
-    """Where in which episode a command is carried out, and what an action may use there."""
+    """The step of an episode at which a command is carried out, and what an action may use there."""
 
     position: int
     branch: int
     variables: Variables = field(default_factory=dict)  #: as the actions so far have set them
-    done: Sequence[tuple[Action, Execution]] = ()  #: the actions so far, in order; what a world is rebuilt from
+    done: Sequence[tuple[Action, Execution]] = ()  #: the actions so far, in order; a session is rebuilt from them
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch
     final: Final | None = None  #: of the action that is carried out
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
-        """Ask a model on the way: a step of its own, replayed like any other. One after another, in a fixed order."""
+        """Ask a model from within an action: a separate step, replayed as any other. One at a time, in fixed order."""
         done = await self._carry_out(Ask(role, without_roles(prompt), images))
         assert isinstance(done, Completion)
         return done
 
     async def call(self, tool: str, **arguments: Any) -> Execution:
-        """Call a tool outside on the way: a step of its own, replayed like any other."""
+        """Call an external tool from within an action: a separate step, replayed like any other."""
         done = await self._carry_out(Call(tool, arguments))
         assert isinstance(done, Execution)
         return done
 
     async def _carry_out(self, command: Command) -> Result:
-        assert self.step is not None, "there is no episode around this place"
+        assert self.step is not None, "this context belongs to no episode"
         self._within += 1
         return await self.step(command, self.position, WITHIN * (self.branch + 1) + self._within - 1)
 
 
-#: Carries out one command at a place.
-Perform = Callable[[Command, StepContext], Awaitable[Result]]
+class Perform(Protocol):
+    """Carries out one command."""
+
+    async def __call__(self, command: Command, context: StepContext, /) -> Result: ...
 
 
-async def run_episode(formulation: Formulation, task: Task, agent, journal: Journal, perform: Perform) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class EpisodeRun:
+    """An episode that has come to its end."""
+
+    outcome: Outcome
+    actions: Sequence[tuple[Action, Execution]]  #: in order
+
+
+async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: Journal, perform: Perform) -> EpisodeRun:
     """Run `formulation` on `task` to its end.
 
     Raises InfrastructureError when the episode is owed again, Diverged when the journal belongs to other code.
@@ -116,35 +130,30 @@ async def run_episode(formulation: Formulation, task: Task, agent, journal: Jour
                 raise Diverged(f"step {position}.{branch} is recorded for another command")
         return result
 
-    generator = formulation(task.without_gold(), agent)
-    position, reply = 0, None
+    exchange = Exchange(formulation(task.without_gold(), agent))
     try:
-        while True:
-            wanted = generator.send(reply)
+        for position, wanted in enumerate(exchange):
             if isinstance(wanted, list):
-                reply = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
-                done = zip(wanted, reply, strict=True)
+                results = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
+                done, exchange.reply = zip(wanted, results, strict=True), results
             else:
-                reply = await step(wanted, position, 0)
-                done = [(wanted, reply)]
+                result = await step(wanted, position, 0)
+                done, exchange.reply = [(wanted, result)], result
             for command, result in done:
                 if isinstance(command, Do) and isinstance(result, Execution):
                     actions.append((command.action, result))
                     if result.ok:
                         variables.update(zip(command.action.variables, result.values, strict=False))
-            position += 1
-            if position % STRETCH == 0:
+            if position % STRETCH == STRETCH - 1:
                 await asyncio.sleep(0)
-    except StopIteration as stop:
-        return stop.value
+        outcome = exchange.returned
     except EpisodeError as error:
-        return Outcome(None, error.ending, str(error))
-    finally:
-        generator.close()
+        outcome = Outcome(None, error.ending, str(error))
+    return EpisodeRun(outcome, actions)
 
 
 async def _together(steps: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """The results in order. When one fails the others are stopped first: nothing records into an episode given back."""
+    """The results in order. When one fails the others are cancelled first: none records into a released episode."""
     running = [asyncio.ensure_future(step) for step in steps]
     try:
         return await asyncio.gather(*running)

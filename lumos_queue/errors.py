@@ -13,6 +13,10 @@ LumosError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from lumos_queue.records import Ending
+
 
 class LumosError(Exception):
     """Base of every error this project raises on purpose."""
@@ -44,7 +48,7 @@ class ActionError(LumosError):
 class EpisodeError(LumosError):
     """Raised when an episode cannot go on for a reason of its own; `ending` names it."""
 
-    def __init__(self, ending: str, message: str):
+    def __init__(self, ending: Ending, message: str):
         self.ending = ending
         super().__init__(message)
 
@@ -87,6 +91,6 @@ class Undecided(InfrastructureError):
         super().__init__(message)
 
 
-def unknown(what: str, value: str, choices) -> SpecError:
+def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:
     """The error for a name that is not one of the choices: names the value and lists what would do."""
     return SpecError(f"No {what} called '{value}'. Choose one of: {', '.join(sorted(choices))}.")

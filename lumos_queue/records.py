@@ -4,20 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
-#: How an episode can end. An ending is not a score: `answered` may still be wrong.
-ENDINGS = ("answered", "no_answer", "limit", "action_error", "unreadable", "cancelled", "infra_error")
 
+class Ending(StrEnum):
+    """How an episode ended. An ending is not a score: an answer may be wrong. The values are stored."""
+
+    ANSWERED = "answered"  #: there is an answer
+    NO_ANSWER = "no_answer"  #: the models stopped, and left no answer
+    LIMIT = "limit"  #: the limit of subgoals was reached, or the model's context was full
+    ACTION_ERROR = "action_error"  #: the action that the answer depends on failed
+    UNREADABLE = "unreadable"  #: a model's reply could not be read
+    CANCELLED = "cancelled"  #: a person stopped it
+    INFRA_ERROR = "infra_error"  #: something beside models and task failed: the item is not counted as finished
+
+
+class FinishReason(StrEnum):
+    """Why a completion ends where it does. The values are stored."""
+
+    STOP = "stop"  #: the model stopped, or wrote a stop string
+    LENGTH = "length"  #: it reached the limit of tokens
+    EMPTY = "empty"  #: it wrote nothing
+    REFUSED = "refused"  #: a judge's server refused the request: there is no vote
+    GIVEN = "given"  #: the task brought the reply along: no model was called
+
+
+class Level(StrEnum):
+    """How an annotation was checked, from the weakest to the strongest; each level includes the ones before it.
+
+    The values are stored; '' in a row means that there is no annotation, or none accepted.
+    """
+
+    FORMAT = "format"  #: it can be read as an annotation
+    ORACLE_TOOL = "oracle_tool"  #: its steps ran with tools that answer from the annotation itself
+    EXECUTED = "executed"  #: its steps ran, and gave the stated results and the gold answer
+    PERTURBED = "perturbed"  #: so they do with other numbers
+
+
+LEVELS = tuple(Level)  #: in their order
 #: The metric an episode is first judged by; it has one of them: of an evaluation, or of a conversion.
 MAIN_METRICS = ("accepted", "accuracy", "exact_match", "executed", "reward", "rouge_l", "step_success", "success")
-#: How an annotation was checked, from the weakest to the strongest; each level includes the ones before it.
-#: format: it reads as an annotation. oracle_tool: its steps ran with tools that answer from the annotation itself.
-#: executed: its steps ran, gave the stated results and the gold answer. perturbed: so they do with other numbers.
-LEVELS = ("format", "oracle_tool", "executed", "perturbed")
 TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only what follows the last one counts
-REFUSED = "refused"  #: the finish reason of a judge's completion that its server refused: there is no vote
-GIVEN = "given"  #: the finish reason of a completion whose reply the task brought along: no model was called
 MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, which may be rejected separately
 
 
@@ -84,13 +112,13 @@ class Completion:
     """One model call: its reply, cut at the stop strings, and what it cost."""
 
     text: str
-    finish_reason: str  #: 'stop', 'length', 'empty', 'refused', or 'given' for a reply that the task brought along
+    finish_reason: FinishReason
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0  #: from sending the request to having the whole reply
     retries: int = 0
     replaced: int = 0  #: characters that could not be stored (NUL, lone surrogates) and were replaced
-    waited: float = 0.0  #: seconds before the first try was sent: for a free place among the requests in flight
+    waited: float = 0.0  #: seconds before the first try was sent, until so many requests were no longer in flight
     lost: float = 0.0  #: seconds spent on tries that failed and on the pauses after them
     queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
     note: str = ""  #: the images shown (sha256), and what the server said that could not be taken as it was
@@ -101,7 +129,7 @@ class Outcome:
     """What a formulation returns: the answer, if there is one, and how the episode ended."""
 
     answer: str | None
-    ending: str
+    ending: Ending
     message: str = ""
 
 

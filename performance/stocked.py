@@ -20,7 +20,7 @@ from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import run_episode
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Completion, Execution, Outcome, Task
+from lumos_queue.records import Completion, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from lumos_queue.util.version import code_version
@@ -55,7 +55,7 @@ class Stock:
         return items
 
     def finish(self, items: Sequence[Claimed]) -> None:
-        done = [Finished(item.id, Outcome("1", "answered")) for item in items]
+        done = [Finished(item.id, Outcome("1", Ending.ANSWERED)) for item in items]
         commit(self.database, self.holder, Batch({item.id: item.claim for item in items}, finished=done))
         self.finished += len(items)
 
@@ -95,7 +95,7 @@ class Stock:
         for item in items:
             assert item.task
             journal = EpisodeJournal(item.id, item.attempt, buffer, heads)
-            outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task)))
+            outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
             done.append(Finished(item.id, outcome, self._scores(item.task, outcome), calls=journal.calls))
             if buffer.size >= steps or item is items[-1]:
@@ -124,7 +124,7 @@ def perform(task: Task):
         nonlocal total
         if isinstance(command, Ask):
             reply = planner_reply if command.role == "planner" else grounder_reply
-            return Completion(reply(amounts, command.prompt.count("<|assistant|>")), "stop", 200, 20, 0.05)
+            return Completion(reply(amounts, command.prompt.count("<|assistant|>")), FinishReason.STOP, 200, 20, 0.05)
         if isinstance(command, Do):
             turn = int(command.action.variables[0][1:])
             total = sum(map(int, amounts[: turn + 1]))

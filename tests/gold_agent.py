@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.prompts.dialogue import render
@@ -17,7 +17,7 @@ def gold_replies(benchmark: Benchmark, tasks: Iterable[Task], name: str) -> dict
     """sha256 of each prompt that the formulation will ask about these tasks, and the gold reply to it."""
     agent, replies = Agent(roles={}, domain=benchmark.domain), {}
     for task in tasks:
-        for conversation in gold_conversations(task, benchmark.gold(task), formulation(name), agent, name):
+        for conversation in gold_conversations(task, benchmark.gold(task), FORMULATIONS.load(name), agent):
             for end, turn in enumerate(conversation.turns):
                 if turn.role == "assistant":
                     prompt = render(conversation.turns[:end], agent.framing)

@@ -18,10 +18,10 @@ from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.episode import MemoryJournal
 from lumos_queue.execution.executor import Executor
-from lumos_queue.formulations.registry import VERSION
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.formulations.base import VERSION
+from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate
-from lumos_queue.jobs.infer import Context, Infer
+from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.notation import replace_variables, write_action
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import ASSISTANT
@@ -203,7 +203,7 @@ def try_out(
     max_subgoals: int = 20,
     at_limit: str = "",
     version: int = VERSION,
-) -> list[Result]:
+) -> list[ItemResult]:
     """Evaluate the gold planner and grounder with this QA tool on every task, as a job does.
 
     `agents` is filled with the endpoints by role.
@@ -224,9 +224,9 @@ def try_out(
     )
     job = Evaluate(Infer(benchmark.name, "rows", "test", formulation, agent, formulation_version=version))
 
-    async def run() -> list[Result]:
+    async def run() -> list[ItemResult]:
         actions = DOMAINS.load(benchmark.domain).open_actions()
-        context = Context(Executor(endpoints, actions, agent.sampling, 0), (), {})
+        context = InferContext(Executor(endpoints, actions, agent.sampling, 0), (), {})
         try:
             return [await job.run(Work(0, 0, task), MemoryJournal(), context) for task, _ in plans]
         finally:

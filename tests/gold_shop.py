@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import MemoryJournal, StepContext, run_episode
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import gold_replies
 from lumos_queue.records import Action, Annotation, Completion, Execution, Outcome, Task
@@ -47,7 +47,9 @@ async def played(
         return None
 
     agent = Agent(roles={}, domain="webshop", max_subgoals=max_subgoals)
-    return await run_episode(formulation("iterative"), task, agent, journal or MemoryJournal(), perform), seen
+    return (
+        await run_episode(FORMULATIONS.load("iterative"), task, agent, journal or MemoryJournal(), perform)
+    ).outcome, seen
 
 
 def judged(task: Task, outcome: Outcome, seen: Seen, tools: Mapping[str, str] | None = None) -> dict[str, float]:

@@ -22,7 +22,7 @@ from lumos_queue.benchmarks.intercode_sql.querying import asked
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import MemoryJournal, StepContext, run_episode
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import gold_replies
 from lumos_queue.records import Action, Annotation, Completion, Execution, Outcome, Score, Task
@@ -67,7 +67,7 @@ async def played(
         return None
 
     agent = Agent(roles={}, domain="intercode_sql")
-    outcome = await run_episode(formulation("iterative"), task, agent, MemoryJournal(), perform)
+    outcome = (await run_episode(FORMULATIONS.load("iterative"), task, agent, MemoryJournal(), perform)).outcome
     return outcome, seen
 
 

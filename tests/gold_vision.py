@@ -16,9 +16,9 @@ from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal
 from lumos_queue.execution.executor import Executor
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate
-from lumos_queue.jobs.infer import Context, Infer
+from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.scoring.letters import LETTERS
@@ -76,12 +76,12 @@ def roles(vqa: Scripted) -> dict[str, Scripted]:
 
 async def evaluated(
     benchmark: Benchmark, tasks: Iterable[Task], vqa: Scripted, actions, formulation: str = "iterative"
-) -> list[tuple[Result, list[Step]]]:
+) -> list[tuple[ItemResult, list[Step]]]:
     """The result of each task, and the steps of its episode, as an evaluation job makes them."""
     endpoints = roles(vqa)
     agent = Agent({role: f"scripted:{role}" for role in endpoints}, benchmark.domain)
     job = Evaluate(Infer(benchmark.name, "", "val", formulation, agent))
-    context = Context(Executor(endpoints, actions, Sampling(), 0), (), {})
+    context = InferContext(Executor(endpoints, actions, Sampling(), 0), (), {})
     found = []
     for place, task in enumerate(tasks):
         journal = MemoryJournal()

@@ -14,9 +14,9 @@ from lumos_queue.actions.web.interface import WebActions, WebSession
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal
 from lumos_queue.execution.executor import Executor
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate
-from lumos_queue.jobs.infer import Context, Infer
+from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Task
 
@@ -106,14 +106,14 @@ def scripted(tasks: Sequence[Task], choose: Callable[[Task, int], Choice]) -> di
 
 async def evaluate(
     tasks: Sequence[Task], roles: Mapping[str, Scripted], actions: WebActions, formulation: str = "teacher-forced"
-) -> list[Result]:
+) -> list[ItemResult]:
     """Each task through the real episode, actions and scoring of an evaluation."""
     job = Evaluate(Infer("mind2web", "digest", "train", formulation, AGENT))
-    context = Context(Executor(dict(roles), actions, AGENT.sampling, 0), (), {})  # type: ignore[arg-type]
+    context = InferContext(Executor(dict(roles), actions, AGENT.sampling, 0), (), {})  # type: ignore[arg-type]
     return [await job.run(Work(at, 0, task), MemoryJournal(), context) for at, task in enumerate(tasks)]
 
 
-def totals(results: Sequence[Result]) -> dict[str, tuple[float, int]]:
+def totals(results: Sequence[ItemResult]) -> dict[str, tuple[float, int]]:
     """Metric to (right trials, trials) over all results."""
     sums: dict[str, tuple[float, int]] = {}
     for score in (score for result in results for score in result.scores):

@@ -22,7 +22,8 @@ from db.models import Attempt
 from lumos_queue.endpoints.statuses import may_pass
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
-from lumos_queue.jobs.base import Job, Result, Work
+from lumos_queue.jobs.base import ItemResult, Job, Work
+from lumos_queue.records import Ending as EpisodeEnding
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
@@ -183,7 +184,7 @@ class Slice:
             if item.task is None:  # no episode could say so, and later items may need this one
                 self._give_back(item, problem)
                 return
-            result = Result(Outcome(None, "infra_error", problem))
+            result = ItemResult(Outcome(None, EpisodeEnding.INFRA_ERROR, problem))
         finally:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)

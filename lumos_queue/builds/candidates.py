@@ -16,7 +16,7 @@ from lumos_queue.builds.stored import Stored
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import unlabelled, write_actions
-from lumos_queue.records import GIVEN, LEVELS, MAIN_METRICS, MODULES, Annotation, Completion
+from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion, FinishReason
 from lumos_queue.scoring.limit import is_judged
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class Candidate:
     def given(self) -> list[str]:
         """The roles some of whose replies were given instead of asked of a model: no success of that model alone."""
         steps = self.episode.steps
-        return sorted({s.role for s in steps if isinstance(s.result, Completion) and s.result.finish_reason == GIVEN})
+        replies = [(step.role, step.result) for step in steps if isinstance(step.result, Completion)]
+        return sorted({role for role, reply in replies if reply.finish_reason == FinishReason.GIVEN})
 
     def solution(self) -> str:
         """Question, subgoals and actions: what makes two episodes the same to a training set."""

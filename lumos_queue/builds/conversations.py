@@ -9,12 +9,11 @@ from lumos_queue.builds.sources import Sources
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations
 from lumos_queue.records import MODULES, Task
-
-UNEXECUTED = ("cot", "direct")  #: formulations whose text is made of the task's gold answer alone
 
 
 def join_key(task: Task) -> str:
@@ -29,24 +28,24 @@ def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[
     SpecError when the episode cannot be written in this formulation, naming the reason.
     """
     task, annotation = candidate.episode.task, candidate.annotation
-    if candidate.one_pass_only and name not in ("one-pass", *UNEXECUTED):
+    formulation = FORMULATIONS.load(name)
+    if candidate.one_pass_only and formulation.executes and name != "one-pass":
         raise SpecError(candidate.one_pass_only)
     rationale = _rationale(candidate, sources) if name == "cot" else ""
     domain = DOMAINS.load(candidate.domain)
-    if name in UNEXECUTED:
+    if not formulation.executes:  # its text is made of the task's gold answer alone
         annotation = replace(annotation, answer=_gold_answer(candidate))
     try:
-        made = gold_conversations(
-            task, annotation, formulation(name), Agent(roles={}, domain=domain.name), name, rationale
-        )
+        made = gold_conversations(task, annotation, formulation, Agent(roles={}, domain=domain.name), rationale)
     except SpecError:
         raise SpecError("not the same when written and read again") from None
     roles = {one.dataset.rpartition("/")[2]: replace(one, id=join_key(task)) for one in made}
-    return {f"{role}_{name}": one for role, one in roles.items() if _accepted(candidate, role, name)}
+    return {f"{role}_{name}": one for role, one in roles.items() if _accepted(candidate, role, formulation)}
 
 
-def _accepted(candidate: Candidate, role: str, name: str) -> bool:
-    return role in candidate.modules or (role not in MODULES and (name in UNEXECUTED or candidate.modules == MODULES))
+def _accepted(candidate: Candidate, role: str, formulation: Formulation) -> bool:
+    alone = role not in MODULES and (not formulation.executes or candidate.modules == MODULES)
+    return alone or role in candidate.modules
 
 
 def _rationale(candidate: Candidate, sources: Sources) -> str:

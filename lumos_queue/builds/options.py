@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import TRAINABLE
+from lumos_queue.formulations.registry import trainable_names
 from lumos_queue.records import LEVELS
 
 FORMATS = ("lumos", "parquet", "trl-sft", "trl-preference")
@@ -41,11 +41,12 @@ class BuildOptions:
                 raise unknown(what, value, choices)
         if self.level and self.level not in LEVELS:
             raise unknown("check level", self.level, LEVELS)
+        trainable = trainable_names()
         for name in self.formulations:
-            if name not in TRAINABLE:
-                raise unknown("formulation", name, TRAINABLE)
+            if name not in trainable:
+                raise unknown("formulation", name, trainable)
         if not self.formulations:
-            raise SpecError(f"A build needs at least one formulation: {', '.join(TRAINABLE)}.")
+            raise SpecError(f"A build needs at least one formulation: {', '.join(trainable)}.")
         if self.format == "trl-preference" and self.formulations != ("iterative",):
             raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
         chosen = (self.per_task, self.level, self.mix, self.near, self.reexecute, self.perturbed)

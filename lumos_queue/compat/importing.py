@@ -22,6 +22,7 @@ from lumos_queue.records import (
     Action,
     AnnotatedSubgoal,
     Annotation,
+    Ending,
     Execution,
     Outcome,
     Subgoal,
@@ -125,7 +126,9 @@ def store_released(
         for one in joined_rows(joining, benchmark, dataset):
             verdicts.update(verdict.name for verdict in one.verdicts)
             steps = tuple(_recorded(one.annotation))
-            yield ImportedEpisode(one.task, steps, Outcome(one.annotation.answer, "answered"), one.level, one.verdicts)
+            yield ImportedEpisode(
+                one.task, steps, Outcome(one.annotation.answer, Ending.ANSWERED), one.level, one.verdicts
+            )
 
     job, created = store_episodes(database, new, episodes(), "imported", dataset, again)
     return job, created, verdicts

@@ -14,7 +14,7 @@ from lumos_queue.conversion.verdicts import STOPPING, accepted, merged, rejectin
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.rationales.comparison import same
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
-from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Execution, Outcome, Task, Verdict
+from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Ending, Execution, Outcome, Task, Verdict
 
 #: An action with the result that the annotation states and the execution it had.
 Seen = tuple[Action, str, Execution]
@@ -57,9 +57,9 @@ class Desk:
     def judged(self, seen: Sequence[Seen]) -> Outcome:
         """What acting the steps out has shown."""
         if any(one.name in STOPPING[self.level] for one in self.verdicts):
-            return Outcome(None, "unreadable", rejecting(self.verdicts)[0].name)
+            return Outcome(None, Ending.UNREADABLE, rejecting(self.verdicts)[0].name)
         if self.level == "format":
-            return Outcome("", "answered")
+            return Outcome("", Ending.ANSWERED)
         for action, stated, execution in seen:
             self.verdicts += _result_verdicts(action, stated, execution)
         outcome = last_value([(action, execution) for action, _, execution in seen])

@@ -14,6 +14,7 @@ from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFai
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
+from lumos_queue.records import Ending
 
 BACKOFF_SECONDS = 30.0  #: longest wait between two tries; a server that asks for more gets its request later, not now
 LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
@@ -212,7 +213,7 @@ class Client:
         for replica, refusal in refused.items():
             if replica.evidence.convicts(item, refusal.status):
                 replica.evidence.forget(item)
-                raise EpisodeError("infra_error", str(refusal))
+                raise EpisodeError(Ending.INFRA_ERROR, str(refusal))
 
     def _give_up(self, item: Hashable, refused: Mapping[Replica, RequestRefused], now: float) -> None:
         """Raises Undecided, or EndpointDown when those that refuse were the last."""

@@ -27,7 +27,7 @@ from lumos_queue.endpoints.model_folder import check_folder, identity, weights
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Ending
 
 ROWS = 64  #: sequences decoded together at most
 PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass at most, padding included
@@ -180,7 +180,7 @@ class Batcher:
                 ready.append(row)
             else:
                 problem = f"a prompt of {row.prompt_tokens} tokens and a context of {self._context} leave no reply"
-                row.reply.set_exception(EpisodeError("limit", problem))
+                row.reply.set_exception(EpisodeError(Ending.LIMIT, problem))
         ready.sort(key=lambda row: len(row.tokens))
         while ready:
             width = len(ready[-1].tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, FinishReason
 from lumos_queue.util.sanitize import storable
 
 #: A server that does not skip special tokens shows the end of a Llama-2 reply as this text.
@@ -42,11 +42,11 @@ def completion(
     kept = cut(text, (*stops, END))
     reply, replaced = storable(kept.strip())
     if not reply:
-        reason = "empty"
+        reason = FinishReason.EMPTY
     elif truncated and kept == text:
-        reason = "length"
+        reason = FinishReason.LENGTH
     else:
-        reason = "stop"
+        reason = FinishReason.STOP
     return Completion(
         reply, reason, prompt_tokens, completion_tokens, seconds, retries, replaced, waited, lost, queued, note
     )

@@ -22,7 +22,7 @@ from typing import Any
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Ending
 from lumos_queue.util.untrusted_json import read_json
 
 
@@ -111,7 +111,7 @@ def _by_rules(rules: Sequence[Rule]) -> Callable[[str], Rule]:
         for rule in rules:
             if rule.contains in prompt:
                 return rule
-        raise EpisodeError("infra_error", f"no rule of the script fits the prompt that ends in {prompt[-80:]!r}")
+        raise EpisodeError(Ending.INFRA_ERROR, f"no rule of the script fits the prompt that ends in {prompt[-80:]!r}")
 
     return first_match
 
@@ -122,6 +122,6 @@ def _in_order(replies: Sequence[str]) -> Callable[[str], str]:
     def following(prompt: str) -> str:
         for reply in left:
             return reply
-        raise EpisodeError("infra_error", f"the script of {len(replies)} replies is used up")
+        raise EpisodeError(Ending.INFRA_ERROR, f"the script of {len(replies)} replies is used up")
 
     return following

@@ -8,6 +8,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
+from lumos_queue.records import Ending
 
 _MARKDOWN = "![]("
 
@@ -27,7 +28,7 @@ def with_images(messages: Sequence[dict[str, str]], images: Sequence[ImagePart])
         return shown
     first = next((at for at, message in enumerate(shown) if message["role"] == "user"), None)
     if first is None:
-        raise EpisodeError("infra_error", "images belong to a turn of the user, and the prompt has none")
+        raise EpisodeError(Ending.INFRA_ERROR, "images belong to a turn of the user, and the prompt has none")
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
     shown[first] = {"role": "user", "content": [*parts, {"type": "text", "text": shown[first]["content"]}]}
     return shown
@@ -47,6 +48,6 @@ def refuse_images(url: str, images: Sequence[ImagePart]) -> None:
     """Raises EpisodeError when there are images: for endpoints that take text alone."""
     if images:
         raise EpisodeError(
-            "infra_error",
+            Ending.INFRA_ERROR,
             f"{url} takes no images: let this role be played by chat://HOST:PORT?model=NAME or tgi://HOST:PORT.",
         )

@@ -1,4 +1,4 @@
-"""Carry commands out for real: ask endpoints, run actions. What run_episode calls for anything not yet recorded."""
+"""Carry commands out: ask endpoints, run actions. What run_episode calls for anything not yet recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.notation import TOO_MANY
 from lumos_queue.prompts.dialogue import MOST_ACTIONS
-from lumos_queue.records import REFUSED, Completion, Execution, Task
+from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ class Executor:
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
-        """The function that performs one episode's commands. Its world is there from the first action on."""
+        """The function that performs one episode's commands. Its actions' session begins with the first of them."""
         episode = f"{task.dataset} {task.row} {sample}"
         session: Session | None = None
 
-        async def perform(command: Command, place: StepContext) -> Result:
+        async def perform(command: Command, context: StepContext) -> Result:
             nonlocal session
             if isinstance(command, Ask):
                 return await self._ask(
-                    command, derive_seed(self.seed, task, sample, place.position, place.branch), episode
+                    command, derive_seed(self.seed, task, sample, context.position, context.branch), episode
                 )
             if isinstance(command, Do):
                 if command.action.name == TOO_MANY and not command.action.variables:
@@ -47,14 +47,14 @@ class Executor:
                     return Execution(TOO_MANY, message=message.removesuffix(" actions"))
                 assert self.actions is not None
                 session = session or self.actions.begin(task.without_gold())
-                return await session.execute(command.action, place)
+                return await session.execute(command.action, context)
             if isinstance(command, Call):
                 if self.caller is None:
                     return Execution(
                         "live_refused", message=f"no tool outside may be called here, not '{command.tool}'"
                     )
                 return await self.caller.call(
-                    command, digest(episode, f"{place.position}.{place.branch}", command.digest)
+                    command, digest(episode, f"{context.position}.{context.branch}", command.digest)
                 )
             return None
 
@@ -66,7 +66,7 @@ class Executor:
 
     async def _ask(self, ask: Ask, seed: int, episode: str) -> Completion:
         if ask.role not in self.endpoints:
-            raise EpisodeError("infra_error", f"nobody plays the role '{ask.role}': give --role {ask.role}=URL")
+            raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling = TOOL_ROLES.get(ask.role, self.sampling)
         endpoint = self.endpoints[ask.role]
         if ask.images:
@@ -80,10 +80,10 @@ class Executor:
         except EpisodeError:
             if ask.role != JUDGE:
                 raise
-            return Completion("", REFUSED)  # the episode is over: what its judge's server refuses is not its fault
+            return Completion("", FinishReason.REFUSED)  # the episode is over: the refusal is not its fault
 
 
 def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:
-    """A 31-bit random value that depends on where in which episode it is drawn, and on nothing else."""
-    place = digest(str(seed), task.dataset, task.row, str(sample), f"{position}.{branch}")
-    return int(place[:8], 16) & 0x7FFFFFFF
+    """A 31-bit seed for one step, which depends on the job's seed, the episode and the step, and on nothing else."""
+    derived = digest(str(seed), task.dataset, task.row, str(sample), f"{position}.{branch}")
+    return int(derived[:8], 16) & 0x7FFFFFFF

@@ -5,25 +5,27 @@
 The i-th Ask of a role is answered by its i-th given reply, and recorded like any other; later ones by the model. So an
 evaluation from the middle of an episode, or with one module replaced by the gold solution, is an ordinary evaluation of
 a derived task. With `inputs["given_while"] = [subgoal, …]` the grounder's replies are given only as long as the
-subgoals so far are these: a gold grounding says nothing about another subgoal.
+subgoals so far are these: a gold grounding does not fit another subgoal.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.commands import Ask, Command, Note, Result
-from lumos_queue.episode import Formulation, Perform, StepContext
+from lumos_queue.commands import Ask, Command, Commands, Note, Result
+from lumos_queue.episode import Generate, Perform, StepContext
 from lumos_queue.notation import unlabelled
-from lumos_queue.records import GIVEN, Completion, Outcome, Subgoal
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Completion, FinishReason, Outcome, Subgoal, Task
+from lumos_queue.util.exchange import Exchange
 
 
 class PrefilledReplies:
-    """One episode's given replies. Where they belong is seen from the commands, the recorded ones of a resume included.
+    """One episode's given replies. Which Ask each answers is seen from the commands, also from the recorded ones.
 
-    `watch` the formulation, and perform with `before`: the same object for both, a new one for each run.
+    `watch` the formulation, and perform with `prefill`: the same object for both, a new one for each run.
     """
 
     def __init__(self, inputs: Mapping[str, Any]):
@@ -31,36 +33,29 @@ class PrefilledReplies:
         self._while: list[str] | None = inputs.get("given_while")
         self._asked: Counter[str] = Counter()
         self._subgoals: list[Subgoal] = []
-        self._places: dict[tuple[int, int], str] = {}  # position and branch to the reply that belongs there
+        self._answers: dict[tuple[int, int], str] = {}  # by position and branch
 
-    def watch(self, formulation: Formulation) -> Formulation:
+    def watch(self, formulation: Generate[Agent]) -> Generate[Agent]:
         """The same formulation; its commands are looked at as they pass."""
 
-        def watched(task: Any, agent: Any) -> Generator[Command | list[Command], Any, Outcome]:
-            generator = formulation(task, agent)
-            position, reply = 0, None
-            try:
-                while True:
-                    wanted = generator.send(reply)
-                    for branch, command in enumerate(wanted if isinstance(wanted, list) else [wanted]):
-                        self._look(command, position, branch)
-                    reply = yield wanted
-                    position += 1
-            except StopIteration as stop:
-                return stop.value
-            finally:
-                generator.close()
+        def generate(task: Task, agent: Agent) -> Commands[Outcome]:
+            exchange = Exchange(formulation(task, agent))
+            for position, wanted in enumerate(exchange):
+                for branch, command in enumerate(wanted if isinstance(wanted, list) else [wanted]):
+                    self._look(command, position, branch)
+                exchange.reply = yield wanted
+            return exchange.returned
 
-        return watched
+        return generate
 
-    def before(self, perform: Perform) -> Perform:
+    def prefill(self, perform: Perform) -> Perform:
         """Answers what is given, and leaves the rest to `perform`."""
 
-        async def given_first(command: Command, place: StepContext) -> Result:
-            reply = self._places.get((place.position, place.branch))
+        async def given_first(command: Command, context: StepContext) -> Result:
+            reply = self._answers.get((context.position, context.branch))
             if reply is None:
-                return await perform(command, place)
-            return Completion(reply, GIVEN)
+                return await perform(command, context)
+            return Completion(reply, FinishReason.GIVEN)
 
         return given_first
 
@@ -71,10 +66,10 @@ class PrefilledReplies:
             number = self._asked[command.role]
             self._asked[command.role] += 1
             replies = self._replies.get(command.role, ())
-            if number < len(replies) and (command.role != "grounder" or self._as_foreseen()):
-                self._places[position, branch] = replies[number]
+            if number < len(replies) and (command.role != "grounder" or self._as_expected()):
+                self._answers[position, branch] = replies[number]
 
-    def _as_foreseen(self) -> bool:
+    def _as_expected(self) -> bool:
         if self._while is None:
             return True
         if len(self._subgoals) > len(self._while):
@@ -91,6 +86,6 @@ def bare(subgoal: str) -> str:
     return " ".join(unlabelled(subgoal.strip()).casefold().split()).rstrip(".").rstrip()
 
 
-def source_row(task: Any) -> str:
+def source_row(task: Task) -> str:
     """The row of the task that this one was derived from; its own row when it was not."""
     return task.inputs.get("from", {}).get("row", task.row)

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask, Do, Note
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.records import TEACHER, Action, AnnotatedSubgoal, Completion, Execution, Outcome
+
+#: An action with the result that the annotation states and the execution it had.
+Checked = tuple[Action, str, Execution]
 
 
-def annotation(task, desk):
-    """Act out the steps that the desk has."""
-    return desk.judged((yield from act_out(desk.steps_to_act_out())))
+class Check(Protocol):
+    """What checks a row's annotation (conversion/check.py)."""
+
+    @property
+    def prompt(self) -> str: ...
+    @property
+    def images(self) -> tuple[str, ...]: ...
+    def steps_to_act_out(self) -> Sequence[AnnotatedSubgoal]: ...
+    def read(self, completion: Completion) -> Sequence[AnnotatedSubgoal]: ...
+    def judged(self, seen: Sequence[Checked]) -> Outcome: ...
+    def again(self, completion: Completion) -> bool: ...
 
 
-def taught(task, desk):
+def annotation(task: object, check: Check) -> Commands[Outcome]:
+    """Act out the steps that the check has."""
+    return check.judged((yield from act_out(check.steps_to_act_out())))
+
+
+def taught(task: object, check: Check) -> Commands[Outcome]:
     """Ask the teacher, act out what it says, and ask again while the verdicts reject it and re-asks are left.
 
     1 + re-asks model calls at most. The steps after the last of them are the annotation.
     """
     while True:
-        completion = yield Ask("teacher", desk.prompt, desk.images)
-        outcome = desk.judged((yield from act_out(desk.read(completion))))
-        if not desk.again(completion):
+        completion = yield from Ask(TEACHER, check.prompt, check.images)
+        outcome = check.judged((yield from act_out(check.read(completion))))
+        if not check.again(completion):
             return outcome
 
 
-def act_out(steps):
-    """Note each subgoal and run its actions; returns (action, stated result, execution) of each action."""
-    seen = []
+def act_out(steps: Iterable[AnnotatedSubgoal]) -> Commands[list[Checked]]:
+    """Note each subgoal and run its actions; returns what each action stated and gave."""
+    checked: list[Checked] = []
     for step in steps:
         yield Note(step.subgoal)
         for action, stated in zip(step.actions, step.results, strict=True):
-            execution = yield Do(action)
-            seen.append((action, stated, execution))
-    return seen
+            checked.append((action, stated, (yield from Do(action))))
+    return checked

@@ -1,13 +1,15 @@
 """Caption: one model describes the task's image. The answer is the description: `lumos data captions` collects them.
 
 LUMOS appends a detailed description by LLaVA-1.5-7B to each task, in training and test (spec/lumos.md 1.11). How that
-model was asked was not published: the wording is our own.
+model was asked was not published: the wording was made for this project.
 """
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask
-from lumos_queue.records import Outcome
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Ending, Outcome, Task
 
 PROMPT = (
     "Please describe this image in detail, in one paragraph: what is to be seen, how many of each, their colours, what "
@@ -15,11 +17,16 @@ PROMPT = (
 )
 
 
-def caption(task, agent):
-    """One model call. The description is put on one line, as it will stand in a task's text."""
+def caption(task: Task, agent: Agent) -> Commands[Outcome]:
+    """One model call. The description is put on one line, as a task's text has it."""
     image = task.inputs.get("image")
     if not image:
-        return Outcome(None, "no_answer", "the task has no image: read its benchmark with --option images=DIR")
-    reply = yield Ask("captioner", PROMPT, (image,))
+        return Outcome(None, Ending.NO_ANSWER, "the task has no image: read its benchmark with --option images=DIR")
+    reply = yield from Ask("captioner", PROMPT, (image,))
     text = " ".join(reply.text.split())
-    return Outcome(text, "answered") if text else Outcome(None, "no_answer", "the reply is empty")
+    if not text:
+        return Outcome(None, Ending.NO_ANSWER, "the reply is empty")
+    return Outcome(text, Ending.ANSWERED)
+
+
+FORMULATION = Formulation("caption", caption, ("captioner",), executes=False, trainable=False)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import question_prompt
 from lumos_queue.prompts.single_model import read_cot_answer
-from lumos_queue.records import Outcome
+from lumos_queue.records import Ending, Outcome, Task
 
 
-def cot(task, agent):
+def cot(task: Task, agent: Agent) -> Commands[Outcome]:
     """One model call."""
-    reply = yield Ask("solver", question_prompt(task, agent.framing))
+    reply = yield from Ask("solver", question_prompt(task, agent.framing))
     answer = read_cot_answer(reply.text)
-    return Outcome(answer, "answered") if answer else Outcome(None, "no_answer", "the reply names no answer")
+    if not answer:
+        return Outcome(None, Ending.NO_ANSWER, "the reply names no answer")
+    return Outcome(answer, Ending.ANSWERED)
+
+
+FORMULATION = Formulation("cot", cot, ("solver",), executes=False)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import question_prompt
-from lumos_queue.records import Outcome
+from lumos_queue.records import Ending, Outcome, Task
 
 
-def direct(task, agent):
-    """One model call. The reply is the answer as it stands."""
-    reply = yield Ask("solver", question_prompt(task, agent.framing))
+def direct(task: Task, agent: Agent) -> Commands[Outcome]:
+    """One model call. The whole reply is the answer."""
+    reply = yield from Ask("solver", question_prompt(task, agent.framing))
     answer = reply.text.strip()
-    return Outcome(answer, "answered") if answer else Outcome(None, "no_answer", "the reply is empty")
+    if not answer:
+        return Outcome(None, Ending.NO_ANSWER, "the reply is empty")
+    return Outcome(answer, Ending.ANSWERED)
+
+
+FORMULATION = Formulation("direct", direct, ("solver",), executes=False)

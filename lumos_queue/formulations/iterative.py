@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask, Do, Note
-from lumos_queue.formulations.answer import at_limit, conclude, last_value
+from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.formulations.answer import History, at_limit, conclude, last_value
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.notation import read_subgoal, says_stop
-from lumos_queue.records import Outcome
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Ending, Outcome, Task
 
 
-def iterative(task, agent, version=2):
+def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Two model calls for each of k subgoals, and one more in which the planner says that it stops.
 
-    At the limit of subgoals nobody is asked again: 2k calls, ending `limit`.
+    At the limit of subgoals no further call is made: 2k calls, ending `limit`.
     """
-    talk = agent.dialogue(task)
-    seen = []
+    dialogue = agent.dialogue(task)
+    history: History = []
     for number in agent.subgoal_numbers():
-        plan = yield Ask("planner", talk.to_planner())
+        plan = yield from Ask("planner", dialogue.to_planner())
         if says_stop(plan.text):
-            return (yield from conclude(task, agent, seen, version=version))
+            return (yield from conclude(agent, history, version=version))
         subgoal = read_subgoal(plan.text, number)
         if subgoal is None:
-            return Outcome(None, "unreadable", f"the planner's reply {number} is empty")
+            return Outcome(None, Ending.UNREADABLE, f"the planner's reply {number} is empty")
         yield Note(subgoal)
-        talk.planned(plan.text, subgoal)
-        grounding = yield Ask("grounder", talk.to_grounder())
-        for action in talk.grounded(grounding.text):
-            execution = yield Do(action)
-            talk.saw(action, execution)
-            seen.append((action, execution))
+        dialogue.planned(plan.text, subgoal)
+        grounding = yield from Ask("grounder", dialogue.to_grounder())
+        for action in dialogue.grounded(grounding.text):
+            execution = yield from Do(action)
+            dialogue.saw(action, execution)
+            history.append((action, execution))
             if execution.ends:
-                return last_value(seen)
-    return (yield from at_limit(task, agent, seen, version))
+                return last_value(history)
+    return (yield from at_limit(agent, history, version))
+
+
+FORMULATION = Formulation(
+    "iterative", iterative, ("planner", "grounder"), limited=True, demonstrated=True, versioned=True,
+    expected_calls=lambda subgoals, limit: 2 * subgoals + (subgoals < limit),
+)  # fmt: skip

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal
 from lumos_queue.records import Outcome, Score, Task, Verdict
+from lumos_queue.settings import Settings
+
+#: Role, URL, and what the server says it is.
+Identity = tuple[str, str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One item as a job sees it. `task` is empty for kinds that work on no task."""
+    """One item as a job sees it. `task` is None for kinds that work on no task."""
 
     ordinal: int
     sample: int
@@ -21,22 +26,48 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ItemResult:
     """What running an item gave: an episode's outcome and scores, or the output of another kind of work."""
 
     outcome: Outcome | None = None
     scores: Sequence[Score] = ()
-    output: Any = None
+    output: Any = None  #: JSON
     verdicts: Sequence[Verdict] = ()
-    level: str = ""  #: how the annotation was checked (records.LEVELS); empty: no annotation, or none accepted
+    level: str = ""  #: how the annotation was checked (records.Level); empty: no annotation, or none accepted
 
 
-class Job(Protocol):
+class JobContext(Protocol):
+    """What a job's items need, opened for one slice."""
+
+    @property
+    def identities(self) -> Sequence[Identity]:
+        """Of the endpoints."""
+        ...
+
+    @property
+    def traffic(self) -> Mapping[str, Traffic]:
+        """Of the endpoints that can have a cap, by URL."""
+        ...
+
+
+C = TypeVar("C", bound=JobContext)
+
+
+class Job(Protocol[C]):
     """A frozen request. Its JSON form is stored, hashed and read back on any worker."""
 
-    kind: str
-    ordered: bool  #: whether each item needs the one before it
-    concurrency: int  #: items in flight in one process; 0: as many as the settings say
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def ordered(self) -> bool:
+        """Whether each item needs the one before it."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """Items in flight in one process; 0: as many as the settings say."""
+        ...
 
     @property
     def pool(self) -> str:
@@ -49,13 +80,13 @@ class Job(Protocol):
         """Texts that this job's prompts begin with, by role: stored once."""
         ...
 
-    def open(self, settings: Any) -> AbstractAsyncContextManager[Any]:
-        """What `run` needs, opened for one slice; its `identities` say who the endpoints are.
+    def open(self, settings: Settings) -> AbstractAsyncContextManager[C]:
+        """What `run` needs, opened for one slice.
 
         Raises InfrastructureError when an endpoint does not answer, SpecError when it is not what its URL says.
         """
         ...
 
-    async def run(self, work: Work, journal: Journal, context: Any) -> Result:
+    async def run(self, work: Work, journal: Journal, context: C) -> ItemResult:
         """Do one item. Raises InfrastructureError when it is owed again."""
         ...

@@ -1,7 +1,7 @@
 """A budget: model calls are made until the stored ones have cost so much; then the job is paused.
 
-What is overspent is at most what was in flight in that moment, in this process and in others, and what others were
-answered in the two seconds in which they had not looked.
+What is overspent is at most what was in flight at that moment, in this process and in others, and what others were
+answered since they last looked, up to two seconds before.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from db.budget import job_of, pause_for, spent
 from db.connection import Database, open_database
 from lumos_queue.commands import Ask, Command, Result
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.records import Completion
+from lumos_queue.settings import Settings
 
 LOOK_SECONDS = 2.0  #: how often the database is asked what all processes have spent
 STORED_SECONDS = 0.5  #: after which a completion of this process is in the database, at the latest
@@ -37,23 +37,23 @@ class Meter:
 
     @classmethod
     @contextmanager
-    def opened(cls, settings: Any, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
-        """A meter with a connection of its own to the database of the settings."""
+    def open(cls, settings: Settings, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
+        """A meter with a separate connection to the database of the settings."""
         database = open_database(settings.database, settings.lease_seconds)
         try:
             yield cls(database, prompt_price, completion_price, budget)
         finally:
             database.close()
 
-    def around(self, perform: Perform, item: int) -> Perform:
+    def limit(self, perform: Perform, item: int) -> Perform:
         """`perform` for one item, whose model calls begin only while the budget lasts."""
 
-        async def metered(command: Command, place: StepContext) -> Result:
+        async def metered(command: Command, context: StepContext) -> Result:
             if not isinstance(command, Ask):
-                return await perform(command, place)
+                return await perform(command, context)
             await self._admit(item)
             try:
-                result = await perform(command, place)
+                result = await perform(command, context)
                 if isinstance(result, Completion):
                     prompt, completion = self._prices
                     cost = (result.prompt_tokens * prompt + result.completion_tokens * completion) / 1e6

@@ -24,21 +24,22 @@ from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.annotation import annotation, taught
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Outcome, Score, Task, Verdict
+from lumos_queue.records import LEVELS, TEACHER, Ending, Level, Outcome, Score, Task, Verdict
+from lumos_queue.settings import Settings
 
 TEACHING = Sampling(max_tokens=800, stop=())
 #: What a teacher can be shown of a row's image, and what that means. A caption stands in the task's text.
 TAUGHT_BY = {"image": "the image", "caption": "the row's caption in its place", "none": "nothing of it"}
-#: The prompts that jobs which do not say theirs began with: what was asked is asked again in the same words.
+#: The prompts of stored jobs that do not name one: what was asked is asked again in the same words.
 _EARLIER_PROMPTS = {"prm800k": "maths"}
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ConvertContext:
     """What a slice of conversion works with."""
 
     source: Source
@@ -46,15 +47,15 @@ class Context:
     executor: Executor
     head: str  #: what every prompt for the teacher begins with
     meter: Meter | None
-    identities: tuple[tuple[str, str, dict[str, Any]], ...] = ()  #: role, URL, what the server says it is
-    traffic: Mapping[str, Traffic] | None = None  #: of the endpoint that can have a cap, by URL
+    identities: tuple[Identity, ...]
+    traffic: Mapping[str, Traffic]  #: of the endpoint that can have a cap, by URL
 
 
 @dataclass(frozen=True, slots=True)
 class Convert:
     """Turn every row into LUMOS form, run its actions as far as the source can be checked, and judge it."""
 
-    source: str  #: a name of conversion/sources, or a module of one's own
+    source: str  #: a name of benchmarks/sources.py, or a custom module
     dataset: str  #: digest of the rows
     split: str
     limit: int = 0  #: only the first rows; 0: all
@@ -69,7 +70,7 @@ class Convert:
     perturbations: int = 3  #: changes of the numbers under which an executed annotation must hold; 0: not checked
     most_tokens: int = 1024  #: of a module's conversation
     tokenizer: str = ""  #: folder of the tokenizer that counts them; empty: an estimate
-    duplicates: tuple[int, ...] = ()  #: places of rows whose task stands earlier in the dataset
+    duplicates: tuple[int, ...] = ()  #: ordinals of rows whose task the dataset has earlier
     prompt: str = ""  #: type of the teacher's prompt (conversion/demos); empty: the source's
     vision: str = ""  #: what the teacher is shown of a row's image (TAUGHT_BY); empty: rows have none
 
@@ -98,34 +99,35 @@ class Convert:
     def prompt_prefixes(self) -> dict[str, str]:
         if not self.teacher:
             return {}
-        return {"teacher": head(self.prompt or open_source(self.source).prompt, self.subgoals, self.vision == "image")}
+        return {TEACHER: head(self.prompt or open_source(self.source).prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
-    async def open(self, settings: Any) -> AsyncIterator[Context]:
+    async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
         source = open_source(self.source)
         async with AsyncExitStack() as stack:
-            executed = LEVELS.index(source.level) >= LEVELS.index("executed")
-            domain = DOMAINS.load(source.domain)
-            actions: StatelessActions = domain.open_stateless() if executed else Stated(source.domain)
+            executed = LEVELS.index(source.level) >= LEVELS.index(Level.EXECUTED)
+            actions: StatelessActions = (
+                DOMAINS.load(source.domain).open_stateless() if executed else Stated(source.domain)
+            )
             stack.push_async_callback(actions.close)
             endpoints: dict[str, Endpoint] = {}
-            identities, traffic, meter = (), {}, None
+            identities: tuple[Identity, ...] = ()
+            traffic: dict[str, Traffic] = {}
+            meter = None
             if self.teacher:
-                teacher = endpoints["teacher"] = open_endpoint(self.teacher, settings)
+                teacher = endpoints[TEACHER] = open_endpoint(self.teacher, settings)
                 stack.push_async_callback(teacher.close)
-                identities = (("teacher", self.teacher, await teacher.identity()),)
+                identities = ((TEACHER, self.teacher, await teacher.identity()),)
                 traffic = {self.teacher: teacher.traffic} if teacher.traffic else {}
             if self.teacher and self.budget:
-                meter = stack.enter_context(
-                    Meter.opened(settings, self.prompt_price, self.completion_price, self.budget)
-                )
-            images = stack.enter_context(Images.opened(settings))
+                meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
+            images = stack.enter_context(Images.open(settings))
             executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load)
-            yield Context(
-                source, actions, executor, self.prompt_prefixes().get("teacher", ""), meter, identities, traffic
+            yield ConvertContext(
+                source, actions, executor, self.prompt_prefixes().get(TEACHER, ""), meter, identities, traffic
             )
 
-    async def run(self, work: Work, journal: Journal, context: Context) -> Result:
+    async def run(self, work: Work, journal: Journal, context: ConvertContext) -> ItemResult:
         """Scores `executed` (`accepted` where nothing can be executed): 1 when no verdict rejects the annotation."""
         assert work.task is not None
         task, source = work.task, context.source
@@ -140,35 +142,33 @@ class Convert:
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
             verdicts = [*named(reason, str(error)), *repeated]
-            return _result(source, Outcome(None, "unreadable", str(error)), verdicts, "")
+            return _result(source, Outcome(None, Ending.UNREADABLE, str(error)), verdicts, "")
         async with context.executor.for_episode(task, work.sample) as perform:
             if context.meter:
-                perform = context.meter.around(perform, getattr(journal, "episode", 0))
-            outcome = await run_episode(
-                lambda task, _: (taught if self.teacher else annotation)(task, desk), task, None, journal, perform
-            )
-        if outcome.ending == "infra_error":
-            return Result(outcome)
+                perform = context.meter.limit(perform, getattr(journal, "episode", 0))
+            run = await run_episode(taught if self.teacher else annotation, task, desk, journal, perform)
+        if run.outcome.ending == Ending.INFRA_ERROR:
+            return ItemResult(run.outcome)
         desk.verdicts += repeated
         desk.note_links(None if self.teacher else source.ambiguous(task))
         level = desk.reached()
-        if level == "executed" and self.perturbations:
+        if level == Level.EXECUTED and self.perturbations:
             actions = [action for step in desk.steps for action in step.actions]
             finding = await perturbation(source, task, actions, context.actions, self.perturbations)
-            level = "perturbed" if finding.passed else level
+            level = Level.PERTURBED if finding.passed else level
             desk.verdicts += verdict("differs when perturbed", finding.differs) if finding.differs else []
-        return _result(source, outcome, desk.verdicts, level)
+        return _result(source, run.outcome, desk.verdicts, level)
 
     def _images(self, task: Task) -> tuple[str, ...]:
-        """What the teacher is shown with the prompt. Raises NotConvertible: no teacher works blindly unnoticed."""
+        """What the teacher is shown with the prompt. Raises NotConvertible where it is missing."""
         if self.vision in ("image", "caption") and not task.inputs.get(self.vision):
             raise NotConvertible(f"no_{self.vision}")
         return (task.inputs["image"],) if self.vision == "image" else ()
 
 
-def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:
+def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> ItemResult:
     found = merged(verdicts)
     wrong = rejecting(found)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
+    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index(Level.EXECUTED) else "accepted"
     score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
-    return Result(outcome, (score,), verdicts=found, level=level)
+    return ItemResult(outcome, (score,), verdicts=found, level=level)

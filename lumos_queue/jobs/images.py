@@ -7,20 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
-from typing import Any
 
 from db.artifacts import load_artifact
 from db.connection import Database, open_database
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
+from lumos_queue.records import Ending
+from lumos_queue.settings import Settings
 
 KEPT = 64  #: images of at most a few megabytes each
 
 
 class Images:
-    """Loads artifacts by digest; the database is opened when the first is wanted."""
+    """Loads artifacts by digest; the database is opened when the first is asked for."""
 
-    def __init__(self, settings: Any):
+    def __init__(self, settings: Settings):
         self._settings = settings
         self._database: Database | None = None
         self._opening = Lock()  # loads run in threads
@@ -28,7 +29,7 @@ class Images:
 
     @classmethod
     @contextmanager
-    def opened(cls, settings: Any) -> Iterator[Images]:
+    def open(cls, settings: Settings) -> Iterator[Images]:
         images = cls(settings)
         try:
             yield images
@@ -47,5 +48,5 @@ class Images:
         with self._database.engine.connect() as connection:
             found = load_artifact(connection, digest)
         if found is None:
-            raise EpisodeError("infra_error", f"the database holds no image {digest[:12]}…: submit the job again")
+            raise EpisodeError(Ending.INFRA_ERROR, f"the database holds no image {digest[:12]}…: submit the job again")
         return ImagePart(*found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,23 +11,25 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.traffic import Traffic
-from lumos_queue.episode import Formulation, Journal, run_episode
+from lumos_queue.episode import EpisodeRun, Generate, Journal, run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.prefill import PrefilledReplies
 from lumos_queue.execution.tools.opening import open_caller
-from lumos_queue.formulations.registry import UNEXECUTED, VERSION, formulation
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.images import Images
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
+from lumos_queue.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class InferContext:
     """What a slice of inference works with."""
 
     executor: Executor
-    identities: tuple[tuple[str, str, dict[str, Any]], ...]  #: role, URL, what the server says it is
+    identities: tuple[Identity, ...]
     traffic: dict[str, Traffic]  #: of the endpoints that can have a cap, by URL
 
 
@@ -43,11 +45,11 @@ class Infer:
     limit: int = 0  #: only the first rows; 0: all
     samples: int = 1
     seed: int = 0
-    live: bool = False  #: whether tools outside may be called
+    live: bool = False  #: whether external tools may be called
     replay: str = ""  #: the job whose recorded tool calls answer instead
     draw: int = 0  #: tasks drawn into each sample set; 0: no sample sets, all tasks
     sets: int = 1  #: sample sets
-    formulation_version: int = VERSION  #: (formulations/registry.py)
+    formulation_version: int = VERSION
 
     kind = "infer"
     pool = "llm"
@@ -62,44 +64,49 @@ class Infer:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
-        """A job that names no version of its formulation was made before there was a second one."""
+        """A stored job without a version of its formulation is of the first one."""
         return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
     def prompt_prefixes(self) -> dict[str, str]:
         return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).heads
 
     @asynccontextmanager
-    async def open(self, settings: Any) -> AsyncIterator[Context]:
+    async def open(self, settings: Settings) -> AsyncIterator[InferContext]:
         async with AsyncExitStack() as stack:
             opened: dict[str, Endpoint] = {}
-            identities = []
+            identities: list[Identity] = []
             for role, url in self.agent.roles.items():
                 if url not in opened:
                     opened[url] = open_endpoint(url, settings)
                     stack.push_async_callback(opened[url].close)
                 identities.append((role, url, await opened[url].identity()))
             actions = None
-            if self.formulation not in UNEXECUTED:
+            if FORMULATIONS.load(self.formulation).executes:
                 actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
                 stack.push_async_callback(actions.close)
             caller = open_caller(self.live, self.replay, settings)
             stack.push_async_callback(caller.close)
-            images = stack.enter_context(Images.opened(settings))
+            images = stack.enter_context(Images.open(settings))
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
             traffic = {url: one.traffic for url, one in opened.items() if one.traffic}
             executor = Executor(by_role, actions, self.agent.sampling, self.seed, caller, images.load)
-            yield Context(executor, tuple(identities), traffic)
+            yield InferContext(executor, tuple(identities), traffic)
 
-    async def run(
-        self, work: Work, journal: Journal, context: Context,
-        around: Callable[[Formulation], Formulation] = lambda formulation: formulation,
-    ) -> Result:  # fmt: skip
-        """`around` may watch the formulation and add to it, as an evaluation does."""
+    def generator(self) -> Generate[Agent]:
+        """The formulation, at the version that the job began with."""
+        return FORMULATIONS.load(self.formulation).at_version(self.formulation_version)
+
+    async def run(self, work: Work, journal: Journal, context: InferContext) -> ItemResult:
+        run = await self.run_formulation(self.generator(), work, journal, context)
+        return ItemResult(run.outcome)
+
+    async def run_formulation(
+        self, formulation: Generate[Agent], work: Work, journal: Journal, context: InferContext
+    ) -> EpisodeRun:
+        """Try `formulation`, which may add steps to that of the job, on an item's task."""
         assert work.task is not None
-        generate = around(formulation(self.formulation, self.formulation_version))
         async with context.executor.for_episode(work.task, work.sample) as perform:
             if "given" in work.task.inputs:
-                given = PrefilledReplies(work.task.inputs)
-                perform, generate = given.before(perform), given.watch(generate)
-            outcome = await run_episode(generate, work.task, self.agent, journal, perform)
-        return Result(outcome)
+                replies = PrefilledReplies(work.task.inputs)
+                perform, formulation = replies.prefill(perform), replies.watch(formulation)
+            return await run_episode(formulation, work.task, self.agent, journal, perform)

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from lumos_queue.errors import unknown
 from lumos_queue.jobs.base import Job
+from lumos_queue.util.registry import Registry
 
-KINDS = ("convert", "train", "infer", "evaluate")
+
+class JobKind(Protocol):
+    """The class of a job, as far as stored jobs are read by it."""
+
+    def from_json(self, value: dict[str, Any], /) -> Job[Any]: ...
 
 
-def read_job(kind: str, spec: dict[str, Any]) -> Job:
+KINDS: Registry[JobKind] = Registry(
+    "kind of job",
+    {
+        "convert": "lumos_queue.jobs.convert:Convert",
+        "train": "lumos_queue.jobs.train:Train",
+        "infer": "lumos_queue.jobs.infer:Infer",
+        "evaluate": "lumos_queue.jobs.evaluate:Evaluate",
+    },
+)
+
+
+def read_job(kind: str, spec: dict[str, Any]) -> Job[Any]:
     """The job whose `as_json` is `spec`. Raises SpecError for a kind that is none of the four."""
-    match kind:
-        case "evaluate":
-            from lumos_queue.jobs.evaluate import Evaluate
-
-            return Evaluate.from_json(spec)
-        case "infer":
-            from lumos_queue.jobs.infer import Infer
-
-            return Infer.from_json(spec)
-        case "convert":
-            from lumos_queue.jobs.convert import Convert
-
-            return Convert.from_json(spec)
-        case "train":
-            from lumos_queue.jobs.train import Train
-
-            return Train.from_json(spec)
-    raise unknown("kind of job", kind, KINDS)
+    return KINDS.load(kind).from_json(spec)

@@ -7,9 +7,10 @@ from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.formulations.registry import VERSION
+from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import Column
-from lumos_queue.scoring.limit import LIMITED, WRONG
+from lumos_queue.scoring.limit import WRONG
 
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
@@ -20,15 +21,14 @@ def wanted(column: Column, formulation: str) -> dict[str, Any]:
     """Name of a setting to its value in the evaluation that gives a column's figures."""
     from lumos_queue.submission.agents import answer_by
 
-    benchmark = open_benchmark(column.benchmark)
-    domain = DOMAINS.load(benchmark.domain)
+    benchmark, tried = open_benchmark(column.benchmark), FORMULATIONS.load(formulation)
     settings = {
         "samples": SAMPLES, "temperature": TEMPERATURE, "top_p": TOP_P, "max_tokens": MAX_TOKENS, "framing": FRAMING,
-        "shots": len(domain.demonstrations) if formulation == "iterative" else 0,
+        "shots": len(DOMAINS.load(benchmark.domain).demonstrations) if tried.demonstrated else 0,
         "answer_by": answer_by(benchmark),
     }  # fmt: skip
-    if formulation in LIMITED:
-        settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain.at_limit}
+    if tried.limited:
+        settings |= {"max_subgoals": column.max_subgoals, "at_limit": DOMAINS.load(benchmark.domain).at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
         settings["formulation_version"] = VERSION  # the first asked the QA tool once more than the original
     return settings

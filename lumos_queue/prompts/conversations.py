@@ -10,15 +10,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from lumos_queue.commands import Ask, Do
+from lumos_queue.commands import Ask, Commands, Do
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.episode import Formulation
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
 from lumos_queue.prompts.gold_replies import gold_replies
-from lumos_queue.records import Annotation, Completion, Execution, Task
+from lumos_queue.records import Annotation, Completion, Ending, Execution, FinishReason, Outcome, Task
+from lumos_queue.util.exchange import Exchange
 from lumos_queue.util.untrusted_json import read_json
 
 ROLES = ("user", "assistant")
@@ -52,50 +53,60 @@ class Conversation:
         return json.dumps({"dataset": self.dataset, "id": self.id, "messages": messages}, ensure_ascii=False)
 
 
+class Trainable(Protocol):
+    """A formulation (formulations/base.py), as far as conversations are made with it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def executes(self) -> bool: ...
+
+    def __call__(self, task: Task, agent: Agent, /) -> Commands[Outcome]: ...
+
+
 def gold_conversations(
-    task: Task, annotation: Annotation, formulation: Formulation, agent: Agent, name: str, rationale: str = ""
+    task: Task, annotation: Annotation, formulation: Trainable, agent: Agent, rationale: str = ""
 ) -> list[Conversation]:
-    """What each role says when everything goes as in `annotation`; `name` is the formulation's.
+    """What each role says when everything goes as in `annotation`.
 
     `rationale` is what `cot` says before the answer. The limit of subgoals does not count: who stops, says so.
     Raises SpecError when the generator does not accept the gold replies as they stand.
     """
     asked: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
-    gold = {role: iter(said) for role, said in gold_replies(annotation, name, agent.domain, rationale).items()}
-    executed = annotation.steps if name not in ("cot", "direct") else ()
+    gold = {
+        role: iter(said) for role, said in gold_replies(annotation, formulation.name, agent.domain, rationale).items()
+    }
+    executed = annotation.steps if formulation.executes else ()
     results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]
     ends_by_action = DOMAINS.load(agent.domain).ends_by_action
     agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
-    generator = formulation(task.without_gold(), agent)
-    reply = None
-    try:
-        while True:
-            command = generator.send(reply)
-            if isinstance(command, Ask):
-                text = next(gold[command.role])
-                asked.setdefault(command.role, []).append(command)
-                replies.setdefault(command.role, []).append(text)
-                reply = Completion(text, "stop")
-            elif isinstance(command, Do):
-                action, result = results.pop()
-                if (action.variables, action.name, action.arguments) != (
-                    command.action.variables,
-                    command.action.name,
-                    command.action.arguments,
-                ):
-                    raise SpecError(
-                        f"The action '{action.raw}' of task {task.row} does not survive being written and read."
-                    )
-                ends = ends_by_action and not results
-                reply = Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
-            else:
-                reply = None
-    except StopIteration as stop:
-        if getattr(stop.value, "ending", None) != "answered" or any(True for _ in results):
-            raise SpecError(f"The gold solution of task {task.row} ends as {stop.value}.") from None
+    exchange = Exchange(formulation(task.without_gold(), agent))
+    for command in exchange:
+        if isinstance(command, Ask):
+            text = next(gold[command.role], None)
+            if text is None:
+                raise SpecError(f"The gold solution of task {task.row} has too few replies of the {command.role}.")
+            asked.setdefault(command.role, []).append(command)
+            replies.setdefault(command.role, []).append(text)
+            exchange.reply = Completion(text, FinishReason.STOP)
+        elif isinstance(command, Do):
+            (action, result), read = results.pop(), command.action
+            if (action.variables, action.name, action.arguments) != (read.variables, read.name, read.arguments):
+                raise SpecError(f"The action '{action.raw}' of task {task.row} is another when written and read again.")
+            ends = ends_by_action and not results
+            exchange.reply = Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
+        else:
+            exchange.reply = None
+    outcome = exchange.returned
+    if outcome.ending != Ending.ANSWERED or results:
+        problem = f": {outcome.message}" if outcome.message else ""
+        raise SpecError(f"The gold solution of task {task.row} ends as {outcome.ending}{problem}.")
     return [
-        Conversation(f"{task.benchmark}/{name}/{role}", task.row, _turns([ask.prompt for ask in asks], replies[role]))
+        Conversation(
+            f"{task.benchmark}/{formulation.name}/{role}", task.row, _turns([ask.prompt for ask in asks], replies[role])
+        )
         for role, asks in asked.items()
     ]
 

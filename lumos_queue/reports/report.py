@@ -25,7 +25,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
-from lumos_queue.formulations.registry import UNEXECUTED
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.scores import baselines, scores
@@ -96,7 +96,7 @@ def _tools(formulation: str, infer: Report) -> Report:
     """The tool set that a number was made with, what was not said included, and which rows were drawn."""
     agent = infer["agent"]
     found: Report = {}
-    if formulation not in UNEXECUTED:
+    if FORMULATIONS.load(formulation).executes:
         found = dict(DOMAINS.load(agent["domain"]).default_tools) | agent.get("tools", {})
     found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
@@ -111,19 +111,11 @@ def _bos(connection: Connection, job: str, agent: Report) -> Report:
     return {"<s>": f"none, but {', '.join(sorted(kept))} {DECIDES}" if kept else "none"}
 
 
-def expected_calls(formulation: str, subgoals: int, most_subgoals: int) -> int | None:
-    """Model calls of an episode with so many subgoals; None for a formulation that has no such rule.
-
-    One-pass: a plan and its grounding. Iterative: two for each subgoal, and one to be told that the planner stops,
-    unless the limit of subgoals is reached.
-    """
-    if formulation == "one-pass":
-        return 2
-    return 2 * subgoals + (subgoals < most_subgoals) if formulation == "iterative" else None
-
-
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     if job.kind not in ("infer", "evaluate"):
+        return None
+    formulation = FORMULATIONS.load(job.formulation)
+    if formulation.expected_calls is None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
     if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS.load(agent["domain"]).ends_by_action:
@@ -133,12 +125,11 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     judged = [
         shape for shape in shapes
         if shape["ending"] not in ("infra_error", "limit")
-        or (shape["ending"] == "limit" and job.formulation == "iterative" and shape["subgoals"] == most)
+        or (shape["ending"] == "limit" and formulation.limited and shape["subgoals"] == most)
     ]  # fmt: skip
-    expected = [expected_calls(job.formulation, shape["subgoals"], most) for shape in judged]
-    if not judged or None in expected:
+    if not judged:
         return None
-    right = [shape["episodes"] for shape, calls in zip(judged, expected, strict=True) if shape["calls"] == calls]
+    right = [one["episodes"] for one in judged if one["calls"] == formulation.expected_calls(one["subgoals"], most)]
     return {"episodes": sum(shape["episodes"] for shape in judged), "as_expected": sum(right)}
 
 

@@ -21,7 +21,7 @@ from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
-from lumos_queue.commands import Step
+from lumos_queue.commands import Commands, Step
 from lumos_queue.conversion.check import Desk
 from lumos_queue.conversion.lengths import counting
 from lumos_queue.conversion.oracle import Stated, with_results
@@ -33,10 +33,10 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
-from lumos_queue.formulations.annotation import act_out
+from lumos_queue.formulations.annotation import Checked, act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import same
-from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Execution, Outcome, Score, Task, Verdict
+from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Ending, Execution, Outcome, Score, Task, Verdict
 from lumos_queue.review.edits import Changes, Steps, changed
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
@@ -129,7 +129,7 @@ async def _checked(
     finally:
         await actions.close()
     if desk.level == "format" and outcome.ending == "answered":
-        outcome = Outcome(_last_result(seen) or parent.episode.answer or "", "answered")
+        outcome = Outcome(_last_result(seen) or parent.episode.answer or "", Ending.ANSWERED)
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merged(desk.verdicts))
     wrong = rejecting(verdicts)
     metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
@@ -177,11 +177,12 @@ def _actions_of(source: Source) -> StatelessActions:
 
 
 async def _acted_out(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
-    journal, seen = MemoryJournal(), []
+    journal = MemoryJournal()
+    seen: list[Checked] = []
 
-    def formulation(_task, _agent):
+    def formulation(_task: Task, _agent: None) -> Commands[Outcome]:
         seen.extend((yield from act_out(steps)))
-        return Outcome(None, "answered")
+        return Outcome(None, Ending.ANSWERED)
 
     async with Executor({}, actions, Sampling(), 0).for_episode(task, 0) as perform:
         await run_episode(formulation, task, None, journal, perform)

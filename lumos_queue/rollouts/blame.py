@@ -25,7 +25,7 @@ from lumos_queue.builds.stages import Stage, alike, replies_of, stages_of
 from lumos_queue.execution.prefill import bare, same_subgoal, source_row
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
 from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
-from lumos_queue.records import GIVEN, MODULES, Annotation, Completion
+from lumos_queue.records import MODULES, Annotation, Completion, FinishReason
 from lumos_queue.rollouts.derived import Derivation, LeftOut, formulation_of, gold_of, require_ended, right
 
 if TYPE_CHECKING:
@@ -120,14 +120,14 @@ def difference(
     better: dict[str, Completion] = {}
     for steps, succeeded in others:
         for step in _asked(module, steps):
-            if succeeded or step.result.finish_reason == GIVEN:
+            if succeeded or step.result.finish_reason == FinishReason.GIVEN:
                 better.setdefault(step.prompt, step.result)
     earlier: list[str] = []
     asked = list(_asked(module, failed))
     for step in asked:
         other = better.get(step.prompt)
         if other and _meaning(module, other.text) != _meaning(module, step.result.text):
-            by = "gold" if other.finish_reason == GIVEN else "sample"
+            by = "gold" if other.finish_reason == FinishReason.GIVEN else "sample"
             return Difference(step.prompt, other.text, step.result.text, tuple(earlier), asked[0].prompt, by)
         earlier.append(step.result.text)
     return None

@@ -12,8 +12,6 @@ from typing import Any
 
 WRONG, CONCLUDE = "wrong", "conclude"
 CHOICES = (WRONG, CONCLUDE)
-#: Formulations that stop at a number of subgoals.
-LIMITED = ("iterative", "integrated")
 
 
 def is_judged(ending: str, at_limit: str) -> bool:

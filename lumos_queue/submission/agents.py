@@ -15,11 +15,10 @@ from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import roles as roles_of
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.scoring.limit import CHOICES as AT_LIMIT
-from lumos_queue.scoring.limit import LIMITED
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
         return
     if asked not in AT_LIMIT:
         raise unknown("worth of an answer at the limit", asked, AT_LIMIT)
-    if formulation not in LIMITED:
+    if not FORMULATIONS.load(formulation).limited:
         raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
     if not benchmark.by_answer:
         raise SpecError(f"The benchmark '{benchmark.name}' is judged by what is done: leave out --at-limit.")
@@ -123,7 +122,7 @@ def played(options: Options, domain: str) -> dict[str, str]:
 
     Raises SpecError for a role that nobody plays, or that nobody asks.
     """
-    wanted = roles_of(options.formulation)
+    wanted = FORMULATIONS.load(options.formulation).roles
     given = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
     others = other_roles(options.roles, domain, wanted)
     if options.agent:

@@ -14,8 +14,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.registry import UNEXECUTED
-from lumos_queue.formulations.registry import roles as roles_of
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -68,15 +67,14 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
     `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
     """
     benchmark = open_benchmark(options.benchmark)
-    roles_of(options.formulation)
+    formulation = FORMULATIONS.load(options.formulation)
     framing_named(options.framing)
     if options.split not in benchmark.splits:
         raise unknown("split", options.split, benchmark.splits)
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
-    executes = options.formulation not in UNEXECUTED
-    tools = DOMAINS.load(benchmark.domain).prepare_tools(pairs("--tool", options.tools)) if executes else {}
+    tools = DOMAINS.load(benchmark.domain).prepare_tools(pairs("--tool", options.tools)) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
@@ -89,7 +87,7 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         remark(note)
     agent = replace(
         make_agent(
-            played(options, benchmark.domain if executes else ""), benchmark.domain,
+            played(options, benchmark.domain if formulation.executes else ""), benchmark.domain,
             Sampling(options.temperature, options.top_p, options.max_tokens), options.max_subgoals, options.framing,
             settings,
         ),
@@ -123,7 +121,7 @@ def _check(kind: str, options: Options, benchmark: Benchmark) -> None:
         raise SpecError(f"The benchmark '{benchmark.name}' asks no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
-    if options.formulation in UNEXECUTED:
+    if not FORMULATIONS.load(options.formulation).executes:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:
@@ -146,4 +144,4 @@ def _shots(options: Options, domain: str) -> int:
     """Demonstrations in front: all that the domain has, unless the formulation shows none of them."""
     if options.shots is not None:
         return options.shots
-    return len(DOMAINS.load(domain).demonstrations) if options.formulation == "iterative" else 0
+    return len(DOMAINS.load(domain).demonstrations) if FORMULATIONS.load(options.formulation).demonstrated else 0

@@ -10,8 +10,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
 from lumos_queue.training.fit import FitSpec
@@ -19,7 +20,6 @@ from lumos_queue.training.scratch import VOCABULARY, phrases
 from lumos_queue.training.sources import Sources
 from lumos_queue.training.tokenizer import train_tokenizer
 
-FORMULATIONS = ("iterative", "one-pass")
 #: Part of the tokens. Planning is what is hard: three quarters of them.
 SHARES = {
     "wordmath/{}/planner": 0.32,
@@ -36,11 +36,11 @@ def prepare(sources: Sources, folder: Path) -> dict[str, int]:
     """Write `iterative.jsonl`, `one-pass.jsonl` and the tokenizer; returns what was used and what was left out."""
     folder.mkdir(parents=True, exist_ok=True)
     agent = Agent(roles={}, domain="maths")
-    made: dict[str, list[Conversation]] = {name: [] for name in FORMULATIONS}
+    made: dict[str, list[Conversation]] = {name: [] for name in STARTERS}
     for task, annotation in sources.problems():
         for name, conversations in made.items():
             try:
-                conversations += gold_conversations(task, annotation, formulation(name), agent, name)
+                conversations += gold_conversations(task, annotation, FORMULATIONS.load(name), agent)
             except SpecError:
                 sources.counts[f"{task.benchmark}: not writable as {name}"] += 1
     for name, conversations in made.items():

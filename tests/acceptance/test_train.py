@@ -15,13 +15,13 @@ import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.benchmark import generate
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.endpoints.starter import STARTERS
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations, write_conversations
 
 #: A dead process is found soon. The order of the three is what matters.
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}
-FORMULATIONS = ("iterative", "one-pass")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_a_killed_training_job_goes_on_at_its_last_checkpoint_and_ends_with_the_
     home = tmp_path / "killed"
     killed_after(train(home, data), home / "fit" / "iterative" / "step-000002")
     assert resumed(home)["state"] == "done"
-    both = [[folder / "fit" / "export" / name for name in FORMULATIONS] for folder in (home, tmp_path / "whole")]
+    both = [[folder / "fit" / "export" / name for name in STARTERS] for folder in (home, tmp_path / "whole")]
     assert weights(*both[0]) == weights(*both[1])
 
 
@@ -98,7 +98,7 @@ def build(tmp_path_factory) -> Path:
     (folder / "dev").mkdir(parents=True)
     agent = Agent(roles={}, domain="maths")
     pairs = [
-        gold_conversations(task, wordmath.gold(task), formulation("iterative"), agent, "iterative")
+        gold_conversations(task, wordmath.gold(task), FORMULATIONS.load("iterative"), agent)
         for task in generate("train", 60)
     ]
     for module, rows in zip(("planner", "grounder"), zip(*pairs, strict=True), strict=True):

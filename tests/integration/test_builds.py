@@ -26,7 +26,7 @@ from lumos_queue.cli.main import main
 from lumos_queue.compat.importing import store_released
 from lumos_queue.compat.joining import join
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -68,7 +68,7 @@ def home(tmp_path_factory) -> Path:
 
 def _conversation(task, module: str):
     agent = Agent(roles={}, domain="maths")
-    made = gold_conversations(task, benchmark.gold(task), formulation("iterative"), agent, "iterative")
+    made = gold_conversations(task, benchmark.gold(task), FORMULATIONS.load("iterative"), agent)
     return next(one for one in made if one.dataset.endswith(module))
 
 

@@ -27,7 +27,7 @@ from db.reading import (
 from db.shares import list_caps, set_cap
 from lumos_queue.commands import Ask, Note, Step
 from lumos_queue.errors import SpecError
-from lumos_queue.records import GIVEN, Completion, Outcome, Score, Subgoal, Verdict
+from lumos_queue.records import Completion, FinishReason, Outcome, Score, Subgoal, Verdict
 from tests.claims import claim, finish, holder, new_job
 from tests.integration.test_claims import record
 
@@ -77,7 +77,9 @@ def half_done(database):
     who = holder(database, job)
     right, wrong, gone, going = claim(database, who, 4)
     claims = {item.id: item.claim for item in (right, wrong, gone, going)}
-    first, _ = record(right, ask(0), ask(1, GIVEN, 9.0), Step(2, 0, Note(Subgoal(1, "Subgoal 1: x")), None))
+    first, _ = record(
+        right, ask(0), ask(1, FinishReason.GIVEN, 9.0), Step(2, 0, Note(Subgoal(1, "Subgoal 1: x")), None)
+    )
     left, _ = record(right, ask(0), ask(3), ask(4), Step(5, 0, Note(Subgoal(1, "Subgoal 1: y")), None), attempt=2)
     under_way, _ = record(going, ask(0, seconds=4.0))
     for rows, texts in (first, left, under_way):

@@ -25,7 +25,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import GIVEN
+from lumos_queue.records import FinishReason
 from lumos_queue.reports.report import make_report
 from lumos_queue.rollouts.derived import derive, regrounding
 from lumos_queue.rollouts.stepwise import Tries, gold_hits, judge, prefixes
@@ -151,7 +151,7 @@ def _said(episode, role: str) -> list[str]:
 
 
 def _is_call(step) -> bool:
-    return bool(step.role) and step.result.finish_reason != GIVEN
+    return bool(step.role) and step.result.finish_reason != FinishReason.GIVEN
 
 
 def test_labels_of_a_test_split_are_written_only_if_allowed(rows, tmp_path, monkeypatch, capsys):
@@ -256,7 +256,7 @@ def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_pat
             steps = [step for step in one.steps if step.role == role]
             expected = one.task.inputs["given"][role]
             assert [step.result.text for step in steps[: len(expected)]] == expected
-            assert [step.result.finish_reason == GIVEN for step in steps] == [
+            assert [step.result.finish_reason == FinishReason.GIVEN for step in steps] == [
                 n < len(expected) for n in range(len(steps))
             ]
     database.close()
@@ -265,10 +265,10 @@ def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_pat
 def _recorded(database, job: str) -> tuple[int, int]:
     """How many completions of the job are recorded that a model made, and how many that were given."""
     counted = (
-        select(CompletionRow.finish_reason == GIVEN, func.count())
+        select(CompletionRow.finish_reason == FinishReason.GIVEN, func.count())
         .join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
         .where(EpisodeRow.job == job)
-        .group_by(CompletionRow.finish_reason == GIVEN)
+        .group_by(CompletionRow.finish_reason == FinishReason.GIVEN)
     )
     with database.engine.connect() as connection:
         found = {bool(key): count for key, count in connection.execute(counted)}

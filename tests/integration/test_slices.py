@@ -25,7 +25,7 @@ from db.models import Attempt, CompletionRow, EpisodeRow, Item
 from lumos_queue.commands import Ask, Step
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
-from lumos_queue.jobs.base import Result, Work
+from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import Completion, Outcome
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -50,12 +50,12 @@ class Doing:
     def prompt_prefixes(self) -> dict[str, str]:
         return {}
 
-    async def run(self, work: Work, journal: Any, context: Any) -> Result:
+    async def run(self, work: Work, journal: Any, context: Any) -> ItemResult:
         self.ran.append(work.ordinal)
         self._running += 1
         self.most = max(self.most, self._running)
         try:
-            return await self.do(work, journal) or Result(Outcome("7", "answered"))
+            return await self.do(work, journal) or ItemResult(Outcome("7", "answered"))
         finally:
             self._running -= 1
 

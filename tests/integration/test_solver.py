@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -24,7 +24,7 @@ def rules(tasks, benchmark, name: str) -> list[dict]:
     """What the gold solver says to each prompt; longer prompts first, as they contain the shorter ones."""
     agent, found = Agent(roles={}, domain=benchmark.domain), []
     for task in tasks:
-        [one] = gold_conversations(task, benchmark.gold(task), formulation(name), agent, name, "By the question.")
+        [one] = gold_conversations(task, benchmark.gold(task), FORMULATIONS.load(name), agent, "By the question.")
         for end, turn in enumerate(one.turns):
             if turn.role == "assistant":
                 found.append({"contains": render(one.turns[:end], agent.framing), "reply": turn.content})

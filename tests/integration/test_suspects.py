@@ -13,7 +13,7 @@ from db.jobs import begin_work, cancel, get_job, pause, runnable, settle
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, Job, WorkerSession
 from db.quarantine import AT_ONCE, DEATHS
 from lumos_queue.commands import Ask, Step
-from lumos_queue.records import GIVEN, Completion
+from lumos_queue.records import Completion, FinishReason
 from tests.claims import claim, finish, holder, new_job
 from tests.integration.test_claims import record
 from tests.integration.test_deaths import items_of, kill, time_goes_by
@@ -149,7 +149,7 @@ def test_an_item_whose_rows_are_refused_ends_with_the_counts_of_its_newest_attem
     who = holder(database, job)
     item, other = claim(database, who)
     old, _ = record(item, Step(0, 0, Ask("planner", "a"), asked(100)))
-    given, called = asked(7, finish_reason=GIVEN), asked(20)
+    given, called = asked(7, finish_reason=FinishReason.GIVEN), asked(20)
     steps = Step(0, 0, Ask("planner", "b"), given), Step(1, 0, Ask("planner", "c"), called)
     new, _ = record(item, *steps, attempt=2)
     for rows, texts in (old, new):

@@ -21,11 +21,11 @@ from lumos_queue.builds.preferences import examine_try
 from lumos_queue.builds.sources import Sources
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Annotation, Execution, Outcome, Score, Task
 from lumos_queue.rollouts.derived import right
-from lumos_queue.scoring.limit import LIMITED, at_limit_of, judged_answer
+from lumos_queue.scoring.limit import at_limit_of, judged_answer
 from lumos_queue.submission.agents import check_at_limit
 from tests.gold_qa import OracleQa, ScriptedRole, plans_of, try_out
 from tests.unit.test_benchmarks_qa_gold import step
@@ -127,11 +127,11 @@ def test_a_question_is_wrong_at_the_limit_unless_the_agent_is_made_to_conclude(a
     ],
 )
 def test_every_formulation_with_a_limit_concludes_there(name, replies):
-    assert name in LIMITED
+    assert FORMULATIONS.load(name).limited
     agent = Agent({}, "complex_qa", max_subgoals=1, answer_by="qa", at_limit="conclude")
-    commands, outcome = drive(formulation(name)(question("1"), agent), [*replies, gives("Berg")])
+    commands, outcome = drive(FORMULATIONS.load(name)(question("1"), agent), [*replies, gives("Berg")])
     assert shape(commands)[-1] == "Output = Conclude([R1])" and outcome == Outcome("Berg", "limit")
-    commands, outcome = drive(formulation(name)(question("1"), replace(agent, at_limit="wrong")), replies)
+    commands, outcome = drive(FORMULATIONS.load(name)(question("1"), replace(agent, at_limit="wrong")), replies)
     assert shape(commands)[-1].startswith("R1 = ") and outcome == Outcome("Ann", "limit")
 
 

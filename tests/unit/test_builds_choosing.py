@@ -17,8 +17,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.prefill import GIVEN
-from lumos_queue.records import Action, Completion, Execution, Subgoal, Task, Verdict
+from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal, Task, Verdict
 
 TASK = Task("wordmath", "d", "7", "Ann has 2 pens and buys 3 more. How many pens has she?", {}, {"answer": "5"})
 
@@ -140,7 +139,9 @@ def test_a_reply_to_the_same_prompt_is_one_row_of_trl_sft(tmp_path):
 
 def test_lineage_says_what_of_a_derived_episode_was_given(tmp_path):
     helped, alone = episode(1, "2 + 3"), episode(2, "3 + 2", origin="run", level="")
-    reply = RecordedStep(1, 0, "", Completion("Subgoal 1: Work out a sum.", GIVEN), None, "planner", "prompt")
+    reply = RecordedStep(
+        1, 0, "", Completion("Subgoal 1: Work out a sum.", FinishReason.GIVEN), None, "planner", "prompt"
+    )
     task = replace(TASK, inputs={"from": {"episode": "abcdefgh-9", "row": "7", "subgoals": 0, "gold": "planner"}})
     helped = replace(helped, origin="derived", level="", task=task, steps=(reply, *helped.steps))
     manifest, _ = kept(tmp_path, helped, alone)

@@ -18,8 +18,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import Try, examine_try, pairs
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
-from lumos_queue.execution.prefill import GIVEN
-from lumos_queue.records import Completion, Execution, Verdict
+from lumos_queue.records import Completion, Execution, FinishReason, Verdict
 from tests.unit.test_builds_choosing import TASK, episode, kept, lineage
 
 
@@ -185,7 +184,7 @@ def test_a_role_some_of_whose_replies_were_given_is_named():
     def asked(position: int, role: str, reason: str) -> RecordedStep:
         return RecordedStep(position, 0, "", Completion("x", reason), None, role, "p")
 
-    replies = asked(0, "planner", GIVEN), asked(1, "planner", "stop"), asked(1, "grounder", "stop")
+    replies = asked(0, "planner", FinishReason.GIVEN), asked(1, "planner", "stop"), asked(1, "grounder", "stop")
     one = run()
     candidate = examine(replace(one, steps=(*replies, *one.steps)), rules())
     assert not isinstance(candidate, str) and candidate.given() == ["planner"]

@@ -12,8 +12,8 @@ from lumos_queue.cli.main import main
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.tables import gold_text
 from lumos_queue.cli.trajectory import lanes
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
-from lumos_queue.reports.report import expected_calls
 from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import wilson
 from tests.fake_endpoint import FakeEndpoint
@@ -183,7 +183,7 @@ def test_an_unfinished_metric_has_bounds_and_a_main_metric_alone_is_required():
     [("one-pass", 0, 2), ("one-pass", 5, 2), ("iterative", 0, 1), ("iterative", 3, 7), ("iterative", 8, 16)],
 )
 def test_expected_calls(formulation, subgoals, calls):
-    assert expected_calls(formulation, subgoals, most_subgoals=8) == calls
+    assert FORMULATIONS.load(formulation).expected_calls(subgoals, 8) == calls
 
 
 def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):

@@ -214,7 +214,7 @@ def test_an_episode_goes_on_after_harmful_programs():
         try:
             async with executor.for_episode(task, 0) as perform:
                 agent = Agent(roles={}, domain="maths")
-                return await run_episode(iterative, task, agent, journal, perform)
+                return (await run_episode(iterative, task, agent, journal, perform)).outcome
         finally:
             await interface.close()
 

@@ -35,7 +35,7 @@ def run(journal, scripts, formulation=iterative):
 
     async def go():
         async with made.for_episode(TASK, 0) as perform:
-            return await run_episode(formulation, TASK, AGENT, journal, perform)
+            return (await run_episode(formulation, TASK, AGENT, journal, perform)).outcome
 
     return asyncio.run(go())
 
@@ -113,7 +113,7 @@ def test_a_list_of_commands_runs_at_the_same_time_and_answers_in_order():
         return Outcome(" ".join(reply.text for reply in replies), "answered")
 
     journal = MemoryJournal()
-    outcome = asyncio.run(run_episode(formulation, TASK, AGENT, journal, perform))
+    outcome = asyncio.run(run_episode(formulation, TASK, AGENT, journal, perform)).outcome
     assert outcome.answer == "0.0 0.1 0.2"
     assert most == 3
     assert sorted((step.position, step.branch) for step in journal.steps) == [(0, 0), (0, 1), (0, 2)]
@@ -181,7 +181,7 @@ def test_nothing_is_performed_before_there_is_room_to_record_it():
         await asyncio.sleep(0.02)
         assert performed == [] and room == [1], "what is recorded needs no room, what is new does"
         journal.open_again.set()
-        assert await running == Outcome("7", "answered")
+        assert (await running).outcome == Outcome("7", "answered")
 
     asyncio.run(go())
     assert performed == ["1", "2"] and room == [1, 2]

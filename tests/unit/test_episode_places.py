@@ -13,7 +13,7 @@ from lumos_queue.episode import STRETCH, Diverged, MemoryJournal, StepContext, r
 from lumos_queue.errors import EpisodeError, InfrastructureError
 from lumos_queue.execution.executor import Executor, derive_seed
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import REFUSED, Action, Completion, Execution, Outcome, Task
+from lumos_queue.records import Action, Completion, Execution, FinishReason, Outcome, Task
 
 TASK = Task("b", "digest", "1", "How many?")
 AGENT = Agent(roles={}, domain="maths")
@@ -21,7 +21,7 @@ FINE = Completion("fine", "stop")
 
 
 def run(formulation, perform, journal=None):
-    return asyncio.run(run_episode(formulation, TASK, AGENT, journal or MemoryJournal(), perform))
+    return asyncio.run(run_episode(formulation, TASK, AGENT, journal or MemoryJournal(), perform)).outcome
 
 
 # --- steps within an action -------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def test_what_an_action_asks_stands_behind_its_own_branch_and_keeps_its_images()
 
 
 def test_a_place_outside_of_an_episode_says_so():
-    with pytest.raises(AssertionError, match=r"^there is no episode around this place"):
+    with pytest.raises(AssertionError, match=r"^this context belongs to no episode"):
         asyncio.run(StepContext(0, 0).ask("qa", "?"))
 
 
@@ -183,7 +183,7 @@ def test_an_endpoint_is_told_the_seed_of_the_place_and_the_episode():
 
 
 def test_a_role_that_nobody_plays_ends_the_episode_and_names_the_option():
-    with pytest.raises(EpisodeError, match=r"^nobody plays the role 'qa': give --role qa=URL$") as error:
+    with pytest.raises(EpisodeError, match=r"^no endpoint for the role 'qa': give --role qa=URL$") as error:
         ask(Executor({}, None, Sampling(), 0), Ask("qa", "?"), StepContext(0, 0))
     assert error.value.ending == "infra_error"
 
@@ -194,7 +194,7 @@ def test_a_judge_that_refuses_has_said_nothing():
             raise EpisodeError("infra_error", "400: filtered")
 
     answer = ask(Executor({"judge": Refusing([])}, None, Sampling(), 0), Ask("judge", "?"), StepContext(0, 0))
-    assert answer == Completion("", REFUSED)
+    assert answer == Completion("", FinishReason.REFUSED)
 
 
 def test_a_random_value_is_the_same_on_every_machine_and_in_every_version():

@@ -37,7 +37,9 @@ def tried(formulation, planner: list[str], grounder: list[str]) -> tuple[Outcome
         question = task("What is asked?", "0")
         try:
             async with executor.for_episode(question, 0) as perform:
-                return await run_episode(formulation, question, Agent(roles={}, domain="maths"), journal, perform)
+                return (
+                    await run_episode(formulation, question, Agent(roles={}, domain="maths"), journal, perform)
+                ).outcome
         finally:
             await interface.close()
 
@@ -144,7 +146,7 @@ def test_fault_40_a_rationale_of_several_lines_is_trained_on_one_line_so_that_it
     async def go() -> Outcome:
         executor = Executor({"solver": Scripted([f"{target}\n\nMore."])}, MathsActions(), Sampling(), 0)
         async with executor.for_episode(question, 0) as perform:
-            return await run_episode(cot, question, agent, MemoryJournal(), perform)
+            return (await run_episode(cot, question, agent, MemoryJournal(), perform)).outcome
 
     outcome = asyncio.run(go())
     assert outcome.answer == "31" and correct(outcome, "31") == 1

@@ -1,4 +1,4 @@
-"""GET requests over real sockets to a fake web: redirects, sizes, times, compressions, certificates, rate_limiter."""
+"""GET requests over real sockets to a fake web: redirects, sizes, times, compressions, certificates, rate limits."""
 
 from __future__ import annotations
 

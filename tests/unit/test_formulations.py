@@ -13,7 +13,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.answer import last_value
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
-from lumos_queue.formulations.registry import FORMULATIONS, formulation, roles
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.single_model import read_cot_answer, read_integrated
 from lumos_queue.records import Action, Completion, Execution, Outcome, Subgoal, Task
@@ -222,7 +222,7 @@ def test_a_formulation_never_sees_the_gold_answer():
     ],
 )
 def test_cot_answers_with_what_follows_the_last_answer_is(reply, answer):
-    commands, outcome = drive(formulation("cot")(TASK, AGENT), [says(reply)])
+    commands, outcome = drive(FORMULATIONS.load("cot")(TASK, AGENT), [says(reply)])
     assert [(command.role, command.prompt) for command in commands] == [
         ("solver", f"<|user|>\n{TASK.question}\n<|assistant|>\n")
     ]
@@ -231,14 +231,14 @@ def test_cot_answers_with_what_follows_the_last_answer_is(reply, answer):
 
 @pytest.mark.parametrize(("reply", "answer"), [(" 31\n", "31"), ("31 pens.", "31 pens."), (" ", None)])
 def test_direct_answers_with_the_reply(reply, answer):
-    commands, outcome = drive(formulation("direct")(TASK, AGENT), [says(reply)])
+    commands, outcome = drive(FORMULATIONS.load("direct")(TASK, AGENT), [says(reply)])
     assert [command.prompt for command in commands] == [f"<|user|>\n{TASK.question}\n<|assistant|>\n"]
     assert (outcome.answer, outcome.ending) == (answer, "answered" if answer else "no_answer")
 
 
 def test_integrated_takes_subgoal_and_actions_from_one_model_and_tells_it_the_result():
     commands, outcome = drive(
-        formulation("integrated")(TASK, AGENT),
+        FORMULATIONS.load("integrated")(TASK, AGENT),
         [says(f"{FIRST} Actions: R1 = Calculator(12 * 3)"), gives("36"),
          says(f"No, I will keep planning. {SECOND} Actions: R2 = Calculator(R1 - 5); R3 = (R2)"), gives("31"),
          gives("31"), says(STOP)],
@@ -261,14 +261,14 @@ def test_integrated_takes_subgoal_and_actions_from_one_model_and_tells_it_the_re
 )  # fmt: skip
 def test_integrated_replies_that_lack_something_end_by_name(reply, ending):
     results = [says(reply)] + [fails("unreadable")] * ("none" in reply) + [says(STOP)] * (FIRST in reply)
-    assert drive(formulation("integrated")(TASK, AGENT), results)[1].ending == ending
+    assert drive(FORMULATIONS.load("integrated")(TASK, AGENT), results)[1].ending == ending
 
 
 def test_integrated_ends_at_the_limit_of_subgoals():
     rounds = [
         part for n in (1, 2, 3) for part in (says(f"Subgoal {n}: x. Actions: R{n} = Calculator({n})"), gives(str(n)))
     ]
-    assert drive(formulation("integrated")(TASK, AGENT), rounds)[1] == Outcome("3", "limit")
+    assert drive(FORMULATIONS.load("integrated")(TASK, AGENT), rounds)[1] == Outcome("3", "limit")
 
 
 @given(st.text(max_size=60), st.text(max_size=30))
@@ -281,7 +281,7 @@ def test_no_reply_of_a_solver_is_too_odd_to_be_read(before, after):
 
 
 def test_every_formulation_says_whom_it_asks():
-    assert {name: roles(name) for name in FORMULATIONS} == {
+    assert {name: FORMULATIONS.load(name).roles for name in FORMULATIONS} == {
         "iterative": ("planner", "grounder"), "one-pass": ("planner", "grounder"), "cot": ("solver",),
         "direct": ("solver",), "integrated": ("solver",), "caption": ("captioner",),
         "teacher-forced": ("planner", "grounder"),
@@ -292,7 +292,7 @@ def test_unknown_formulation_lists_the_choices():
     message = "No formulation called 'lumos_iterative'. Choose one of: caption, cot, direct, "
     message += "integrated, iterative, one-pass, teacher-forced."
     with pytest.raises(SpecError, match=re.escape(message)):
-        formulation("lumos_iterative")
+        FORMULATIONS.load("lumos_iterative")
 
 
 def test_a_note_holds_the_subgoal_as_the_loop_counts_it():

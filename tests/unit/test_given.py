@@ -11,11 +11,11 @@ from lumos_queue.commands import Ask
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.execution.prefill import PrefilledReplies, bare, same_subgoal, source_row
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Work
-from lumos_queue.jobs.infer import Context, Infer
+from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import GIVEN, Completion, Outcome, Task
+from lumos_queue.records import Completion, FinishReason, Outcome, Task
 from tests.unit.test_episode import REPLIES, TASK, executor
 
 ONE_PASS = {
@@ -30,7 +30,7 @@ def run(inputs, planner, grounder, journal=None, name="iterative"):
     journal, made = journal or MemoryJournal(), executor(planner, grounder)
     infer = Infer("b", "digest", "test", name, Agent(roles={}, domain="maths"))
     work = Work(0, 0, replace(TASK, inputs=inputs))
-    outcome = asyncio.run(infer.run(work, journal, Context(made, (), {}))).outcome
+    outcome = asyncio.run(infer.run(work, journal, InferContext(made, (), {}))).outcome
     asked = {role: one.prompts for role, one in made.endpoints.items() if isinstance(one, Scripted)}
     return outcome, journal, asked
 
@@ -51,8 +51,12 @@ def test_the_first_replies_are_given_and_the_model_makes_the_others(planned, gro
     assert {role: len(prompts) for role, prompts in asked.items()} == {"planner": 3 - planned, "grounder": 2 - grounded}
     made = calls(journal)
     assert [text for role, text, _ in made if role == "planner"] == REPLIES["planner"]
-    assert [reason == GIVEN for role, _, reason in made if role == "planner"] == [n < planned for n in range(3)]
-    assert [reason == GIVEN for role, _, reason in made if role == "grounder"] == [n < grounded for n in range(2)]
+    assert [reason == FinishReason.GIVEN for role, _, reason in made if role == "planner"] == [
+        n < planned for n in range(3)
+    ]
+    assert [reason == FinishReason.GIVEN for role, _, reason in made if role == "grounder"] == [
+        n < grounded for n in range(2)
+    ]
 
 
 @pytest.mark.parametrize(("planned", "grounded"), [(1, 1), (2, 1), (0, 2), (3, 0)])
@@ -61,7 +65,7 @@ def test_a_resumed_episode_gives_the_same_replies_at_the_same_places(planned, gr
     _, whole, _ = run(inputs, REPLIES["planner"][planned:], REPLIES["grounder"][grounded:])
     for done in range(len(whole.steps) + 1):
         known = whole.steps[:done]
-        made = [(role, reason) for role, _, reason in calls(MemoryJournal(known)) if reason != GIVEN]
+        made = [(role, reason) for role, _, reason in calls(MemoryJournal(known)) if reason != FinishReason.GIVEN]
         left = {
             role: REPLIES[role][number + sum(one == role for one, _ in made) :]
             for role, number in (("planner", planned), ("grounder", grounded))
@@ -83,14 +87,14 @@ def test_one_pass_takes_the_whole_plan_or_the_whole_grounding(role):
 
 def test_a_given_reply_costs_nothing_and_is_told_from_a_model_s():
     _, journal, _ = run({"given": {"planner": REPLIES["planner"][:1]}}, REPLIES["planner"][1:], REPLIES["grounder"])
-    assert journal.steps[0].result == Completion(REPLIES["planner"][0], GIVEN)
+    assert journal.steps[0].result == Completion(REPLIES["planner"][0], FinishReason.GIVEN)
 
 
 def test_a_gold_grounding_is_not_given_to_another_subgoal_nor_after_it():
     inputs = {"given": {"grounder": REPLIES["grounder"]}, "given_while": ["Subgoal 1: BOXES", "Subgoal 2: another"]}
     outcome, journal, _ = run(inputs, REPLIES["planner"], ["R2 = Calculator(R1 - 6)"])
     assert outcome == Outcome("30", "answered")
-    assert [reason for role, _, reason in calls(journal) if role == "grounder"][:1] == [GIVEN]
+    assert [reason for role, _, reason in calls(journal) if role == "grounder"][:1] == [FinishReason.GIVEN]
     inputs["given_while"] = ["Subgoal 1: another", "Subgoal 2: loss."]
     outcome, journal, asked = run(inputs, REPLIES["planner"], ["R1 = Calculator(10)", "R2 = Calculator(R1 - 6)"])
     assert outcome == Outcome("4", "answered") and len(asked["grounder"]) == 2
@@ -116,12 +120,12 @@ def test_commands_of_a_list_are_given_replies_in_its_order():
     async def perform(command, place):
         return Completion(f"asked at {place.branch}", "stop")
 
-    run = run_episode(given.watch(three), TASK, Agent({}, "maths"), MemoryJournal(), given.before(perform))
-    assert asyncio.run(run) == Outcome("one two asked at 2", "answered")
+    run = run_episode(given.watch(three), TASK, Agent({}, "maths"), MemoryJournal(), given.prefill(perform))
+    assert asyncio.run(run).outcome == Outcome("one two asked at 2", "answered")
 
 
 def test_watching_changes_no_command_and_no_outcome():
-    plain, watched = formulation("one-pass"), PrefilledReplies({"given": {}}).watch(formulation("one-pass"))
+    plain, watched = FORMULATIONS.load("one-pass"), PrefilledReplies({"given": {}}).watch(FORMULATIONS.load("one-pass"))
     agent = Agent(roles={}, domain="maths")
     one, other = plain(TASK, agent), watched(TASK, agent)
     assert next(one) == next(other)

@@ -8,7 +8,7 @@ import pytest
 
 from db.journal import Buffer, EpisodeJournal
 from lumos_queue.commands import Ask, Call, Do, Step
-from lumos_queue.records import GIVEN, Action, Completion, Execution
+from lumos_queue.records import Action, Completion, Execution, FinishReason
 
 LONG = "x" * (1 << 20)
 
@@ -104,6 +104,6 @@ def test_what_is_forgotten_makes_room_and_takes_no_text_from_others():
 
 def test_a_reply_that_came_with_the_task_is_no_call():
     journal = EpisodeJournal(1, 1, Buffer(), {})
-    journal.record(Step(0, 0, Ask("planner", "p"), Completion("given", GIVEN)))
+    journal.record(Step(0, 0, Ask("planner", "p"), Completion("given", FinishReason.GIVEN)))
     journal.record(Step(1, 0, Ask("planner", "q"), Completion("asked", "stop", 5, 3)))
     assert (journal.calls, journal.prompt_tokens, journal.completion_tokens) == (1, 5, 3)

@@ -12,7 +12,8 @@ from lumos_queue.actions.qa.interface import QaActions, QaSession
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Call, Do, Final, digest
 from lumos_queue.episode import StepContext
-from lumos_queue.formulations.registry import VERSION, formulation
+from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Annotation, Completion, Execution, Subgoal, Task
@@ -202,7 +203,7 @@ def test_the_version_is_in_what_a_job_is_made_of_and_one_without_it_is_of_versio
 
 @pytest.mark.parametrize("name", ["cot", "direct", "caption", "teacher-forced"])
 def test_other_formulations_are_the_same_in_both_versions(name):
-    assert formulation(name, 1) is formulation(name, 2)
+    assert FORMULATIONS.load(name).at_version(1) is FORMULATIONS.load(name).at_version(2)
 
 
 def test_what_is_recorded_tells_a_last_action_from_another():

@@ -58,7 +58,7 @@ def test_everybody_sends_the_same_prompts_and_gets_the_right_answer(tmp_path):
     rows = rows_of(work, tmp_path / "rows.jsonl")
     for question, task in zip(work, rows.tasks, strict=True):
         journal = MemoryJournal()
-        outcome = asyncio.run(run_episode(iterative, task, Agent({}, "maths"), journal, perform(task)))
+        outcome = asyncio.run(run_episode(iterative, task, Agent({}, "maths"), journal, perform(task))).outcome
         ours = [step.command.prompt for step in journal.steps if isinstance(step.command, Ask)]
         bare, answered = bare_prompts(question.text)
         assert bare == ours and len(bare) == question.calls

@@ -15,7 +15,7 @@ from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episod
 from lumos_queue.errors import ActionError, EpisodeError
 from lumos_queue.execution.executor import Executor
 from lumos_queue.formulations.answer import conclude
-from lumos_queue.jobs.evaluate import watched
+from lumos_queue.jobs.evaluate import with_judge
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Dialogue, question_prompt
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task
@@ -107,7 +107,7 @@ def run(journal, replies=("here", "then"), formulation=look, caller=None, interf
 
     async def go():
         async with executor.for_episode(TASK, 0) as perform:
-            return await run_episode(formulation, TASK, AGENT, journal, perform)
+            return (await run_episode(formulation, TASK, AGENT, journal, perform)).outcome
 
     return asyncio.run(go()), endpoint, interface
 
@@ -168,7 +168,7 @@ def test_a_role_that_nobody_plays_and_a_tool_that_nobody_calls_are_named():
         async with Executor({}, Interface(), Sampling(), 0).for_episode(TASK, 0) as perform:
             return await perform(command, StepContext(0, 0))
 
-    with pytest.raises(Exception, match="nobody plays the role 'vqa': give --role vqa=URL"):
+    with pytest.raises(Exception, match="no endpoint for the role 'vqa': give --role vqa=URL"):
         asyncio.run(go(Ask("vqa", "What is it?")))
     refused = asyncio.run(go(Call("wikipedia", {"query": "Ann"})))
     assert refused.status == "live_refused" and "wikipedia" in refused.message
@@ -239,7 +239,7 @@ def test_the_answer_is_the_last_value_or_what_the_qa_tool_makes_of_all_answers(a
         for number, name, status in
         [(1, "KnowledgeQuery", "ok"), (2, "QA", "ok"), (3, "QA", "failed"), (4, "QA", "ok"), (5, "Calculator", "ok")]
     ]  # fmt: skip
-    generator = conclude(TASK, Agent({}, "complex_qa", answer_by=answer_by), seen)
+    generator = conclude(Agent({}, "complex_qa", answer_by=answer_by), seen)
     try:
         command = next(generator)
         assert command.action.arguments == asked
@@ -252,7 +252,7 @@ def test_an_agent_that_names_its_output_means_it():
     seen = [(Action(("R1",), "QA", ""), Execution("ok", "v", ({"text": "v"},))),
             (Action(("Output",), "Calculator", ""), Execution("ok", "yes", ({"text": "yes"},)))]  # fmt: skip
     with pytest.raises(StopIteration) as stop:
-        next(conclude(TASK, Agent({}, "complex_qa", answer_by="qa"), seen))
+        next(conclude(Agent({}, "complex_qa", answer_by="qa"), seen))
     assert stop.value.value == Outcome("yes", "answered")
 
 
@@ -290,13 +290,14 @@ def test_a_judge_that_refuses_leaves_the_episode_as_it_is(judge, vote):
         yield Do(Action(("R1",), "Count", ""))
         return Outcome("Ann", "answered")
 
-    seen, votes, journal = [], [], MemoryJournal()
-    generate = watched(TASK, Judged(), seen, votes)(answers)
+    votes, journal = [], MemoryJournal()
+    generate = with_judge(answers, Judged(), TASK, votes)
 
     async def go():
         async with Executor({"judge": judge}, Interface(), Sampling(), 0).for_episode(TASK, 0) as perform:
             return await run_episode(generate, TASK, AGENT, journal, perform)
 
-    assert asyncio.run(go()) == Outcome("Ann", "answered")
-    assert votes == vote and [action.name for action, _ in seen] == ["Count"]
+    run = asyncio.run(go())
+    assert run.outcome == Outcome("Ann", "answered")
+    assert votes == vote and [action.name for action, _ in run.actions] == ["Count"]
     assert [step.command.role for step in journal.steps if isinstance(step.command, Ask)] == ["judge"]

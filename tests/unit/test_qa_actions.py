@@ -59,7 +59,7 @@ def run(text, replies=(), tools=None, task=TASK, journal=None, caller=None):
         try:
             executor = Executor({"qa": model}, actions, Sampling(), 0, caller)
             async with executor.for_episode(task, 0) as perform:
-                return await run_episode(plan, task, None, journal or MemoryJournal(), perform)
+                return (await run_episode(plan, task, None, journal or MemoryJournal(), perform)).outcome
         finally:
             await actions.close()
 
@@ -319,7 +319,7 @@ def episode(plans, groundings, answers, steps=()):
         actions = QaActions({})
         try:
             async with Executor(models, actions, Sampling(), 0).for_episode(TASK, 0) as perform:
-                return await run_episode(iterative, TASK, agent, journal, perform)
+                return (await run_episode(iterative, TASK, agent, journal, perform)).outcome
         finally:
             await actions.close()
 

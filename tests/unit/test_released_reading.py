@@ -21,7 +21,7 @@ from lumos_queue.compat.raw import RawAnnotation
 from lumos_queue.compat.reading import read_row
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.settings import Settings
@@ -96,7 +96,7 @@ def test_an_annotation_read_from_files_makes_their_conversations_again(domain, t
     [one] = read(plan, ground)
     agent = Agent(roles={}, domain=domain)
     for path, again in zip(
-        (plan, ground), gold_conversations(one.task, one.annotation, formulation("iterative"), agent, "iterative"),
+        (plan, ground), gold_conversations(one.task, one.annotation, FORMULATIONS.load("iterative"), agent),
         strict=True,
     ):  # fmt: skip
         messages = json.loads(path.read_text())["messages"]
@@ -108,7 +108,7 @@ def test_onetime_files_give_one_pass_annotations(domain, tmp_path):
     plan, ground = made(tmp_path, domain, [RawAnnotation("What is it?", "", PLANS[domain])], "onetime")
     [one] = read(plan, ground)
     agent = Agent(roles={}, domain=domain)
-    conversations = gold_conversations(one.task, one.annotation, formulation("one-pass"), agent, "one-pass")
+    conversations = gold_conversations(one.task, one.annotation, FORMULATIONS.load("one-pass"), agent)
     for path, again in zip((plan, ground), conversations, strict=True):
         messages = json.loads(path.read_text())["messages"]
         assert [turn.content.strip() for turn in again.turns] == [message["content"].strip() for message in messages]

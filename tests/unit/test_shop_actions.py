@@ -15,7 +15,7 @@ from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.webshop import DOMAIN
 from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episode
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Subgoal, Task
@@ -205,7 +205,9 @@ def interrupted(task: Task, after: int) -> MemoryJournal:
         return None
 
     with pytest.raises(InfrastructureError):
-        asyncio.run(run_episode(formulation("iterative"), task, Agent(roles={}, domain="webshop"), journal, perform))
+        asyncio.run(
+            run_episode(FORMULATIONS.load("iterative"), task, Agent(roles={}, domain="webshop"), journal, perform)
+        )
     return MemoryJournal(replace(step, result=stored(step.result)) for step in journal.steps)
 
 

@@ -24,7 +24,7 @@ from lumos_queue.benchmarks.webshop.benchmark import annotate, benchmark
 from lumos_queue.benchmarks.webshop.goals import split_of
 from lumos_queue.benchmarks.webshop.tasks import goal_of
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.records import Action, Execution, Task
@@ -61,7 +61,7 @@ def test_training_text_is_inference_text(hundred):
 def test_conversations_are_short_enough_to_learn_from(hundred):
     agent = Agent(roles={}, domain="webshop")
     for task in hundred:
-        for one in gold_conversations(task, benchmark.gold(task), formulation("iterative"), agent, "iterative"):
+        for one in gold_conversations(task, benchmark.gold(task), FORMULATIONS.load("iterative"), agent):
             assert len(one.text()) < 2_200
     assert max(len(product.title) for product in open_stock({}).products.values()) <= 60
 

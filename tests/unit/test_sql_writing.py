@@ -8,7 +8,7 @@ import pytest
 
 from lumos_queue.benchmarks.spider.source import source
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions, write_actions
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
@@ -62,7 +62,7 @@ SPIDER = {
 def test_spiders_annotations_become_conversations_of_plain_sql(name, shots):
     task = Task("spider", "", "1", "Which name is most frequent?", {"database": "shop"}, SPIDER)
     agent = Agent(roles={}, domain="intercode_sql", shots=shots)
-    conversations = gold_conversations(task, source.gold(task), formulation(name), agent, name)
+    conversations = gold_conversations(task, source.gold(task), FORMULATIONS.load(name), agent)
     said = "\n".join(turn.content for one in conversations for turn in one.turns if turn.role == "assistant")
     assert re.search(r"R2 = name, count\(\*\) FROM hat$|R2 = name, count\(\*\) FROM hat; R3", said, re.MULTILINE)
     assert "R4 = SELECT name, count(*) FROM hat WHERE price > 3 GROUP BY name ORDER BY count(*) DESC LIMIT 1" in said

@@ -8,7 +8,7 @@ import pytest
 
 from lumos_queue.benchmarks.registry import NAMES, open_benchmark
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.registry import roles
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import _status as told
 from lumos_queue.papers.figures import TABLE_4, TABLE_6
@@ -32,7 +32,7 @@ def test_every_column_is_measured_by_a_benchmark_of_ours(column):
 @pytest.mark.parametrize(("key", "row"), OWN, ids=lambda value: getattr(value, "handle", value))
 def test_every_own_row_is_a_configuration(key, row):
     needed = row.needed()
-    assert not needed or set(needed) == set(roles(row.formulation))
+    assert not needed or set(needed) == set(FORMULATIONS.load(row.formulation).roles)
     for one in row.figures:
         benchmark = COLUMNS[one].benchmark
         _, found, column = find_row(f"{key}/{row.handle}/{benchmark}")

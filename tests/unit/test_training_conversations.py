@@ -10,7 +10,7 @@ import pytest
 from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
 from lumos_queue.commands import Ask, Do
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.formulations.registry import TRAINABLE, formulation
+from lumos_queue.formulations.registry import FORMULATIONS, trainable_names
 from lumos_queue.notation import read_annotation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import (
@@ -51,7 +51,7 @@ def prompts_at_inference(name: str, replies: dict[str, list[str]]) -> dict[str, 
     """Every prompt each role is sent when the models reply so and the actions give 36 and 31."""
     sent: dict[str, list[str]] = {}
     results = iter(["36", "31"])
-    generator, reply = formulation(name)(TASK, AGENT), None
+    generator, reply = FORMULATIONS.load(name)(TASK, AGENT), None
     try:
         while True:
             command = generator.send(reply)
@@ -66,11 +66,11 @@ def prompts_at_inference(name: str, replies: dict[str, list[str]]) -> dict[str, 
         return sent
 
 
-@pytest.mark.parametrize("name", sorted(TRAINABLE))
+@pytest.mark.parametrize("name", sorted(trainable_names()))
 def test_every_prompt_of_an_episode_is_a_beginning_of_the_training_text(name):
     made = {
         one.dataset.rpartition("/")[2]: one
-        for one in gold_conversations(TASK, solved(), formulation(name), AGENT, name)
+        for one in gold_conversations(TASK, solved(), FORMULATIONS.load(name), AGENT)
     }
     replies = {role: [turn.content for turn in one.turns if turn.role == "assistant"] for role, one in made.items()}
     for role, prompts in prompts_at_inference(name, replies).items():
@@ -81,7 +81,7 @@ def test_every_prompt_of_an_episode_is_a_beginning_of_the_training_text(name):
 
 
 def test_iterative_and_one_pass_conversations_read_as_in_the_released_data():
-    planner, grounder = gold_conversations(TASK, solved(), formulation("iterative"), AGENT, "iterative")
+    planner, grounder = gold_conversations(TASK, solved(), FORMULATIONS.load("iterative"), AGENT)
     assert (planner.dataset, grounder.dataset) == ("made-up/iterative/planner", "made-up/iterative/grounder")
     assert [turn.content for turn in planner.turns[1:]] == [
         "Subgoal 1: Multiply 12 by 3.",
@@ -91,7 +91,7 @@ def test_iterative_and_one_pass_conversations_read_as_in_the_released_data():
         "Yes, I will stop planning.",
     ]
     assert [turn.content for turn in grounder.turns[1::2]] == ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
-    planner, grounder = gold_conversations(TASK, solved(), formulation("one-pass"), AGENT, "one-pass")
+    planner, grounder = gold_conversations(TASK, solved(), FORMULATIONS.load("one-pass"), AGENT)
     plan = "Subgoal 1: Multiply 12 by 3.; Subgoal 2: Subtract 5 from the result of subgoal 1."
     assert planner.turns[1].content == plan
     assert f"Subgoals to be grounded: {plan}\n<|assistant|>" in grounder.text()
@@ -100,7 +100,7 @@ def test_iterative_and_one_pass_conversations_read_as_in_the_released_data():
 
 def replies_of(name: str, annotation: Annotation, task=TASK, domain="maths", rationale="") -> list[str]:
     agent = Agent(roles={}, domain=domain)
-    [one] = gold_conversations(task, annotation, formulation(name), agent, name, rationale)
+    [one] = gold_conversations(task, annotation, FORMULATIONS.load(name), agent, rationale)
     assert (one.dataset, one.id) == (f"made-up/{name}/solver", "1")
     return [turn.content for turn in one.turns if turn.role == "assistant"]
 
@@ -144,7 +144,7 @@ def test_qa_conversations_show_the_grounder_the_earlier_results():
     steps, issues = read_annotation(QA)
     assert not issues
     agent = Agent(roles={}, domain="complex_qa")
-    planner, grounder = gold_conversations(TASK, Annotation(steps, "A"), formulation("iterative"), agent, "iterative")
+    planner, grounder = gold_conversations(TASK, Annotation(steps, "A"), FORMULATIONS.load("iterative"), agent)
     assert planner.turns[2].content == "The executed result for Subgoal 1 is 330 metres. Should we stop planning?"
     assert grounder.turns[4].content == (
         "Subgoal to be grounded: Subgoal 3: Which is taller? The grounding could be based on the following results: "
@@ -157,7 +157,7 @@ def test_web_conversations_tell_what_was_done():
     steps, issues = read_annotation(WEB, results=False)
     assert not issues
     agent = Agent(roles={}, domain="web_agent")
-    planner, grounder = gold_conversations(TASK, Annotation(steps, ""), formulation("iterative"), agent, "iterative")
+    planner, grounder = gold_conversations(TASK, Annotation(steps, ""), FORMULATIONS.load("iterative"), agent)
     assert [turn.content for turn in planner.turns[2::2]] == [
         "We have already click on the box. Should we stop planning?",
         "We have already type Rome. Should we stop planning?",
@@ -167,19 +167,17 @@ def test_web_conversations_tell_what_was_done():
 
 def test_the_multimodal_grounder_is_told_its_actions_in_words_of_our_own():
     agent = Agent(roles={}, domain="multimodal")
-    _, grounder = gold_conversations(TASK, solved(), formulation("iterative"), agent, "iterative")
+    _, grounder = gold_conversations(TASK, solved(), FORMULATIONS.load("iterative"), agent)
     assert "VQA(Image_Context, Query)" in grounder.turns[0].content
 
 
 def test_more_subgoals_than_an_agent_would_take_still_end_in_the_stop_phrase():
-    planner, _ = gold_conversations(
-        TASK, solved(), formulation("iterative"), replace(AGENT, max_subgoals=1), "iterative"
-    )
+    planner, _ = gold_conversations(TASK, solved(), FORMULATIONS.load("iterative"), replace(AGENT, max_subgoals=1))
     assert planner.turns[-1].content == "Yes, I will stop planning."
 
 
 def test_the_pieces_are_the_text_and_the_learnt_ones_are_the_replies():
-    planner, _ = gold_conversations(TASK, solved(), formulation("iterative"), AGENT, "iterative")
+    planner, _ = gold_conversations(TASK, solved(), FORMULATIONS.load("iterative"), AGENT)
     pieces = list(planner.pieces())
     assert "".join(piece for piece, _ in pieces) == planner.text()
     assert [piece for piece, learnt in pieces if learnt] == [
@@ -196,14 +194,14 @@ def test_an_action_that_changes_on_being_written_and_read_is_refused():
         gold_conversations(
             TASK,
             Annotation((AnnotatedSubgoal(step.subgoal, (broken, broken), ("36", "36")),), "36"),
-            formulation("iterative"),
+            FORMULATIONS.load("iterative"),
             AGENT,
             "iterative",
         )
 
 
 def test_a_file_of_conversations_comes_back_as_it_was(tmp_path):
-    made = gold_conversations(TASK, solved(), formulation("iterative"), AGENT, "iterative")
+    made = gold_conversations(TASK, solved(), FORMULATIONS.load("iterative"), AGENT)
     assert write_conversations(made, tmp_path / "rows.jsonl") == 2
     assert list(read_conversations(tmp_path / "rows.jsonl")) == made
     assert set(json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])) == {"dataset", "id", "messages"}
@@ -243,7 +241,7 @@ def test_real_gold_solutions_make_conversations_in_both_formulations(shared_data
             annotation = gsm8k.gold(task)
         except SpecError:
             continue
-        made += gold_conversations(task, annotation, formulation(name), AGENT, name)
+        made += gold_conversations(task, annotation, FORMULATIONS.load(name), AGENT)
     assert len(made) >= 100
     for one in made:
         assert one.text().endswith("</s>")

@@ -14,9 +14,9 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.execution.executor import Executor
-from lumos_queue.formulations.registry import formulation
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.training.starter import FORMULATIONS, PHRASES
+from lumos_queue.training.starter import PHRASES
 
 STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"
 
@@ -42,7 +42,7 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
 
         async def answered(task):
             async with executor.for_episode(task, 0) as perform:
-                return await run_episode(formulation(name), task, agent, MemoryJournal(), perform)
+                return (await run_episode(FORMULATIONS.load(name), task, agent, MemoryJournal(), perform)).outcome
 
         try:
             outcomes = await asyncio.gather(*map(answered, tasks))

@@ -12,7 +12,7 @@ from lumos_queue.commands import Ask
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError, SpecError
-from lumos_queue.formulations.registry import formulation, roles
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Completion, Task
 
@@ -180,8 +180,8 @@ def test_the_action_list_is_rendered_from_the_methods():
 
 
 def test_a_caption_is_one_question_about_the_image():
-    caption = formulation("caption")
-    assert roles("caption") == ("captioner",)
+    caption = FORMULATIONS.load("caption")
+    assert FORMULATIONS.load("caption").roles == ("captioner",)
     asking = caption(Task("aokvqa", "", "1", "What?", {"image": IMAGE}), None)
     asked = next(asking)
     assert (asked.role, asked.images) == ("captioner", (IMAGE,)) and "describe this image in detail" in asked.prompt

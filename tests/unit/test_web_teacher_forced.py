@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.commands import Ask, Do, Note
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import EpisodeError
-from lumos_queue.formulations.registry import formulation, roles
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import PLAN_HEAD
 from lumos_queue.records import Completion, Execution, Task
@@ -25,7 +25,7 @@ def task(*recorded):
 
 def play(one, **replies):
     """(commands, outcome) of an episode whose models say `replies` and whose actions all fail."""
-    generator = formulation("teacher-forced")(one, Agent(roles={}, domain="web_agent"))
+    generator = FORMULATIONS.load("teacher-forced")(one, Agent(roles={}, domain="web_agent"))
     left = {role: iter(texts) for role, texts in replies.items()}
     commands, reply = [], None
     try:
@@ -50,7 +50,7 @@ def test_every_recorded_step_is_planned_grounded_and_done_once():
     assert [type(one) for one in commands] == [Ask, Note, Ask, Do] * 3
     assert [one.action.variables for one in commands if isinstance(one, Do)] == [("R1",), ("R2",), ("R3",)]
     assert (outcome.ending, outcome.answer) == ("answered", "(no_element); (no_element); (no_element)")
-    assert roles("teacher-forced") == ("planner", "grounder")
+    assert FORMULATIONS.load("teacher-forced").roles == ("planner", "grounder")
 
 
 def test_the_planner_is_told_what_the_person_did():

@@ -52,7 +52,7 @@ _BEFORE_BIRTH = re.compile(r"\bborn\b[^.]*$|\([^()]*$")
 _TO = re.compile(r"\s?(?:[-–—]|\bto\b|\buntil\b|\bthrough\b)\s?")
 #: A page that calls somebody a poet says that he is a writer: where such a word is missing, nothing is known.
 _BROAD = frozenset(
-    """writer author artist musician entertainer executor athlete scientist company business place city plant animal
+    """writer author artist musician entertainer performer athlete scientist company business place city plant animal
     person people group book film movie song celebrity""".split()  # noqa: SIM905
 )
 

@@ -6,7 +6,7 @@ import re
 
 _PERSONS = frozenset((
     "author", "child", "composer", "creator", "director", "employer", "father", "founder", "head", "mother", "owner",
-    "executor", "producer", "sibling", "spouse",
+    "performer", "producer", "sibling", "spouse",
 ))  # fmt: skip
 _PERSONAL = re.compile(r"\w{3,}(?:er|or|ist|ian|ess)|president|king|queen|man|woman")
 _THINGS = frozenset((
