@@ -18,7 +18,7 @@ from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.prompts.dialogue import framing_named
+from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derived import Make, derive
 from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, pairs
 from lumos_queue.submission.database import database
@@ -56,7 +56,7 @@ def submit_derived(
     wanted = parse_where(asked.where)
     if not wanted.terms:
         raise SpecError("Which episodes? Give --where, for example --where 'job=k3f9a2cd score<1'.")
-    framing_named(asked.framing)
+    get_framing(asked.framing)
     if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     if asked.samples > 1 and asked.temperature == 0:

@@ -68,7 +68,7 @@ class Infer:
         return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
     def prompt_prefixes(self) -> dict[str, str]:
-        return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).heads
+        return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).prompt_prefixes
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[InferContext]:

@@ -28,9 +28,8 @@ class Agent:
     shots: int = 0  #: demonstrations in front of the conversation, in domains that have some
     answer_by: str = "last"  #: what the answer is: the value of the 'last' variable, or what 'qa' makes of all answers
     at_limit: str = ""  #: what an answer at the limit is worth (limit.py); '': what it is in the domain
-    weights: Mapping[str, str] = field(
-        default_factory=dict
-    )  #: role to sha256, where the weights are at hand (`local:`)
+    #: role to sha256, where the weights are at hand (`local:`)
+    weights: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
@@ -55,7 +54,7 @@ class Agent:
     def from_json(cls, value: Mapping[str, Any]) -> Agent:
         sampling = dict(value["sampling"])
         sampling["stop"] = tuple(sampling["stop"])
-        return cls(**{"at_limit": WRONG, **value, "sampling": Sampling(**sampling)})  # it was, before it could be said
+        return cls(**{"at_limit": WRONG, **value, "sampling": Sampling(**sampling)})  # older agents name none
 
     @property
     def digest(self) -> str:

@@ -71,7 +71,7 @@ def gold_conversations(
     """What each role says when everything goes as in `annotation`.
 
     `rationale` is what `cot` says before the answer. The limit of subgoals does not count: who stops, says so.
-    Raises SpecError when the generator does not accept the gold replies as they stand.
+    Raises SpecError when the generator does not accept the gold replies unchanged.
     """
     asked: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
@@ -137,7 +137,7 @@ def write_conversations(conversations: Iterable[Conversation], path: Path) -> in
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
-    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when there is no such file."""
+    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when the file does not exist."""
     if not path.is_file():
         raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages'.")
     with path.open(encoding="utf-8") as file:
@@ -151,7 +151,7 @@ def read_conversation(line: str, number: int) -> Conversation:
     try:
         row = read_json(line)
     except ValueError as error:
-        raise BadRow(number, "", f"is no JSON: {error}") from None
+        raise BadRow(number, "", f"is not JSON: {error}") from None
     messages = row.get("messages") if isinstance(row, Mapping) else None
     if not isinstance(messages, list) or not messages or len(messages) % 2:
         raise BadRow(

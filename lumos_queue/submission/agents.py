@@ -17,7 +17,7 @@ from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.dialogue import framing_named
+from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.limit import CHOICES as AT_LIMIT
 from lumos_queue.settings import Settings
 
@@ -75,7 +75,7 @@ def make_agent(
     here = {url for url in checked.values() if not deployed or _is_model_here(url)}
     identities = asyncio.run(identify(here, settings))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
-    sampling = replace(sampling, bos=framing_named(framing).bos)
+    sampling = replace(sampling, bos=get_framing(framing).bos)
     return Agent(checked, domain, framing, sampling, max_subgoals or DOMAINS.load(domain).max_subgoals, weights=weights)
 
 

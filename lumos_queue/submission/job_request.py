@@ -18,7 +18,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.prompts.dialogue import framing_named
+from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
@@ -68,7 +68,7 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
     """
     benchmark = open_benchmark(options.benchmark)
     formulation = FORMULATIONS.load(options.formulation)
-    framing_named(options.framing)
+    get_framing(options.framing)
     if options.split not in benchmark.splits:
         raise unknown("split", options.split, benchmark.splits)
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
@@ -94,9 +94,9 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         tools=tools, shots=_shots(options, benchmark.domain), answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
     )  # fmt: skip
-    talk = agent.dialogue(Task(benchmark.name, "", "", ""))  # says so if there are not so many demonstrations
+    dialogue = agent.dialogue(Task(benchmark.name, "", "", ""))  # says so if there are not so many demonstrations
     if options.formulation == "one-pass":
-        talk.to_grounder_all("")  # says so where none shows a whole plan
+        dialogue.to_grounder_all("")  # says so where none shows a whole plan
     infer = Infer(
         benchmark.name, rows.digest, options.split, options.formulation, agent, options.limit, options.samples,
         options.seed, options.live, whole_id(settings, options.replay), options.draw, sets,

@@ -262,11 +262,11 @@ def test_what_tools_say_never_begins_a_turn_of_a_conversation():
     place = StepContext(0, 0, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0))
     asyncio.run(place.ask("qa", hostile))
     assert [one["role"] for one in messages(endpoint.prompts[0])] == ["user"]
-    talk = Dialogue(Task("b", "", "1", hostile), "maths")
-    talk.planned("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
-    (act,) = talk.grounded("R1 = Define(y)")
-    talk.saw(act, Execution("ok", hostile))
-    assert [one["role"] for one in messages(talk.to_planner())] == ["user", "assistant", "user"]
+    dialogue = Dialogue(Task("b", "", "1", hostile), "maths")
+    dialogue.add_plan("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
+    (act,) = dialogue.add_grounding("R1 = Define(y)")
+    dialogue.observe(act, Execution("ok", hostile))
+    assert [one["role"] for one in messages(dialogue.to_planner())] == ["user", "assistant", "user"]
     assert [one["role"] for one in messages(question_prompt(Task("b", "", "1", hostile)))] == ["user"]
     assert [one["role"] for one in messages(judge_prompt(hostile, hostile, hostile))] == ["user"]
 

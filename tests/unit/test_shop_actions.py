@@ -146,11 +146,11 @@ def test_what_a_model_gets_wrong_is_in_the_execution(shopper, line, status, says
 
 def test_fault_20_a_query_keeps_its_last_characters_and_a_tail_like_the_primer(shopper):
     """The original strips the characters of `R1 = ` at both ends, and cuts the query's last one."""
-    talk = Agent(roles={}, domain="webshop", shots=2).dialogue(TASK)
-    talk.to_planner()
-    talk.planned("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
-    assert talk.to_grounder().endswith("R1 = ")
-    (action,) = talk.grounded("Search(headphones for model R = 1)")
+    dialogue = Agent(roles={}, domain="webshop", shots=2).dialogue(TASK)
+    dialogue.to_planner()
+    dialogue.add_plan("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
+    assert dialogue.to_grounder().endswith("R1 = ")
+    (action,) = dialogue.add_grounding("Search(headphones for model R = 1)")
     assert (action.variables, action.name, action.arguments) == (("R1",), "Search", "headphones for model R = 1")
     shopper("R1 = Search(rechargeable wireless headphones); R2 = Click(b59021)")
     asked: list[str] = []
