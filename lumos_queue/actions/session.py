@@ -34,7 +34,7 @@ def action(signature: str) -> Callable:
 
 
 def public_actions(session: type) -> dict[str, Callable]:
-    """The actions of a class of sessions by name, in the order they are written down; those that prompts show."""
+    """The actions that prompts show, of a class of sessions: name to method, in the order of the class."""
     return {name: method for name, method in _all_actions(session).items() if method.signature}  # type: ignore[attr-defined]
 
 

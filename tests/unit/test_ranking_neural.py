@@ -181,7 +181,7 @@ def test_an_unknown_kind_lists_the_choices():
 def test_a_model_of_another_kind_is_refused_when_it_is_first_asked(models):
     with pytest.raises(SpecError, match="3 outputs, expected 1"):
         run(Neural("cross-encoder", models / "three"), (QUERY, ["text"]))
-    with pytest.raises(SpecError, match=r"is no cross-encoder: it has no weights for|cannot be loaded"):
+    with pytest.raises(SpecError, match=r"is not a cross-encoder: it has no weights for|cannot be loaded"):
         run(Neural("cross-encoder", models / "dpr"), (QUERY, ["text"]))
 
 

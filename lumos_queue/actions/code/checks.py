@@ -1,4 +1,4 @@
-"""Checks put into a program, so that it cannot compare by size, or take for yes, what is only a text.
+"""Checks added to a program: it cannot compare texts by size, nor take any text for yes.
 
 Variables may be what a model answered. `yes` and `no` come as truth values: a comparison with the word means them.
 """

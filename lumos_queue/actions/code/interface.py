@@ -1,15 +1,15 @@
 """Run a model's code. Its text and the variables go to a child process; a value comes back.
 
-What the wall covers. The code never reaches CPython: `monty`, an interpreter of a subset of Python written in Rust,
-runs it in a process of its own that is started for this one program and thrown away after it. That interpreter has no
+What isolation covers. The code never reaches CPython: `monty`, an interpreter of a subset of Python written in Rust,
+runs it in a separate process that is started for this one program and discarded after it. That interpreter has no
 files, no environment, no network, no processes and no classes of its host, and imports only what it brings along
 (math, re, datetime and the like). What differs from run to run is refused: clocks (time.time(), datetime.now()) and
-random numbers without a seed. It counts memory and depth of recursion; around it stand the kernel's limits:
+random numbers without a seed. It counts memory and depth of recursion; the kernel limits it as well:
 processor time (RLIMIT_CPU), address space (RLIMIT_AS) and no writing of files (RLIMIT_FSIZE), inherited from the
 `Sandbox` that holds both the interpreter and what speaks to it. So a fault of the interpreter costs a child process,
 which is replaced, and gives an execution whose status is 'crashed'.
 
-What it does not cover. Someone who breaks out of the interpreter is this user, with this user's files and network: the
+What it does not cover. Code that escapes from the interpreter has this user's rights, files and network: the
 processes have no namespaces and no system call filter. Processor time is counted in whole seconds, rounded up.
 Fractions are floats while the code runs (see values.py for how they are read back).
 """

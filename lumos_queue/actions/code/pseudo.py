@@ -78,7 +78,7 @@ def _expression(text: str, variables: Collection[str]) -> ast.Module:
     if tree and _is_one_expression(tree) and not _is_form(text, tree):
         return tree
     pieces = _pieces(text)
-    if pieces and not _IF.match(pieces[0]):  # words alone are no program
+    if pieces and not _IF.match(pieces[0]):  # words alone are not a program
         source, rest = _RETURN.sub("", pieces[0], count=1), pieces[1:]
     else:
         source, rest = _value(pieces, variables)

@@ -118,7 +118,7 @@ class _Parser:
                 return left
 
     def refuse_prose(self) -> None:
-        """Words side by side, a word before a bracket and variables side by side are no products."""
+        """Words side by side, a word before a bracket and variables side by side are not products."""
         (before, word), (after, next_word) = self.tokens[self.at - 1 : self.at + 1]
         words, references = ("name", "run"), ("reference", "call")
         if before in words and after in words and _is_long(word, next_word):

@@ -1,4 +1,4 @@
-"""Formulas as trees that work themselves out: whatever holds only numbers is an exact Fraction at once.
+"""Formulas as trees that evaluate themselves: whatever holds only numbers is an exact Fraction at once.
 
 A node is a Fraction or a tuple: ('name', 'x'), (operator, left, right) with one of + - * / ^ = < > <= >=,
 ('call', function, argument, …) or ('list', node, …). Nodes go to the child process as JSON (`to_json`).
@@ -63,7 +63,7 @@ def require_bits(value: Fraction) -> Fraction:
 
 
 def _power(base: Fraction, exponent: Fraction) -> Node:
-    """A power, worked out only when the size of its result is known to be harmless."""
+    """A power, evaluated only when the size of its result is known to be harmless."""
     if base == 0 and exponent < 0:
         raise failure("division_by_zero", "a negative power of zero")
     if base in (0, 1) and exponent != 0:
@@ -116,7 +116,7 @@ def _per_side(operator: str, left: Node, right: Node, sides: tuple[bool, bool]) 
 
 
 def call(function: str, arguments: list[Node]) -> Node:
-    """A function of its arguments, worked out if they are numbers and the result is one exactly."""
+    """A function of its arguments, evaluated if they are numbers and the result is exactly one."""
     if len(arguments) == 1 and isinstance(arguments[0], tuple) and arguments[0][0] == "list":
         arguments = list(arguments[0][1:])
     if any(isinstance(node, tuple) and (node[0] == "list" or _is_relation(node)) for node in arguments):
@@ -155,7 +155,7 @@ def _factorial(value: Fraction) -> Fraction:
 
 
 def _round(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
-    """Half away from zero, as in school, to `places` decimals."""
+    """Half away from zero, to `places` decimals."""
     (count,) = _whole(places)
     if not -20 <= count <= 20:
         raise failure("too_large", "rounding is offered to 20 places")
@@ -182,7 +182,7 @@ _NUMERIC = {
 
 
 def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
-    """The node with nodes in place of names, worked out anew."""
+    """The node with names replaced by nodes, evaluated anew."""
     if isinstance(node, Fraction):
         return node
     if node[0] == "name":
@@ -196,7 +196,7 @@ def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
 
 
 def names(node: Node) -> Iterator[str]:
-    """The unknowns, in the order in which they stand; some more than once."""
+    """The unknowns, in order of appearance; some more than once."""
     if isinstance(node, tuple):
         if node[0] == "name":
             yield node[1]

@@ -1,6 +1,6 @@
 """The child process of the maths actions: nodes to sympy and back. The only module that imports sympy.
 
-sympy objects are built from nodes, function by function from the tables below; sympy never sees a text but a symbol's
+sympy objects are built from nodes, function by function from the tables below; the only text sympy sees is a symbol's
 name. Unknowns are real: roots that are not are left out.
 """
 
@@ -54,7 +54,7 @@ def handle(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": "division_by_zero", "message": "division by zero"}
     except (MemoryError, RecursionError):
         raise
-    except Exception as error:  # sympy has no error of its own for what it cannot do
+    except Exception as error:  # sympy has no specific error for what it cannot do
         return {"error": "unsolved", "message": f"sympy has no answer: {type(error).__name__}"}
 
 

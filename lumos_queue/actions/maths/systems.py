@@ -22,7 +22,7 @@ def flat(nodes: list[Node]) -> Node:
 def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
     """The equations of SolveEquation's arguments, the unknowns to solve for, and those whose values are asked for.
 
-    Their order: unknowns named as arguments of their own (`x+y=3, x`) come first, and only they are asked for; else,
+    Their order: unknowns named as separate arguments (`x+y=3, x`) come first, and only they are asked for; else,
     when each left side is one unknown (`y = 2x, x = 3`), their order; else the alphabet. When there are more unknowns
     than equations, the first are solved for.
     """

@@ -29,7 +29,7 @@ FORCED_YES_NO = (
     "Please answer the following question. Please answer with one brief entity, beginning with 'Answer: '.\n\n"
     "Question: {question}\n"
 )
-YES_NO = "Must answer yes/no."  #: what a question ends with that has to be answered so
+YES_NO = "Must answer yes/no."  #: the end of a question that must be answered with yes or no
 NO_ANSWER = "No answer"
 MAX_CONTEXT = 20_000  #: characters
 MAX_ANSWER = 300  #: characters; the model was asked for one brief entity
@@ -84,7 +84,7 @@ async def _answer_from_search(question: str, context: StepContext, ranker: Ranke
             pages = await live_pages(hit["url"], context)
             facts = (await evidence(pages, query, ranker))["text"]
         except ActionError:
-            continue  # a page that is gone: the next one may do
+            continue  # a page that no longer exists: the next one may have the answer
         prompt = WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT])
         if answer := read_answer((await context.ask("qa", prompt)).text):
             return answer

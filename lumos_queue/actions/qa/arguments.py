@@ -30,8 +30,8 @@ _FIRST = re.compile(rf"(\[[^\]]*\]|{_VARIABLE})\s*,\s*(\S.*)", re.DOTALL)
 def context_and_question(text: str, label: str, variables: Variables) -> tuple[list[Mapping[str, Any] | str], str]:
     """The values (or, where none is named, the words) before `, Question: `, and the question behind it.
 
-    `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question stand for
-    their values. Raises ActionError.
+    `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question are
+    replaced by their values. Raises ActionError.
     """
     if found := _LABELS[label].search(text):
         before, question = text[: found.start()], text[found.end() :]

@@ -33,7 +33,8 @@ _NOT = re.compile(r"not\b\s*", re.IGNORECASE)
 _ONLY_NUMBERS = re.compile(r"[-−–+*/×÷.,()\s0-9]+")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DAY_FIRST = re.compile(r"[0-9]{1,2}([-/])[0-9]{1,2}\1[0-9]{4}")
-_UNREADABLE = ("syntax", "not_a_number", "arity", "unsolved", "no_solution")  #: maths failures that a model may mend
+#: maths failures after which a model is asked
+_UNREADABLE = ("syntax", "not_a_number", "arity", "unsolved", "no_solution")
 
 Operand = Quantity | When | bool | str
 
@@ -41,8 +42,8 @@ Operand = Quantity | When | bool | str
 async def calculate(text: str, variables: Variables, maths: MathsActions) -> dict[str, Any]:
     """The value: kind 'boolean' (`yes`, `no`), 'number' or 'date'. Raises Unclear, and ActionError.
 
-    A number has its unit behind it, so that whoever reads it again knows it. A plain whole number beside a date is a
-    year. Equal texts are equal; whether others mean the same is Unclear.
+    A number has its unit behind it, so that it is known when the text is read again. A plain whole number beside a date
+    is a year. Equal texts are equal; whether others mean the same is Unclear.
     """
     if len(text) > MAX_TEXT:
         raise ActionError("too_large", f"a formula may have {MAX_TEXT} characters, this has {len(text)}")
@@ -57,7 +58,7 @@ def is_question(text: str) -> bool:
 
 
 def split(text: str, mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """The parts of a text between marks that stand in no brackets, and the marks."""
+    """The parts of a text between marks outside of brackets, and the marks."""
     parts, marks, depth, start = [], [], 0, 0
     at = 0
     while at < len(text):
@@ -195,7 +196,7 @@ def _date(value: Quantity | When | bool) -> When:
 
 
 def _dates(one: When, mark: str, other: When) -> bool:
-    """Compared as far as both dates go: June 4, 1990 is in 1990, but nobody knows which of them is earlier."""
+    """Compared as far as both dates go: June 4, 1990 is in 1990, but which of them is earlier is unknown."""
     pairs = zip((one.year, one.month, one.day), (other.year, other.month, other.day), strict=True)
     for left, right in pairs:
         if left is None or right is None:

@@ -27,12 +27,12 @@ TEXT_FIELDS = ("text", "paragraph_text", "contents")
 ENDINGS = (".txt", ".md")
 MAX_LINE = 16 * 2**20  #: bytes of a JSON line, or of a text file
 _BLANK_LINES = re.compile(r"\n\s*\n")
-_SHOWN = 10  #: broken places that are named
+_SHOWN = 10  #: broken parts that are named
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A place of a corpus that could not be read."""
+    """A part of a corpus that could not be read."""
 
     where: str  #: 'line 7', 'notes/a.txt'
     problem: str
@@ -58,7 +58,7 @@ class Counted:
 
     @property
     def warning(self) -> str:
-        """One line that names the first broken places; '' when there are none."""
+        """One line that names the first broken parts; '' when there are none."""
         if not self.broken:
             return ""
         named = "; ".join(f"{one.place}: {one.problem}" for one in self.examples)
@@ -86,7 +86,7 @@ def check_form(path: Path) -> None:
         if next(iter(_text_files(path)), None) is None:
             raise SpecError(f"The folder '{path}' has no .txt or .md file. Expected {FORMATS}.")
     elif not path.name.endswith((".jsonl", ".xml", ".xml.bz2")):
-        raise SpecError(f"'{path}' is no corpus by its name. Expected {FORMATS}.")
+        raise SpecError(f"'{path}' is not named like a corpus. Expected {FORMATS}.")
 
 
 def _digest_of_file(path: Path) -> str:
@@ -98,7 +98,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _text_files(folder: Path) -> list[Path]:
-    """In the order of their names; what lies outside the folder (by a link) is left out."""
+    """In the order of their names; what is outside the folder (by a link) is left out."""
     root = folder.resolve()
     files = (file for file in folder.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
     return sorted(file for file in files if file.resolve().is_relative_to(root))

@@ -1,7 +1,7 @@
 """The articles of a Wikipedia dump (pages-articles, `.xml` or `.xml.bz2`), one by one, however large the file is.
 
 The XML is read by expat as for the benchmarks: no document types, so no entities, and nothing is fetched. A page is
-held in memory while it is read, nothing else. Redirects and pages that are no articles are passed over.
+held in memory while it is read, nothing else. Redirects and pages that are not articles are skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 
 
 def dump_pages(path: Path) -> Iterator[Page | str]:
-    """The articles; at last, where the file breaks off or is no such dump, a line that says what is wrong."""
+    """The articles; last, where the file is cut off or is not such a dump, a line that says what is wrong."""
     try:
         with path.open("rb") as packed:
             file = cast(IO[bytes], _Bounded(packed)) if path.suffix == ".bz2" else packed

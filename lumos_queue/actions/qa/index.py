@@ -1,4 +1,4 @@
-"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or in a folder for good.
+"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or kept in a folder.
 
 A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as
 its best paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory and not read.

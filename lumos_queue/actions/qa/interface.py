@@ -51,7 +51,7 @@ class QaActions:
     defaults: Mapping[str, str] = {"corpus": "the task's own paragraphs", "ranker": "lexical"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when a corpus or a ranker's weights are not here, or other ones than when submitted."""
+        """Raises SpecError when a corpus or a ranker's weights are missing, or changed since submission."""
         tools = tools or {}
         self.live = tools.get("knowledge") == "live"
         self.ranker: Ranker = open_prepared(tools)
@@ -144,8 +144,8 @@ class QaSession(ActionSession):
     async def Conclude(self, text: str, context: StepContext) -> Value:
         """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
 
-        The question stands as it is, also where it holds what looks like a variable; ` yes/no` behind the list asks for
-        one of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
+        The question is unchanged, also where it holds what looks like a variable; ` yes/no` behind the list asks for one
+        of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
         version 1 go on without the last one (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")
@@ -202,5 +202,5 @@ class QaSession(ActionSession):
 
 
 def _variable_lines(text: str, context: StepContext) -> list[str]:
-    """What the variables of a formula stand for, a line each."""
+    """The values of a formula's variables, a line each."""
     return [f"{name}: {short_text(context.variables[name])}" for name in variables_in(text)]

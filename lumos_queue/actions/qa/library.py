@@ -1,4 +1,4 @@
-"""Indexes of corpora that lie in files: made once, kept by the corpus' sha256, shared by all episodes of a process."""
+"""Indexes of corpora in files: made once, kept by the corpus' sha256, shared by all episodes of a process."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _index_folder(home: Path, digest: str) -> Path:
 
 
 def _build(path: Path, folder: Path, digest: str) -> None:
-    """Make the index beside its place and move it there whole: two processes may do so at the same time.
+    """Make the index beside its final path and move it there whole: two processes may do so at the same time.
 
     Raises SpecError when the corpus no longer has the digest once it is read: the index would be that of another one.
     """

@@ -15,7 +15,7 @@ MAX_PAGE = 20_000  #: characters of one page's paragraphs that a value holds
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A title and what stands under it."""
+    """A title and the text under it."""
 
     title: str
     paragraphs: Sequence[str]
@@ -23,7 +23,7 @@ class Page:
 
 
 def page_of(value: Any) -> Page:
-    """A page from its JSON form. Raises ActionError when it is none: a tool or a recording gave something else."""
+    """A page from its JSON form. Raises ActionError when it is not one: a tool or a recording gave something else."""
     if not isinstance(value, Mapping) or not isinstance(value.get("title"), str):
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")
     paragraphs = [text for text in value.get("paragraphs") or () if isinstance(text, str)]

@@ -13,7 +13,7 @@ from lumos_queue.actions.quantities.units import is_temperature, measures_time, 
 from lumos_queue.errors import ActionError
 
 _VARIABLE = re.compile(r"(?:R[0-9]{1,6}|Output)(?!\w)")
-#: A hyphen between letters is no minus sign: `twenty-one`, `light-years`.
+#: A hyphen between letters is not a minus sign: `twenty-one`, `light-years`.
 _OPERATOR = re.compile(r"[+*/×÷·()]|(?<![^\W\d_])[-−–]|[-−–](?![^\W\d_])|(?<=%)\s*of\b")
 _SPELLINGS = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "of": "*"}
 _SCIENTIFIC = re.compile(r"[0-9.][eE][+-]?[0-9]+")

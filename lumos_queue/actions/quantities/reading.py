@@ -1,8 +1,8 @@
 """What an answer says, as something that can be compared: a number with its unit, a date, yes or no.
 
 A text is read only when all of it fits: `about 2.5 million people`, `1,083 feet (330 m)`, `June 4, 1990`, `44 BC`.
-`5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: whoever asks has to ask somebody
-who understands them.
+`5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: the
+caller has to ask a model.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _unit(text: str, currency: str) -> str | None:
 
 
 def _is_short_unit(unit: str, words: list[str]) -> bool:
-    """Whether a word of one or two letters is a unit: `am` is none, `m people` may be million, `in all` is no inch."""
+    """Whether a word of one or two letters is a unit: not in `am`, `m people` (maybe million) or `in all` (no inch)."""
     first = unit.split()[0].rstrip(".")
     if not first.startswith("°") and words[0] not in SHORT and first.split("/")[0].rstrip("²³") not in SHORT:
         return False

@@ -45,8 +45,8 @@ _BESIDE_BARE = {"%": (Fraction(1), Fraction(1, 100)), "m": (Fraction(1), Fractio
 def readings(one: Quantity, other: Quantity) -> list[tuple[Fraction, Fraction]]:
     """The two numbers in one unit, once for each thing that the units may mean.
 
-    As they stand when the unit is the same or missing on one side. None at all when the units are different and one of
-    them is not known, or they measure different things.
+    Unchanged when the unit is the same or missing on one side. None at all when the units are different and one of them
+    is not known, or they measure different things.
     """
     if same_unit(one.unit, other.unit):
         return [(one.number, other.number)]
@@ -117,7 +117,7 @@ def _powers(words: list[str]) -> tuple[Any, ...]:
 
 
 def _without_temperatures(units: Iterable[Any]) -> tuple[Any, ...]:
-    """Without those of temperatures: degrees per hour do not begin at a zero of their own, which pint refuses."""
+    """Without those of temperatures: degrees per hour have no zero point of their own, and pint refuses them."""
     return tuple(unit for unit in units if "[temperature]" not in unit.dimensionality)
 
 

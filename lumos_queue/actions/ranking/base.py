@@ -16,13 +16,13 @@ class Ranker(Protocol):
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; comparable within one call only.
 
-        A text that has a title begins with it, on a line of its own (`join_title`). Raises SpecError when the ranker's
+        A text that has a title begins with it, on a separate line (`join_title`). Raises SpecError when the ranker's
         model cannot be loaded, InfrastructureError when it fails on the way.
         """
         ...
 
     async def close(self) -> None:
-        """End its threads and let go of its model."""
+        """End its threads and release its model."""
         ...
 
 

@@ -37,7 +37,7 @@ class Neural:
         self._model: Any = None
         self._tokenizer: Any = None
         self._closed = threading.Event()
-        # One thread: two forward passes at once would only get in each other's way.
+        # One thread: two forward passes at once would only slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"rank {folder.name}")
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -76,7 +76,7 @@ class Neural:
         except Exception as error:  # memory, say
             raise InfrastructureError(f"the ranker {self.name} failed: " + str(error).partition("\n")[0]) from None
         if not all(map(math.isfinite, found)):
-            raise SpecError(f"'{self._folder}' gives scores that are no numbers: its weights are damaged.")
+            raise SpecError(f"'{self._folder}' gives scores that are not numbers: its weights are damaged.")
         return found
 
     def _load(self) -> None:
@@ -95,11 +95,11 @@ class Neural:
             )  # fmt: skip
         except MemoryError:
             raise
-        except Exception as error:  # whatever a foreign folder makes two libraries raise
+        except Exception as error:  # an untrusted folder can make the two libraries raise anything
             reason = str(error).partition("\n")[0]
             raise SpecError(f"'{self._folder}' cannot be loaded as a {self._kind}: {reason}") from None
         if missing := sorted(report["missing_keys"]):
-            raise SpecError(f"'{self._folder}' is no {self._kind}: it has no weights for '{missing[0]}'.")
+            raise SpecError(f"'{self._folder}' is not a {self._kind}: it has no weights for '{missing[0]}'.")
         if self._kind != "dpr" and model.config.num_labels != 1:
             raise SpecError(f"'{self._folder}' has {model.config.num_labels} outputs, expected 1: a score.")
         self._model, self._tokenizer = model.eval(), tokenizer
@@ -141,7 +141,7 @@ class Neural:
 
 
 def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
-    """Places in `rows`, similar lengths together."""
+    """Positions in `rows`, similar lengths together."""
     order = sorted(range(len(rows)), key=lambda position: len(rows[position]["input_ids"]))
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]

@@ -27,7 +27,7 @@ MOVES = ("Search", "Click")  #: the actions that change the page
 
 
 class ShopActions:
-    """A shop for every episode: the same stock, each a visit of its own. Options: tools.OPTIONS.
+    """A shop for every episode: the same stock, each a separate visit. Options: tools.OPTIONS.
 
     The stock is read, or generated, at the first action.
     """

@@ -20,7 +20,7 @@ class Stock:
     def __init__(self, rows: Iterable[Product | BadRow], name: str):
         """Raises SpecError when no row is a product; `name` is what to call the file then."""
         self.products: dict[str, Product] = {}
-        self.bad = 0  #: rows that are no product
+        self.bad = 0  #: rows that are not products
         self.left_out = 0  #: options called like a button
         first: BadRow | None = None
         for row in rows:

@@ -26,7 +26,7 @@ OPTIONS = {
 def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     """The options with absolute paths, the files' sha256, and what was read of the catalogue. Raises SpecError.
 
-    That is how many rows are products or none, and how many options were left out (Product.left_out).
+    That is how many rows are products and how many are not, and how many options were left out (Product.left_out).
     """
     check_option_names(tools, "webshop", OPTIONS)
     if "attributes" in tools and "catalogue" not in tools:
@@ -45,7 +45,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_files(tools: Mapping[str, str]) -> None:
-    """Raises SpecError when a file that prepared options name is missing, or is another one than then."""
+    """Raises SpecError when a file that prepared options name is missing, or has changed since."""
     for name in FILES.keys() & tools.keys():
         found, meant = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
         if meant and found != meant:

@@ -1,4 +1,4 @@
-"""Words of product titles: what stands in for the tagger that WebShop's reward uses (spaCy's `en_core_web_*`).
+"""Words of product titles: what replaces the tagger that WebShop's reward uses (spaCy's `en_core_web_*`).
 
 WebShop counts the nouns and proper nouns of two titles. In a title nearly every word is capitalised, and the tagger
 takes nearly every capitalised word for a proper noun. So here every word with letters is a noun, unless it is

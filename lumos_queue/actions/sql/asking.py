@@ -10,7 +10,7 @@ from lumos_queue.actions.sql.tools import Tools
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.util.sandbox import Sandbox
 
-CHILDREN = 2  #: processes of one job; a server's slow answer holds up one of them only
+CHILDREN = 2  #: processes of one job; a server's slow answer blocks one of them only
 #: Processor seconds of a request: reading a large database, an episode's earlier writes, and the statement.
 REQUEST_SECONDS = 60.0
 

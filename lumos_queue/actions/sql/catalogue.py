@@ -37,7 +37,7 @@ def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
 
 
 def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
-    """The statement, changed: the catalogue's rows, made of `tables`, stand in it in place of its name."""
+    """The statement, changed: the catalogue's rows, made of `tables`, replace its name."""
     for node in list(tree.find_all(exp.Table)):
         if is_catalogue(node):
             names = OFFERED[node.name.casefold()]
@@ -45,7 +45,7 @@ def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
             numbered = [
                 exp.alias_(exp.column(f"column{number}"), name, quoted=True) for number, name in enumerate(names, 1)
             ]
-            # A VALUES without rows is none: one row that no condition lets through stands for it.
+            # SQL has no VALUES without rows: one row that no condition lets through represents it.
             values = exp.values(rows or [(None,) * len(names)], alias="_")
             query = exp.select(*numbered).from_(values)
             node.replace(_as_table(query if rows else query.where(exp.false()), node))
@@ -53,7 +53,7 @@ def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
 
 
 def _as_table(query: exp.Select, table: exp.Table) -> exp.Subquery:
-    """The query in place of a table, by the name that the table has in the statement."""
+    """The query that replaces a table, by the name that the table has in the statement."""
     found = query.subquery(alias=table.alias_or_name, copy=False)
     found.set("joins", table.args.get("joins"))
     return found

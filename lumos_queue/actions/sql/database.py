@@ -57,7 +57,7 @@ class Rows:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """The database in memory. Raises ActionError of kind no_database when the file is not there or is none."""
+    """The database in memory. Raises ActionError of kind no_database when the file does not exist or is not one."""
     try:
         if path.stat().st_size > MAX_FILE:
             raise ActionError("no_database", f"the database has more than {MAX_FILE >> 20} MiB")
@@ -99,7 +99,7 @@ def _copy_table(copy: sqlite3.Connection, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as the file declares it. `key`: its place in the primary key, 0 when it is in none."""
+    """A column as the file declares it. `key`: its position in the primary key, 0 when it is not in it."""
 
     name: str
     type: str
@@ -193,7 +193,7 @@ def _authorizer(tables: set[str], writes: bool):
             right = (name in INTERNAL or name in OFFERED - CLOCKS) if writes else name in OFFERED
         elif action == sqlite3.SQLITE_TRANSACTION:
             right = writes
-        elif action == sqlite3.SQLITE_ALTER_TABLE:  # the schema stands elsewhere, and in its place a dropped column
+        elif action == sqlite3.SQLITE_ALTER_TABLE:  # its schema is `first`; `schema` is a dropped column
             right = writes and first == "main"
         else:
             right = writes and action in _CHANGES and schema in ("main", None)

@@ -1,6 +1,6 @@
 """MySQL's STR_TO_DATE, DATE_FORMAT and FROM_UNIXTIME for SQLite, which has no such formats.
 
-Rules: MySQL 8.0 Reference Manual, 14.7, in its default mode, where a date with a zero month or day is none (NULL).
+Rules: MySQL 8.0 Reference Manual, 14.7, in its default mode, where a date with a zero month or day is NULL.
 The time zone is UTC. Not covered: week numbers in STR_TO_DATE, and %U, %V and %X; such a format is an error.
 """
 
@@ -51,7 +51,7 @@ def str_to_date(text: Any, form: Any) -> str | None:
 
 
 def date_format(value: Any, form: Any) -> str | None:
-    """A date in the parts of `form`; None for what is no date. Raises ValueError for a part that is not covered."""
+    """A date in the parts of `form`; None for what is not a date. Raises ValueError for a part that is not covered."""
     found = None if value is None or form is None else _STORED.fullmatch(str(value))
     if found is None:
         return None
@@ -64,7 +64,7 @@ def date_format(value: Any, form: Any) -> str | None:
 
 
 def from_unixtime(seconds: Any, form: Any = "") -> str | None:
-    """The moment so many seconds after 1970 began, UTC; None before that, after LAST_SECOND and for what is none."""
+    """The moment so many seconds after 1970 began, UTC; None before that, after LAST_SECOND and for no number."""
     if seconds is None or form is None:
         return None
     try:
@@ -82,7 +82,7 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
 
 
 def _read_fields(text: str, form: str) -> dict[str, int] | None:
-    """The fields that stand in the text; None where it is another one. Spaces are passed over before each element."""
+    """The fields found in the text; None where it does not match. Spaces before each element are skipped."""
     fields: dict[str, int] = {}
     position = 0
     for found in _ELEMENT.finditer(form):
@@ -98,7 +98,7 @@ def _read_fields(text: str, form: str) -> dict[str, int] | None:
             continue
         if letter in _WEEKS:
             raise ValueError(f"%{letter} cannot be read here")
-        pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # what is no part fits nothing
+        pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # what is not a part fits nothing
         part = re.compile(pattern, re.IGNORECASE).match(text, position)
         if part is None:
             return None
@@ -179,7 +179,7 @@ def _ordinal(day: int) -> str:
 
 
 def _monday_week(moment: datetime) -> int:
-    """The week of its own year, the first being that with more than three days of it; 0 before that."""
+    """The week of the date's year, the first being that with more than three days of it; 0 before that."""
     year, week, _ = moment.isocalendar()
     if year == moment.year:
         return week

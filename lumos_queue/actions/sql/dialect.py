@@ -1,7 +1,7 @@
 """Statements in MySQL's words, read and checked with sqlglot and written for both databases (spec/lumos.md 5.6).
 
 What is run is always what the parser understood, written anew without comments: a text that MySQL and the parser
-read differently (`/*! … */`, odd quotes) never reaches a database as it stands. The database checks a second time.
+read differently (`/*! … */`, odd quotes) never reaches a database unchanged. The database checks a second time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumos_queue.actions.sql.database import Tables
 from lumos_queue.actions.sql.functions import OFFERED
 from lumos_queue.errors import ActionError
 
-logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # a child's words go nowhere; its errors say it
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # a child's log is not read; its errors say the same
 
 MAX_SHOWN = 200  #: characters of a parser's message that a model is shown
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Alter)

@@ -1,4 +1,4 @@
-"""A statement that was read in MySQL's words, written for a SQLite copy; and what SQLite has no words for.
+"""A statement that was read in MySQL's words, written for a SQLite copy; and what SQLite cannot express.
 
 Where MySQL compares texts it ignores their case: SQLite does so for columns of a copy (`database`), and for anything
 else (`lower(name) = 'CAP'`) only where the statement asks for it, which is what `_without_case` does.
@@ -24,7 +24,7 @@ _ALTERS = (exp.ColumnDef, exp.RenameColumn, exp.AlterRename, exp.Drop)
 class _Dialect(SQLite):
     """SQLite with names in backticks: a name in double quotes that no column has would be a text there.
 
-    LEFT and RIGHT are words of its own there, and no functions. New columns compare like the others of a copy.
+    LEFT and RIGHT are keywords there, not functions. New columns compare like the others of a copy.
     """
 
     class Tokenizer(SQLite.Tokenizer):

@@ -66,7 +66,7 @@ def _concat_ws(mark: Any, *texts: Any) -> str | None:
 
 
 def _field(wanted: Any, *choices: Any) -> int:
-    """The place of a value in a list, from 1; 0 where it is not."""
+    """The position of a value in a list, from 1; 0 where it is not."""
     return next((position for position, one in enumerate(choices, 1) if one is not None and one == wanted), 0)
 
 
@@ -87,7 +87,7 @@ ADDED: dict[str, tuple[int, Callable[..., Any]]] = {
     "from_unixtime": (-1, from_unixtime),
 }  # fmt: skip
 OFFERED = BUILT_IN | ADDED.keys()
-#: What SQLite itself calls where tables are changed; the parser lets nobody else.
+#: What SQLite itself calls where tables are changed; the parser allows it to no statement.
 INTERNAL = frozenset((
     "printf", "sqlite_drop_column", "sqlite_rename_column", "sqlite_rename_quotefix", "sqlite_rename_table",
     "sqlite_rename_test",

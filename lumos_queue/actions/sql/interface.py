@@ -44,7 +44,7 @@ class SqlActions:
 class SqlSession(ActionSession):
     """One episode's database. It holds nothing: what was written follows from the actions so far.
 
-    So a resumed episode needs no rebuilding of its own: each statement begins with a new copy and the earlier writes,
+    So a resumed episode needs no extra rebuilding: each statement begins with a new copy and the earlier writes,
     and the first one that does not give what is recorded raises Diverged.
     """
 

@@ -2,10 +2,10 @@
 
 LUMOS names the two actions and quotes one line of the interface (VQA's signature and description); argument shapes are
 those of its conversion examples (spec/lumos.md 1.2, 4.2). The models behind them are roles: `vqa`, which sees images,
-and `qa`, which does not. What they are asked here is worded by us; the answer is the reply alone, on one line.
+and `qa`, which does not. Their prompts were written for this project; the answer is the reply alone, on one line.
 
-`--tool vision=` says what VQA shows: `image` (default), `caption` (the row's caption stands for the image, and nobody
-sees it), or `none` (the bare question: how far a model comes without looking).
+`--tool vision=` says what VQA shows: `image` (default), `caption` (the row's caption replaces the image, which is
+not sent), or `none` (the bare question: what a model can answer without looking).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class VisionActions:
 
 
 def _parts(text: str, context: StepContext) -> tuple[list[str], str]:
-    """The items of the bracket and the question, in which variables that are set stand for their text."""
+    """The items of the bracket and the question, in which variables that are set are replaced by their text."""
     found = _QUESTION.fullmatch(text)
     if not found:
         raise ActionError("unreadable", f"expected [IMG] or [R1, …], then ', Question: …'; found '{text[:80]}'")
@@ -144,7 +144,7 @@ def _variable(name: str, context: StepContext) -> Mapping[str, Any]:
 
 
 def _item_text(item: str, context: StepContext) -> str:
-    """What an item of QA's context says: a variable's text, or the words that stand there."""
+    """What an item of QA's context says: a variable's text, or the words themselves."""
     if item in ("IMG", IMAGE):
         raise ActionError("no_image", "QA sees no image: ask VQA([IMG], Question: …) about it")
     return _variable(item, context)["text"] if _VARIABLE.fullmatch(item) else item

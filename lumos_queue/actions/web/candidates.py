@@ -79,7 +79,7 @@ def _text(text: str) -> str:
 
 
 def _below(element: Element) -> str:
-    """What stands inside a candidate."""
+    """The content of a candidate."""
     kept = {id(item) for item in islice(_preorder(element, _LEVELS), _ITEMS)}
 
     def inside(at: Element) -> list[str]:
@@ -116,7 +116,7 @@ def _ancestors(element: Element) -> str:
 
 
 def _way(element: Element) -> tuple[str, str]:
-    """What stands before and after an element on the way down to it. Kept, so that no way is climbed twice."""
+    """The texts before and after an element on the path down to it. Kept, so that no path is walked twice."""
     above, at = [], element
     while at.way is None and at.parent is not None:
         above.append(at)
@@ -128,7 +128,7 @@ def _way(element: Element) -> tuple[str, str]:
 
 
 def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> tuple[str, str]:
-    """The way to an element, from the way to its parent and what is shown around the element, by place."""
+    """The way to an element, from the way to its parent and what is shown around the element, by position."""
     parent = element.parent
     assert parent is not None
     around |= {position: _text(str(parent.items[position])) for position in _texts_around(element)}
@@ -159,7 +159,7 @@ def _short(text: str) -> str:
 
 
 def _neighbours(element: Element) -> dict[int, str]:
-    """The nearest siblings that say something, by their place."""
+    """The nearest siblings that say something, by their position."""
     assert element.parent is not None
     items, found = element.parent.items, {}
     for positions in (range(element.index - 1, -1, -1), range(element.index + 1, len(items))):

@@ -82,7 +82,7 @@ class WebSession(ActionSession):
         return await self._pick("SELECT", page, query, with_option(query, value), value, context)
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """Refused: naming a page again is no action on it."""
+        """Refused: naming a page again is not an action on it."""
         raise ActionError("unreadable", f"expected CLICK, TYPE or SELECT, found '{text[:80]}'")
 
     async def _pick(self, op: str, name: str, said: str, query: str, value: str, context: StepContext) -> Value:
@@ -128,7 +128,7 @@ def _page_and_rest(text: str) -> tuple[str, str]:
 
 
 def _with_text(op: str, text: str) -> tuple[str, str, str]:
-    """(page, query, text): the text stands after the first `, TEXT:`, the query ends at the last (as the original)."""
+    """(page, query, text): the text follows the first `, TEXT:`, the query ends at the last (as the original)."""
     page, rest = _page_and_rest(text)
     marks = list(_TEXT.finditer(rest))
     if not marks or not rest[marks[0].end() :].strip():

@@ -15,10 +15,10 @@ _HISTORY = 3  #: earlier actions that MindAct's model is told
 async def rank_candidates(
     ranker: Ranker, fitted: bool, query: str, previous: Sequence[str], candidates: Sequence[Mapping[str, Any]]
 ) -> list[tuple[int, float]]:
-    """(place, score) of the best candidates, the best first; of equals the one that comes first on the page.
+    """(position, score) of the best candidates, the best first; of equals the one that comes first on the page.
 
     `fitted`: the ranker is a model that was fitted on MindAct's texts, and gets them as they are. Any other gets the
-    bare query, and what an element says counts as its title, what stands around it as its text.
+    bare query, and what an element says counts as its title, what is around it as its text.
     """
     if fitted:
         query = f"task is: {query}\nPrevious actions: {'; '.join(previous[-_HISTORY:])}"

@@ -22,7 +22,7 @@ SHOWN = (
     "role", "aria_role", "type", "alt", "aria_description", "aria_label", "label", "title", "name", "text_value",
     "value", "placeholder", "input_checked", "input_value", "option_selected", "class",
 )  # fmt: skip
-_SILENT = frozenset(("script", "style", "noscript", "template"))  #: their content is no text of the page
+_SILENT = frozenset(("script", "style", "noscript", "template"))  #: their content is not text of the page
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +35,7 @@ class Element:
     parent: Element | None
     index: int = 0  #: among the parent's items
     items: list[Element | str] = field(default_factory=list)  #: elements and texts, in order
-    texts: list[int] = field(default_factory=list)  #: the places of the texts among the items
+    texts: list[int] = field(default_factory=list)  #: the positions of the texts among the items
     way: tuple[str, str] | None = None  #: what candidates.py found on the way to it, for the next candidate below it
 
 
@@ -88,7 +88,7 @@ def _parse(source: str) -> etree._Element | None:
 
 
 def _harmless(error: etree._LogEntry) -> bool:
-    """Whether XML with this error still reads as it was meant: its end is missing, or a prefix is not declared."""
+    """Whether XML with this error can still be read as intended: its end is missing, or a prefix is not declared."""
     return error.type == etree.ErrorTypes.ERR_TAG_NOT_FINISHED or error.domain == etree.ErrorDomains.NAMESPACE
 
 
@@ -96,7 +96,7 @@ def _elements(root: etree._Element) -> Iterator[Element]:
     """Every element in document order, joined up. Without recursion: pages may be nested thousands deep."""
     at: Element | None = None
     for event, one in etree.iterwalk(root, events=("start", "end")):
-        if not isinstance(one.tag, str):  # an entity that nobody expanded
+        if not isinstance(one.tag, str):  # an unexpanded entity
             continue
         tag = etree.QName(one).localname if one.tag.startswith("{") else one.tag
         if event == "end":
