@@ -64,9 +64,13 @@ class CodeRunner:
         every = not named and "def " in text  # a function whose parameters may be any of them
         wanted = {name: value for name, value in variables.items() if every or name in named}
         request = {
-            "code": text, "inputs": as_inputs(wanted), "unsure": unsure_names(wanted), "by_order": every,
-            "seconds": self._seconds, "memory": self._memory,
-        }  # fmt: skip
+            "code": text,
+            "inputs": as_inputs(wanted),
+            "unsure": unsure_names(wanted),
+            "by_order": every,
+            "seconds": self._seconds,
+            "memory": self._memory,
+        }
         reply = await self._sandbox.call(request, self._seconds + 1)
         if "error" in reply:
             raise ActionError(reply["error"], storable(reply.get("message", ""))[0])

@@ -37,9 +37,14 @@ class MathsActions:
     defaults: Mapping[str, str] = {}
 
     def __init__(
-        self, tools: Mapping[str, str] | None = None, settings: Any = None, *,
-        sandbox: Sandbox | None = None, seconds: float = SYMBOLIC_SECONDS, program_seconds: float = SECONDS,
-    ):  # fmt: skip
+        self,
+        tools: Mapping[str, str] | None = None,
+        settings: Any = None,
+        *,
+        sandbox: Sandbox | None = None,
+        seconds: float = SYMBOLIC_SECONDS,
+        program_seconds: float = SECONDS,
+    ):
         self._sandbox = sandbox or Sandbox("lumos_queue.actions.maths.symbolic")
         self._seconds = seconds
         self._programs = CodeRunner(program_seconds)

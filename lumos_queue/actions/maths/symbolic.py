@@ -20,14 +20,33 @@ from lumos_queue.util.sandbox import serve
 Expression: TypeAlias = Any  #: a sympy.Expr, whose attributes sympy does not declare
 
 _FUNCTIONS = {
-    "sqrt": sympy.sqrt, "abs": sympy.Abs, "exp": sympy.exp, "ln": sympy.log, "log": sympy.log, "sin": sympy.sin,
-    "cos": sympy.cos, "tan": sympy.tan, "floor": sympy.floor, "ceil": sympy.ceiling, "min": sympy.Min,
-    "max": sympy.Max, "factorial": sympy.factorial,
-}  # fmt: skip
+    "sqrt": sympy.sqrt,
+    "abs": sympy.Abs,
+    "exp": sympy.exp,
+    "ln": sympy.log,
+    "log": sympy.log,
+    "sin": sympy.sin,
+    "cos": sympy.cos,
+    "tan": sympy.tan,
+    "floor": sympy.floor,
+    "ceil": sympy.ceiling,
+    "min": sympy.Min,
+    "max": sympy.Max,
+    "factorial": sympy.factorial,
+}
 _NAMES = {
-    sympy.Abs: "abs", sympy.exp: "exp", sympy.log: "ln", sympy.sin: "sin", sympy.cos: "cos", sympy.tan: "tan",
-    sympy.floor: "floor", sympy.ceiling: "ceil", sympy.Min: "min", sympy.Max: "max", sympy.factorial: "factorial",
-}  # fmt: skip
+    sympy.Abs: "abs",
+    sympy.exp: "exp",
+    sympy.log: "ln",
+    sympy.sin: "sin",
+    sympy.cos: "cos",
+    sympy.tan: "tan",
+    sympy.floor: "floor",
+    sympy.ceiling: "ceil",
+    sympy.Min: "min",
+    sympy.Max: "max",
+    sympy.factorial: "factorial",
+}
 _OPERATIONS = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,

@@ -181,10 +181,15 @@ def _is_bracket(text: str) -> bool:
 
 
 def _holds(left: Any, mark: str, right: Any) -> bool:
-    return {
-        "=": left == right, "!=": left != right, "<": left < right, ">": left > right, "<=": left <= right,
+    holds = {
+        "=": left == right,
+        "!=": left != right,
+        "<": left < right,
+        ">": left > right,
+        "<=": left <= right,
         ">=": left >= right,
-    }[mark]  # fmt: skip
+    }
+    return holds[mark]
 
 
 def _date(value: Quantity | When | bool) -> When:

@@ -144,8 +144,8 @@ class QaSession(ActionSession):
     async def Conclude(self, text: str, context: StepContext) -> Value:
         """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
 
-        The question is unchanged, also where it holds what looks like a variable; ` yes/no` behind the list asks for one
-        of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
+        The question is unchanged, also where it holds what looks like a variable; ` yes/no` behind the list asks for
+        one of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
         version 1 go on without the last one (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")

@@ -37,9 +37,15 @@ _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9}
 _UNIT = re.compile(r"\s?(%|(?![A-Z])°?[^\W\d_]+\.?(?:[ /²³^-]+[^\W\d_]+\.?){0,5}[²³]?)?\s*(?P<aside>\([^()]*\))?")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s)\b", re.IGNORECASE)
 _MONEY = {
-    "dollar": "$", "dollars": "$", "us dollars": "$", "euro": "€", "euros": "€", "pounds sterling": "£", "yen": "¥",
+    "dollar": "$",
+    "dollars": "$",
+    "us dollars": "$",
+    "euro": "€",
+    "euros": "€",
+    "pounds sterling": "£",
+    "yen": "¥",
     "rupees": "₹",
-}  # fmt: skip
+}
 _PER_CENT = ("percent", "per cent")
 #: Words that change what the number before them means.
 _UNCLEAR = frozenset("and or to less more fewer plus minus point times bc bce ce ad percent cent".split())  # noqa: SIM905

@@ -90,9 +90,12 @@ class Neural:
         try:
             tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
             model, report = loader.from_pretrained(
-                self._folder, dtype=torch.float32, use_safetensors=True, local_files_only=True,
+                self._folder,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
                 output_loading_info=True,
-            )  # fmt: skip
+            )
         except MemoryError:
             raise
         except Exception as error:  # an untrusted folder can make the two libraries raise anything

@@ -38,9 +38,10 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     if "catalogue" in tools:
         stock = open_stock(found)
         found |= {
-            "catalogue_products": str(len(stock.products)), "catalogue_bad_rows": str(stock.bad),
+            "catalogue_products": str(len(stock.products)),
+            "catalogue_bad_rows": str(stock.bad),
             "catalogue_options_left_out": str(stock.left_out),
-        }  # fmt: skip
+        }
     return found
 
 

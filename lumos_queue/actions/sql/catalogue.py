@@ -12,9 +12,18 @@ from lumos_queue.actions.sql.schema import default_text, is_required
 
 _TABLES = ("TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE")
 _COLUMNS = (
-    "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "ORDINAL_POSITION", "COLUMN_DEFAULT", "IS_NULLABLE",
-    "DATA_TYPE", "COLUMN_TYPE", "COLUMN_KEY", "EXTRA",
-)  # fmt: skip
+    "TABLE_CATALOG",
+    "TABLE_SCHEMA",
+    "TABLE_NAME",
+    "COLUMN_NAME",
+    "ORDINAL_POSITION",
+    "COLUMN_DEFAULT",
+    "IS_NULLABLE",
+    "DATA_TYPE",
+    "COLUMN_TYPE",
+    "COLUMN_KEY",
+    "EXTRA",
+)
 OFFERED: Mapping[str, Sequence[str]] = {"tables": _TABLES, "columns": _COLUMNS}
 NAME = "information_schema"
 
@@ -65,11 +74,22 @@ def _table_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
 
 def _column_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
     return [
-        ("def", database, table, column.name, position, default_text(column), "NO" if is_required(column) else "YES",
-         _type(column), column.type.lower(), "PRI" if column.key else "", "")
+        (
+            "def",
+            database,
+            table,
+            column.name,
+            position,
+            default_text(column),
+            "NO" if is_required(column) else "YES",
+            _type(column),
+            column.type.lower(),
+            "PRI" if column.key else "",
+            "",
+        )
         for table, columns in tables.items()
         for position, column in enumerate(columns, 1)
-    ]  # fmt: skip
+    ]
 
 
 def _type(column: Column) -> str:

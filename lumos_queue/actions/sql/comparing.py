@@ -137,10 +137,11 @@ class Kinds:
     def _find_kind(self, column: exp.Column, scope: Scope) -> str | None:
         """The kind of a column that one of the scope's sources has; None where none has it, '' where several differ."""
         found = {
-            kind for name, source in scope.sources.items()
+            kind
+            for name, source in scope.sources.items()
             if not column.table or name.casefold() == column.table.casefold()
             if (kind := self._kind_in(source, column.name.casefold())) is not None
-        }  # fmt: skip
+        }
         return (found.pop() if len(found) == 1 else "") if found else None
 
     def _kind_in(self, source: Any, name: str) -> str | None:

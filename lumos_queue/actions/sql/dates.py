@@ -13,8 +13,20 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 LAST_SECOND = 32_536_771_199  #: the last that FROM_UNIXTIME knows, in the year 3001
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _STORED = re.compile(r"\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?\s*")
 _COMPOSED = {"T": "%H:%i:%S", "r": "%h:%i:%S %p"}

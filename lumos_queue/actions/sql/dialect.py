@@ -34,9 +34,16 @@ _FORBIDDEN = {
 #: Times of day: an answer may depend on the day, but a database that is rebuilt must be the same again. Those that
 #: SQLite tells by an argument, date('now'), are for its authorizer to find.
 _CLOCKS = (
-    exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp,
-    exp.UtcDate, exp.UtcTime, exp.UtcTimestamp,
-)  # fmt: skip
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.CurrentTimestamp,
+    exp.CurrentDatetime,
+    exp.Localtime,
+    exp.Localtimestamp,
+    exp.UtcDate,
+    exp.UtcTime,
+    exp.UtcTimestamp,
+)
 
 
 class _MySQL(MySQL):

@@ -33,10 +33,17 @@ def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     connection = None
     try:
         connection = pymysql.connect(
-            host=server["host"], port=server["port"], user=server["user"], password=server["password"], database=name,
-            connect_timeout=CONNECT_SECONDS, read_timeout=SECONDS + CONNECT_SECONDS, local_infile=False,
-            charset="utf8mb4", autocommit=False,
-        )  # fmt: skip
+            host=server["host"],
+            port=server["port"],
+            user=server["user"],
+            password=server["password"],
+            database=name,
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=SECONDS + CONNECT_SECONDS,
+            local_infile=False,
+            charset="utf8mb4",
+            autocommit=False,
+        )
         with connection.cursor(pymysql.cursors.SSCursor) as cursor:
             _limit(cursor)
             if writes is None:

@@ -97,11 +97,16 @@ class WebSession(ActionSession):
         chosen = page["candidates"][order[0][0]]
         words = " ".join(re.sub(r"[()]| id=0", " ", parts(chosen["text"])[1]).split()[1:])
         return {
-            "kind": "element", "text": f"[{chosen['tag']}]  {words} -> {op}" + (f": {value}" if value else ""),
-            "node": chosen["node"], "tag": chosen["tag"], "op": op, "value": value, "step": page["step"],
+            "kind": "element",
+            "text": f"[{chosen['tag']}]  {words} -> {op}" + (f": {value}" if value else ""),
+            "node": chosen["node"],
+            "tag": chosen["tag"],
+            "op": op,
+            "value": value,
+            "step": page["step"],
             "candidates": len(page["candidates"]),
             "ranked": [[page["candidates"][at]["node"], round(score, 6)] for at, score in order],
-        }  # fmt: skip
+        }
 
     def _current(self, name: str, context: StepContext) -> Mapping[str, Any]:
         """The page that is shown now, if that is the one the action names. An unreadable action k has set Rk."""

@@ -19,9 +19,23 @@ MAX_HTML = 32 * 2**20  #: characters of one page
 NODE = "backend_node_id"  #: the attribute that names an element, as Chrome's developer tools number them
 #: The attributes that say what an element is for, most telling first; the others are left out.
 SHOWN = (
-    "role", "aria_role", "type", "alt", "aria_description", "aria_label", "label", "title", "name", "text_value",
-    "value", "placeholder", "input_checked", "input_value", "option_selected", "class",
-)  # fmt: skip
+    "role",
+    "aria_role",
+    "type",
+    "alt",
+    "aria_description",
+    "aria_label",
+    "label",
+    "title",
+    "name",
+    "text_value",
+    "value",
+    "placeholder",
+    "input_checked",
+    "input_value",
+    "option_selected",
+    "class",
+)
 _SILENT = frozenset(("script", "style", "noscript", "template"))  #: their content is not text of the page
 
 
@@ -72,9 +86,16 @@ def _parse(source: str) -> etree._Element | None:
     data = source.encode()
     if "<!ENTITY" not in source.upper():
         parser = etree.XMLParser(
-            recover=True, resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-            huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8",
-        )  # fmt: skip
+            recover=True,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            dtd_validation=False,
+            huge_tree=True,
+            remove_comments=True,
+            remove_pis=True,
+            encoding="utf-8",
+        )
         root = etree.fromstring(data, parser)
         if root is not None and all(map(_harmless, parser.error_log)):
             return root
