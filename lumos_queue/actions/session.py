@@ -1,6 +1,6 @@
 """Actions as methods: what sessions of action interfaces have in common.
 
-class VisionSession(ActionSession):
+class ExampleSession(ActionSession):
     @action("VQA(Image_Context, Query)")
     async def VQA(self, text: str, place: StepContext) -> Value:
         \"\"\"Given the image context, answer the query.\"\"\"

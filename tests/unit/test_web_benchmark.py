@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from lumos_queue.actions.web.page import Page
+from lumos_queue.actions.web.page import HtmlPage
 from lumos_queue.actions.web.recorded import sentence
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, operation_f1
@@ -145,7 +145,7 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
     rows = json.loads((shared_data / "mind2web" / "reassembled_native.json").read_text())
     found = 0
     for action in (action for row in rows for action in row["actions"]):
-        page = Page(action["cleaned_html"])
+        page = HtmlPage(action["cleaned_html"])
         for gold in action["pos_candidates"]:
             if element := page.element(gold["backend_node_id"]):
                 found += 1

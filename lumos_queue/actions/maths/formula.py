@@ -7,15 +7,16 @@ side (`1/xy`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from lumos_queue.actions.maths.kinds import MAX_DEPTH, failure
 from lumos_queue.actions.maths.nodes import RELATIONS, Node, call, combine, names, require_size, substitute
 from lumos_queue.actions.maths.tokens import Token, tokenise
 
 Variables = Mapping[str, Mapping[str, Any]]
+Inner = TypeVar("Inner")
 
 _SUM = frozenset("+-")
 _PRODUCT = {"*": "*", "/": "/", "mod": "mod"}
@@ -183,7 +184,7 @@ class _Parser:
             return self.substitute(value)
         raise self.unexpected_error()
 
-    def bracket(self, inner):
+    def bracket(self, inner: Callable[[], Inner]) -> Inner:
         self.advance()
         self.deeper()
         result = inner()

@@ -131,7 +131,7 @@ class MathsActions:
         reply = await self._ask(do="expand", node=to_json(node))
         return from_json(reply["node"]), reply["approximate"]
 
-    async def _ask(self, **request) -> dict[str, Any]:
+    async def _ask(self, **request: Any) -> dict[str, Any]:
         """The child's reply; raises the ActionError it names."""
         reply = await self._sandbox.call(request, self._seconds)
         if "error" in reply:

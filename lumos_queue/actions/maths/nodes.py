@@ -220,7 +220,7 @@ def require_size(node: Node) -> Node:
     return node
 
 
-def to_json(node: Node):
+def to_json(node: Node) -> str | list[Any]:
     """The node as lists and texts; a number is `p/q`."""
     if isinstance(node, Fraction):
         return str(node)
@@ -231,7 +231,7 @@ def to_json(node: Node):
     return [node[0], *map(to_json, node[1:])]
 
 
-def from_json(data) -> Node:
+def from_json(data: str | list[Any]) -> Node:
     """The node `to_json` wrote; raises ActionError of kind too_large for a number past the limits."""
     if isinstance(data, str):
         return require_bits(Fraction(data))

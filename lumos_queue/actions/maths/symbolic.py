@@ -209,7 +209,7 @@ class _Notation:
     def __init__(self):
         self.approximate = False
 
-    def data(self, value: Expression):
+    def data(self, value: Expression) -> str | list[Any]:
         """The node as JSON."""
         return to_json(self.node(value))
 

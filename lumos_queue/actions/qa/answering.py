@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from lumos_queue.actions.qa.pages import Page, page_of
+from lumos_queue.actions.qa.pages import TextPage, page_of
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.episode import StepContext
@@ -66,7 +66,7 @@ async def answer_question(
     return _value(question, NO_ANSWER, "none")
 
 
-async def live_pages(query: str, context: StepContext) -> list[Page]:
+async def live_pages(query: str, context: StepContext) -> list[TextPage]:
     """What the tool `wikipedia` finds. Raises ActionError as it does."""
     found = await context.call("wikipedia", query=query)
     if not found.ok:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lumos_queue.actions.qa.pages import Page, page_of
+from lumos_queue.actions.qa.pages import TextPage, page_of
 from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.notation import replace_variables
@@ -95,6 +95,6 @@ def full_text(value: Mapping[str, Any] | str) -> str:
     return "\n".join(line for page in lines for line in page if line)
 
 
-def pages_in(value: Mapping[str, Any]) -> Sequence[Page]:
+def pages_in(value: Mapping[str, Any]) -> Sequence[TextPage]:
     """The pages that a value of kind 'pages' holds."""
     return [page_of(page) for page in value.get("pages") or ()]

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 from bm25s import BM25
 
-from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, Page, tidy, tidy_paragraphs
+from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, TextPage, tidy, tidy_paragraphs
 from lumos_queue.actions.qa.titles import key_of, titles_in
 from lumos_queue.actions.ranking.lexical import Lexicon, index, score, weighed_words
 
@@ -40,7 +40,7 @@ class Index:
         (self._count,) = texts.execute("SELECT count(*) FROM paragraph").fetchone()
 
     @classmethod
-    def build(cls, pages: Iterable[Page], folder: Path | None = None) -> Index:
+    def build(cls, pages: Iterable[TextPage], folder: Path | None = None) -> Index:
         """The index of some pages; pages of the same title are one. With a folder, it is also written there."""
         texts = sqlite3.connect(folder / "texts.db" if folder else ":memory:", check_same_thread=False)
         texts.executescript(_TABLES)
@@ -60,7 +60,7 @@ class Index:
         there = (folder / "words").is_dir()
         return cls(texts, BM25.load(folder / "words", mmap=True, show_progress=False) if there else None)
 
-    def pages(self, query: str, count: int = PAGES) -> list[Page]:
+    def pages(self, query: str, count: int = PAGES) -> list[TextPage]:
         """The pages that a query names, and else those whose paragraphs fit it best.
 
         `Ann, Bob` names two pages when there are pages called Ann and Bob. A query that names pages finds these alone.
@@ -97,7 +97,7 @@ class Index:
     def _page_of(self, paragraph: int) -> int:
         return self._texts.execute("SELECT page FROM paragraph WHERE id = ?", (paragraph,)).fetchone()[0]
 
-    def _page(self, number: int, hits: Sequence[int]) -> Page:
+    def _page(self, number: int, hits: Sequence[int]) -> TextPage:
         """The page with as many of its paragraphs as a value may hold: those that were hit, then from the beginning."""
         title, facts = self._texts.execute("SELECT title, facts FROM page WHERE id = ?", (number,)).fetchone()
         kept: dict[int, str] = {}
@@ -114,7 +114,7 @@ class Index:
             if position not in kept:
                 kept[position] = text
                 room -= len(text)
-        return Page(title, [kept[position] for position in sorted(kept)], facts)
+        return TextPage(title, [kept[position] for position in sorted(kept)], facts)
 
     def _paragraph(self, number: int) -> tuple[str, str]:
         return self._texts.execute(
@@ -122,7 +122,7 @@ class Index:
         ).fetchone()
 
 
-def _store(texts: sqlite3.Connection, page: Page, lexicon: Lexicon, documents: list[array]) -> None:
+def _store(texts: sqlite3.Connection, page: TextPage, lexicon: Lexicon, documents: list[array]) -> None:
     title = tidy(page.title)[:MAX_TITLE]
     texts.execute(
         "INSERT INTO page (title, key, facts) VALUES (?, ?, ?) ON CONFLICT (title) DO NOTHING",

@@ -22,7 +22,7 @@ from lumos_queue.actions.qa.comparing import Unclear, calculate, is_question
 from lumos_queue.actions.qa.corpus import record_page
 from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.library import Library, prepare_corpus
-from lumos_queue.actions.qa.pages import Page, pages_value
+from lumos_queue.actions.qa.pages import TextPage, pages_value
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.actions.ranking.registry import open_prepared, prepare_ranker
@@ -118,14 +118,14 @@ class QaSession(ActionSession):
     async def ParagraphRetrieve(self, text: str, context: StepContext) -> Value:
         """Given a query, retrieve the most relevant paragraphs from the given context."""
         facts, query = context_and_question(text, "Query", context.variables)
-        pages: list[Page] = []
+        pages: list[TextPage] = []
         for value in facts:
             if isinstance(value, str):
-                pages.append(Page("", [value]))
+                pages.append(TextPage("", [value]))
             elif value.get("kind") == "pages":
                 pages += pages_in(value)
             else:
-                pages.append(Page("", str(value["text"]).splitlines()))
+                pages.append(TextPage("", str(value["text"]).splitlines()))
         return await evidence(pages, query, self._actions.ranker)
 
     @action("QA(context, query)")
@@ -196,7 +196,7 @@ class QaSession(ActionSession):
             given = self._task.inputs.get(PARAGRAPHS)
             if not given:
                 raise ActionError("no_corpus", "there is nothing to look in: give --tool corpus=PATH")
-            pages = [page for item in given if isinstance(page := record_page(item), Page)]
+            pages = [page for item in given if isinstance(page := record_page(item), TextPage)]
             self._own = await asyncio.to_thread(Index.build, pages)
         return self._own
 

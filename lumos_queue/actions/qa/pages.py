@@ -14,7 +14,7 @@ MAX_PAGE = 20_000  #: characters of one page's paragraphs that a value holds
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TextPage:
     """A title and the text under it."""
 
     title: str
@@ -22,17 +22,17 @@ class Page:
     table: str = ""  #: what a table of facts on the page says, as text
 
 
-def page_of(value: Any) -> Page:
+def page_of(value: Any) -> TextPage:
     """A page from its JSON form. Raises ActionError when it is not one: a tool or a recording gave something else."""
     if not isinstance(value, Mapping) or not isinstance(value.get("title"), str):
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")
     paragraphs = [text for text in value.get("paragraphs") or () if isinstance(text, str)]
     table = value.get("table")
     shown = tidy(table) if isinstance(table, str) else ""
-    return Page(tidy(value["title"])[:MAX_TITLE], tidy_paragraphs(paragraphs), shown)
+    return TextPage(tidy(value["title"])[:MAX_TITLE], tidy_paragraphs(paragraphs), shown)
 
 
-def pages_value(pages: Iterable[Page]) -> dict[str, Any]:
+def pages_value(pages: Iterable[TextPage]) -> dict[str, Any]:
     """The value of a KnowledgeQuery. Its text names the pages, as the LUMOS annotations do."""
     held = [_cut_page(page) for page in pages]
     text = ", ".join(f"WikipediaPage({page['title']})" for page in held)
@@ -49,7 +49,7 @@ def tidy_paragraphs(paragraphs: Iterable[str]) -> list[str]:
     return [text for paragraph in paragraphs if (text := tidy(paragraph))]
 
 
-def _cut_page(page: Page) -> dict[str, Any]:
+def _cut_page(page: TextPage) -> dict[str, Any]:
     kept, room = [], MAX_PAGE
     for paragraph in page.paragraphs:
         room -= len(paragraph)

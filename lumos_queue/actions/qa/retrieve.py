@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumos_queue.actions.qa.pages import Page
+from lumos_queue.actions.qa.pages import TextPage
 from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.errors import ActionError
 
@@ -13,7 +13,7 @@ EVIDENCES = 5
 MAX_EVIDENCE = 3_000  #: characters of one paragraph that are shown
 
 
-async def evidence(pages: Sequence[Page], query: str, ranker: Ranker) -> dict[str, Any]:
+async def evidence(pages: Sequence[TextPage], query: str, ranker: Ranker) -> dict[str, Any]:
     """The value of kind 'evidence': `evidence` lists title and text, best first.
 
     Its text is that of the original, `Evidence 1: …` line by line, after `Reference Table: …` when the first page has

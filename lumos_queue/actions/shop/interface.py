@@ -11,7 +11,7 @@ from lumos_queue.actions.ranking.base import Ranker, top_positions
 from lumos_queue.actions.ranking.registry import open_prepared
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.shop.arguments import click_targets, describe_items, read_query, value_of
-from lumos_queue.actions.shop.environment import Page, Visit
+from lumos_queue.actions.shop.environment import ShopPage, Visit
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.actions.shop.tools import check_files, prepare_tools
 from lumos_queue.episode import Diverged, StepContext
@@ -145,7 +145,7 @@ class ShopSession(ActionSession):
         return self._visit
 
 
-def _page_value(page: Page) -> dict[str, Any]:
+def _page_value(page: ShopPage) -> dict[str, Any]:
     return {"page": page.name, "clickables": page.clickables, "observation": _cut(page.observation, MAX_OBSERVATION)}
 
 

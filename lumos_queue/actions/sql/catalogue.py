@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lumos_queue.actions.sql.database import Column, Tables
+from lumos_queue.actions.sql.database import TableColumn, Tables
 from lumos_queue.actions.sql.schema import default_text, is_required
 
 _TABLES = ("TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE")
@@ -92,6 +92,6 @@ def _column_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
     ]
 
 
-def _type(column: Column) -> str:
+def _type(column: TableColumn) -> str:
     """The type without its sizes."""
     return column.type.lower().partition("(")[0].strip()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql import mysql
-from lumos_queue.actions.sql.database import SECONDS, Rows, again, open_copy, read_tables, run, table_names
+from lumos_queue.actions.sql.database import SECONDS, ResultRows, again, open_copy, read_tables, run, table_names
 from lumos_queue.actions.sql.dialect import Statement, read_statement
 from lumos_queue.actions.sql.schema import DESCRIBED, describe_table, show_tables
 from lumos_queue.errors import ActionError, InfrastructureError
@@ -57,9 +57,10 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
         earlier = [_count_changes(copy, read_statement(text, request["name"], True)) for text in request["writes"]]
     if statement.kind == "tables":
         names = sorted(table_names(copy), key=str.casefold)
-        reply = _rows(Rows((f"Tables_in_{request['name']}",), [[name] for name in names]), shown=show_tables(copy))
+        found = ResultRows((f"Tables_in_{request['name']}",), [[name] for name in names])
+        reply = _rows(found, shown=show_tables(copy))
     elif statement.kind == "columns":
-        reply = _rows(Rows(DESCRIBED, describe_table(copy, statement.table, request["name"])))
+        reply = _rows(ResultRows(DESCRIBED, describe_table(copy, statement.table, request["name"])))
     elif statement.kind == "write":
         reply = {"changed": _count_changes(copy if request["writes"] else again(copy), statement)}
     else:
@@ -69,7 +70,7 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": statement.kind, "earlier": earlier, **reply}
 
 
-def _rows(found: Rows, **more: Any) -> dict[str, Any]:
+def _rows(found: ResultRows, **more: Any) -> dict[str, Any]:
     return {"columns": list(found.columns), "rows": found.rows, **more}
 
 
@@ -80,7 +81,7 @@ def _count_changes(copy: sqlite3.Connection, statement: Statement) -> int:
     return copy.total_changes - before
 
 
-def _run_limited(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
+def _run_limited(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
     """Past its time a statement is interrupted; what cannot be interrupted ends this process."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS + HARD_SECONDS)
     return run(copy, statement, writes)

@@ -17,7 +17,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ _CHANGES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ResultRows:
     """What a statement gave: column names and rows; neither for a statement that has no result."""
 
     columns: tuple[str, ...]
@@ -106,7 +106,7 @@ def _copy_table(copy: sqlite3.Connection, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column as the file declares it. `key`: its position in the primary key, 0 when it is not in it."""
 
     name: str
@@ -117,24 +117,24 @@ class Column:
 
 
 #: Of each table, in the order in which they were made, the columns in order.
-Tables = Mapping[str, Sequence[Column]]
+Tables = Mapping[str, Sequence[TableColumn]]
 
 
 def read_tables(copy: sqlite3.Connection) -> Tables:
     return {name: table_columns(copy, name) for name in table_names(copy)}
 
 
-def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[Column]:
+def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[TableColumn]:
     """The columns in order; none for a table that is not there."""
     found = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
     return [
-        Column(name, kind if _TYPE.fullmatch(kind or "") else "", bool(required), default, key)
+        TableColumn(name, kind if _TYPE.fullmatch(kind or "") else "", bool(required), default, key)
         for _, name, kind, required, default, key, hidden in found
         if hidden != 1
     ]
 
 
-def _definitions(columns: Sequence[Column], keyed: bool) -> str:
+def _definitions(columns: Sequence[TableColumn], keyed: bool) -> str:
     parts = []
     for column in columns:
         required = " NOT NULL" if column.required and keyed else ""
@@ -159,7 +159,7 @@ def again(copy: sqlite3.Connection) -> sqlite3.Connection:
     return other
 
 
-def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
+def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
     """Run one statement that `dialect` wrote. Raises ActionError of kind sql_error, refused, timeout or too_large.
 
     Raises MemoryError when the process may have no more.
@@ -186,7 +186,7 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
         copy.set_progress_handler(None, 0)
 
 
-def _authorizer(tables: set[str], writes: bool):
+def _authorizer(tables: set[str], writes: bool) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
     """What SQLite asks before it does anything: only what is named here is allowed."""
 
     def decide(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
@@ -210,10 +210,10 @@ def _authorizer(tables: set[str], writes: bool):
     return decide
 
 
-def _fetch(cursor: sqlite3.Cursor) -> Rows:
+def _fetch(cursor: sqlite3.Cursor) -> ResultRows:
     if cursor.description is None:
         cursor.fetchall()
-        return Rows((), [])
+        return ResultRows((), [])
     rows, size = [], 0
     for row in cursor:
         rows.append([value if not isinstance(value, bytes) else repr(value) for value in row])
@@ -223,7 +223,7 @@ def _fetch(cursor: sqlite3.Cursor) -> Rows:
             raise ActionError(
                 "too_large", f"the result has more than {MAX_ROWS} rows or {MAX_BYTES} characters: use LIMIT"
             )
-    return Rows(tuple(name for name, *_ in cursor.description), rows)
+    return ResultRows(tuple(name for name, *_ in cursor.description), rows)
 
 
 def _failure(error: sqlite3.Error) -> ActionError:

@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lumos_queue.actions.sql.database import MAX_BYTES, MAX_ROWS, SECONDS, Column, Rows
+from lumos_queue.actions.sql.database import MAX_BYTES, MAX_ROWS, SECONDS, ResultRows, TableColumn
 from lumos_queue.actions.sql.dialect import Statement, read_statement
 from lumos_queue.actions.sql.schema import DESCRIBED, write_tables
 from lumos_queue.errors import ActionError, InfrastructureError
@@ -88,16 +88,16 @@ def _reply(cursor: Any, statement: Statement, name: str) -> dict[str, Any]:
     return {"columns": list(columns), "rows": found.rows, "sql": statement.mysql}
 
 
-def _tables(cursor: Any, name: str) -> list[tuple[str, list[Column]]]:
+def _tables(cursor: Any, name: str) -> list[tuple[str, list[TableColumn]]]:
     """Tables in the order of their names, with their columns."""
     cursor.execute(
         "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s "
         "ORDER BY table_name, ordinal_position",
         (name,),
     )
-    tables: dict[str, list[Column]] = {}
+    tables: dict[str, list[TableColumn]] = {}
     for table, column, kind in cursor.fetchall():
-        tables.setdefault(table, []).append(Column(column, kind, False, None, 0))
+        tables.setdefault(table, []).append(TableColumn(column, kind, False, None, 0))
     return list(tables.items())
 
 
@@ -113,7 +113,7 @@ def _count_changes(cursor: Any, statement: Statement, name: str) -> int:
     return cursor.execute(statement.mysql)
 
 
-def _fetch(cursor: Any, text: str) -> Rows:
+def _fetch(cursor: Any, text: str) -> ResultRows:
     cursor.execute(text)
     rows, size = [], 0
     for row in cursor:
@@ -123,7 +123,7 @@ def _fetch(cursor: Any, text: str) -> Rows:
             raise ActionError(
                 "too_large", f"the result has more than {MAX_ROWS} rows or {MAX_BYTES} characters: use LIMIT"
             )
-    return Rows(tuple(name for name, *_ in cursor.description or ()), rows)
+    return ResultRows(tuple(name for name, *_ in cursor.description or ()), rows)
 
 
 def _plain(value: Any) -> Any:

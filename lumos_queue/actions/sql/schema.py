@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from lumos_queue.actions.sql.database import Column, table_columns, table_names
+from lumos_queue.actions.sql.database import TableColumn, table_columns, table_names
 from lumos_queue.errors import ActionError
 
 DESCRIBED = ("Field", "Type", "Null", "Key", "Default", "Extra")
@@ -31,7 +31,7 @@ def show_tables(connection: sqlite3.Connection) -> str:
     return write_tables([(name, table_columns(connection, name)) for name in table_names(connection)])
 
 
-def write_tables(tables: list[tuple[str, list[Column]]]) -> str:
+def write_tables(tables: list[tuple[str, list[TableColumn]]]) -> str:
     return "; ".join(
         f"Table {name} has {', '.join(f'{column.name} (type: {kind_of(column.type)})' for column in columns)}"
         for name, columns in tables
@@ -56,11 +56,11 @@ def describe_table(connection: sqlite3.Connection, table: str, database: str) ->
     ]
 
 
-def is_required(column: Column) -> bool:
+def is_required(column: TableColumn) -> bool:
     """Whether it is never NULL."""
     return column.required or bool(column.key)
 
 
-def default_text(column: Column) -> str | None:
+def default_text(column: TableColumn) -> str | None:
     """The default as MySQL shows it: the text alone, and NULL for none."""
     return column.default.strip("'") if column.default and column.default.upper() != "NULL" else None

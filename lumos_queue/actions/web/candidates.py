@@ -16,7 +16,7 @@ from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from lumos_queue.actions.web.page import SHOWN, Element, Page
+from lumos_queue.actions.web.page import SHOWN, Element, HtmlPage
 
 MAX_ANCESTOR_WORDS, MAX_TARGET_WORDS = 50, 100
 MAX_CHARACTERS = 4_000  #: of either part: a page may have words without end
@@ -25,7 +25,7 @@ _WORDS, _VALUE_WORDS, _WORD_CHARACTERS = 20, 5, 15
 _SAYS_NOTHING = frozenset(("hidden", "none", "presentation", "null", "undefined"))
 
 
-def document_order(page: Page, nodes: Mapping[str, object]) -> list[str]:
+def document_order(page: HtmlPage, nodes: Mapping[str, object]) -> list[str]:
     """The numbers of candidates in the order in which the page has them.
 
     What the page's text does not hold comes after it, by number: texts are cut at the end, and browsers number elements
@@ -39,7 +39,7 @@ def document_order(page: Page, nodes: Mapping[str, object]) -> list[str]:
     return sorted(sorted(nodes), key=key)
 
 
-def describe(page: Page, node: str, tag: str, attributes: Mapping[str, str]) -> str:
+def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str]) -> str:
     """The candidate as a ranking model reads it: from the page, or from its own tag and attributes where that ends."""
     element = page.element(node)
     if element is None:

@@ -53,7 +53,7 @@ class Element:
     way: tuple[str, str] | None = None  #: what candidates.py found on the way to it, for the next candidate below it
 
 
-class Page:
+class HtmlPage:
     """The elements of a page by number and in document order."""
 
     def __init__(self, source: str):
