@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
-from lumos_queue.episode import StepContext
+from lumos_queue.episode import StepContext, Variables
 from lumos_queue.records import Action, Execution, Task
 
 
@@ -50,7 +50,7 @@ class ActionInterface(Protocol):
 class StatelessActions(ActionInterface, Protocol):
     """An interface whose actions depend on nothing but the variables, so that they can run outside any episode."""
 
-    async def execute(self, action: Action, variables: Mapping[str, Mapping[str, Any]]) -> Execution:
+    async def execute(self, action: Action, variables: Variables) -> Execution:
         """Run one action. `variables` maps `R1` to the JSON value of the execution that set it."""
         ...
 

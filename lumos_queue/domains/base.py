@@ -12,6 +12,7 @@ from lumos_queue.scoring.limit import WRONG
 
 if TYPE_CHECKING:
     from lumos_queue.actions.base import ActionInterface, StatelessActions
+    from lumos_queue.settings import Settings
 
 #: What every instruction for the grounder begins with (spec/lumos.md 1.4, verbatim).
 GROUND = (
@@ -90,7 +91,7 @@ class Domain:
         """The options of its actions, checked. Raises SpecError."""
         return self._interface().prepare(tools)
 
-    def open_actions(self, tools: Mapping[str, str] | None = None, settings: Any = None) -> ActionInterface:
+    def open_actions(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None) -> ActionInterface:
         """Its actions; the caller closes them. `tools` is what `prepare_tools` returned.
 
         Raises SpecError for a file that does not exist here, or is not the one that was submitted.

@@ -88,7 +88,7 @@ def _failure(error: BaseException) -> ActionError:
     return ActionError(next((kind for types, kind in _KINDS if isinstance(error, types)), "failed"), message)
 
 
-def _is_expression(data: Any) -> bool:
+def _is_expression(data: object) -> bool:
     return isinstance(data, dict) and "python" in data
 
 

@@ -17,10 +17,10 @@ Fractions are floats while the code runs (see values.py for how they are read ba
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.actions.code.values import as_inputs, as_value, exact_numbers, unsure_names
+from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sandbox import Sandbox
 from lumos_queue.util.sanitize import storable, storable_json
@@ -30,8 +30,6 @@ MEMORY = 256 << 20  #: bytes that one program may hold
 MAX_CODE = 20_000  #: characters of a program
 
 _VARIABLE = re.compile(r"(?<!\w)(?:R[0-9]+|Output)(?!\w)")
-
-Variables = Mapping[str, Mapping[str, Any]]
 
 
 class CodeRunner:

@@ -23,6 +23,7 @@ from lumos_queue.actions.maths.nodes import Node, names
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.quantities.units import is_open, same_unit
+from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.scoring.numbers import parse_number, show_number
 
@@ -36,7 +37,7 @@ _NUMERAL = re.compile(r"[-−]?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?")  #: a tex
 _FUNCTIONS = {"abs": "abs", "min": "min", "max": "max", "ln": "math.log", "pi": "math.pi"}
 
 
-def as_inputs(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def as_inputs(values: Variables) -> dict[str, Any]:
     """Stored values as JSON for the child. Raises ActionError of kind not_a_number when they have different units.
 
     A bare number goes with any unit but per cent, and `m`, which may be million.
@@ -52,7 +53,7 @@ def as_inputs(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {name: as_input(value) for name, value in values.items()}
 
 
-def unsure_names(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def unsure_names(values: Variables) -> list[str]:
     """The variables whose unit leaves open what a bare number beside them means."""
     return [name for name, value in values.items() if any(is_open(one.unit) for one in _quantities(value))]
 

@@ -3,6 +3,10 @@
 Loosest first: relations, sums, products (also where no sign is written: `2x`, `3(4+1)`), signs, powers, `%` and `!`.
 `7//2` is 3, rounded down. `1/2x` is half of x: a product without a sign binds no tighter, except letters side by
 side (`1/xy`).
+
+The rules for rationales (rationales/maths/expressions.py) have another parser: they need the operations as written, one
+action each, and refuse whatever is not plain arithmetic, while here numbers are evaluated at once, unknowns, units and
+words are read, and a model is told what is wrong.
 """
 
 from __future__ import annotations
@@ -14,8 +18,8 @@ from typing import Any, TypeVar
 from lumos_queue.actions.maths.kinds import MAX_DEPTH, failure
 from lumos_queue.actions.maths.nodes import RELATIONS, Node, call, combine, names, require_size, substitute
 from lumos_queue.actions.maths.tokens import Token, tokenise
+from lumos_queue.episode import Variables
 
-Variables = Mapping[str, Mapping[str, Any]]
 Inner = TypeVar("Inner")
 
 _SUM = frozenset("+-")

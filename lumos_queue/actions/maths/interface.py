@@ -19,6 +19,7 @@ from lumos_queue.actions.maths.values import Value, as_value, assign, range_valu
 from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
+from lumos_queue.settings import Settings
 from lumos_queue.util.sandbox import Sandbox
 
 #: Processor seconds one symbolic action may take.
@@ -39,7 +40,7 @@ class MathsActions:
     def __init__(
         self,
         tools: Mapping[str, str] | None = None,
-        settings: Any = None,
+        settings: Settings | None = None,
         *,
         sandbox: Sandbox | None = None,
         seconds: float = SYMBOLIC_SECONDS,

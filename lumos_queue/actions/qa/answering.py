@@ -91,7 +91,7 @@ async def _answer_from_search(question: str, context: StepContext, ranker: Ranke
     return ""
 
 
-def _on_wikipedia(hit: Any) -> bool:
+def _on_wikipedia(hit: object) -> bool:
     address = urlsplit(str(hit.get("url", ""))) if isinstance(hit, dict) else urlsplit("")
     return address.hostname == "en.wikipedia.org" and address.path.startswith("/wiki/")
 

@@ -158,7 +158,7 @@ def _page(line: bytes) -> TextPage | str:
     return record_page(record)
 
 
-def record_page(record: Any) -> TextPage | str:
+def record_page(record: object) -> TextPage | str:
     """The page of one object with a title and a text; or what is wrong with it."""
     if not isinstance(record, Mapping):
         return "expected an object"

@@ -22,7 +22,7 @@ class TextPage:
     table: str = ""  #: what a table of facts on the page says, as text
 
 
-def page_of(value: Any) -> TextPage:
+def page_of(value: object) -> TextPage:
     """A page from its JSON form. Raises ActionError when it is not one: a tool or a recording gave something else."""
     if not isinstance(value, Mapping) or not isinstance(value.get("title"), str):
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")

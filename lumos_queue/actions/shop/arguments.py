@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
-
-Variables = Mapping[str, Mapping[str, Any]]
 
 _QUERY = re.compile(r",?\s*\b(?:Query|QUERY)\s*:\s*")
 _VARIABLE = re.compile(r"\bR[0-9]{1,6}\b")

@@ -17,6 +17,7 @@ from lumos_queue.actions.shop.tools import check_files, prepare_tools
 from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
+from lumos_queue.settings import Settings
 
 RESULTS_SHOWN = 2  #: items that Search names, as in the original
 BEST_FEATURES = 3  #: options that FeatureRetrieve names, as in the original
@@ -36,7 +37,7 @@ class ShopActions:
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"catalogue": "generated", "ranker": "lexical"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError when a file is missing or not the one that was meant."""
         self._tools = dict(tools or {})
         check_files(self._tools)

@@ -15,6 +15,7 @@ from lumos_queue.actions.sql.tools import open_tools, prepare_tools
 from lumos_queue.actions.sql.wording import is_statement
 from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.records import Execution, Task
+from lumos_queue.settings import Settings
 
 MAX_SHOWN = 2000  #: characters of a result that models are shown
 
@@ -26,7 +27,7 @@ class SqlActions:
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"writes": "no", "turns": "1"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError when the databases are not there, or not those that the job was submitted with."""
         self._databases = Databases(open_tools(tools or {}), settings)
 
@@ -48,7 +49,7 @@ class SqlSession(ActionSession):
     and the first one that does not give what is recorded raises Diverged.
     """
 
-    def __init__(self, databases: Databases, database: Any):
+    def __init__(self, databases: Databases, database: object):
         self._databases, self._database = databases, database
 
     async def alias(self, text: str, context: StepContext) -> Value:

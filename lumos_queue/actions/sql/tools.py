@@ -34,7 +34,7 @@ class Tools:
     writes: bool
     turns: int
 
-    def locate(self, database: Any) -> dict[str, Any]:
+    def locate(self, database: object) -> dict[str, Any]:
         """The part of a request that says where a database is. Raises ActionError for a name that cannot be one."""
         if not isinstance(database, str) or not _NAME.fullmatch(database):
             raise ActionError("no_database", f"no database can be called {str(database)[:60]!r}")

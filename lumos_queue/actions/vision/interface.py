@@ -19,6 +19,7 @@ from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, unknown
 from lumos_queue.records import Completion, Task
+from lumos_queue.settings import Settings
 
 SHOWN = {
     "image": "the task's image",
@@ -109,7 +110,7 @@ class VisionActions:
     roles = ("vqa", "qa")
     defaults: Mapping[str, str] = {"vision": "image"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         self._shown = (tools or {}).get("vision", "image")
 
     @staticmethod

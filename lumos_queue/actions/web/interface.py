@@ -20,6 +20,7 @@ from lumos_queue.actions.web.matching import rank_candidates, with_option
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Task
+from lumos_queue.settings import Settings
 
 DOMAIN = "web_agent"
 OPTIONS = {
@@ -38,7 +39,7 @@ class WebActions:
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"ranker": "lexical"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError when the ranker's weights are missing or not the ones that were meant."""
         self.ranker: Ranker = open_prepared(tools or {})
         self.fitted = "cross-encoder" in self.ranker.name  #: whether it knows MindAct's texts
