@@ -7,7 +7,7 @@ recorded model call is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -36,23 +36,6 @@ class Journal(Protocol):
     async def wait_for_capacity(self) -> None:
         """Return once a further step can be kept: steps may come faster than a disk takes them."""
         ...
-
-
-class MemoryJournal:
-    """A journal without a database, for examples and tests."""
-
-    def __init__(self, steps: Iterable[Step] = ()):
-        self.steps = list(steps)
-        self._known = {(step.position, step.branch): (step.command.digest, step.result) for step in self.steps}
-
-    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
-        return self._known.get((position, branch))
-
-    def record(self, step: Step) -> None:
-        self.steps.append(step)
-
-    async def wait_for_capacity(self) -> None:
-        """There is always capacity."""
 
 
 class Diverged(Exception):

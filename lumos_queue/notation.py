@@ -1,13 +1,13 @@
 """LUMOS text ↔ records: the replies of planner and grounder, and annotations (spec/lumos.md sections 2 and 4).
 
-Reading is total: every text gives a value, none raises. What is no action becomes an Action with `variables == ()`,
-so that the executor can say so. Nothing here knows what an action means.
+Reading is total: every text gives a value, none raises. What is not an action becomes an Action with
+`variables == ()`, so that the executor can say so. Nothing here knows what an action means.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal
@@ -37,7 +37,7 @@ _ACTION_LINE = re.compile(r"Action ([0-9]+)-([0-9]+):\s*(.*)", re.DOTALL)
 
 
 def without_roles(text: str) -> str:
-    """The text with the marks of roles broken: what a page, a tool or a model says never begins a turn of its own."""
+    """The text with the marks of roles broken: what a page, a tool or a model says never begins a new turn."""
     return _ROLE.sub("< |", text) if "<|" in text else text
 
 
@@ -45,7 +45,7 @@ def without_roles(text: str) -> str:
 
 
 def says_stop(reply: str) -> bool:
-    """Whether the planner says that it stops: the phrase may stand anywhere in the reply."""
+    """Whether the planner says that it stops: the phrase may be anywhere in the reply."""
     return STOP_PLANNING.rstrip(".") in reply
 
 
@@ -61,7 +61,7 @@ def write_subgoal(subgoal: Subgoal) -> str:
 
 
 def read_plan(reply: str) -> tuple[Subgoal, ...]:
-    """The subgoals of a one-pass plan, numbered by their place. A text without labels is one subgoal."""
+    """The subgoals of a one-pass plan, numbered in order. A text without labels is one subgoal."""
     pieces = (piece.strip() for piece in _BETWEEN_SUBGOALS.split(reply))
     return tuple(Subgoal(number, piece) for number, piece in enumerate(filter(None, pieces), start=1))
 
@@ -70,7 +70,7 @@ def write_plan(subgoals: Iterable[Subgoal]) -> str:
     return "; ".join(subgoal.text for subgoal in subgoals)
 
 
-def unlabelled(text: str) -> str:
+def strip_label(text: str) -> str:
     """A subgoal's text without its `Subgoal 2: `."""
     label = _LABEL.match(text)
     return text[label.end() :] if label else text
@@ -82,7 +82,7 @@ def unlabelled(text: str) -> str:
 def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action, ...]:
     """The actions of a grounder's reply, in order. `; ` separates only before `R1 = ` or `R1, R2 = `.
 
-    Without `calls` whatever stands after `R1 = ` is the action's arguments, as in SQL. With `most`, what comes after so
+    Without `calls` everything after `R1 = ` is the action's arguments, as in SQL. With `most`, what comes after so
     many is not read: one more Action, without variables and called TOO_MANY, says how many there are.
     """
     first, rest = _BETWEEN_ACTIONS.split(reply.strip().rstrip(";"), maxsplit=most), ""
@@ -180,7 +180,7 @@ def replace_variables(text: str, value_of: Callable[[str], str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Why a line of an annotation is not as it should be."""
+    """Why a line of an annotation does not follow the format."""
 
     reason: str  #: a short stable name, counted in reports
     line: str  #: the line, or the subgoal it is about
@@ -189,7 +189,7 @@ class Issue:
 def read_action_line(line: str) -> tuple[Action, str] | Issue:
     """An `Action 1-2: R2 = G(R1) = result` line as (action, result). A missing result is ''.
 
-    A number is its own result. A closing full stop after the call is no result; one in the result stays.
+    A number is its own result. A closing full stop after the call is not a result; one in the result stays.
     """
     labelled = _ACTION_LINE.fullmatch(line.strip())
     if not labelled:
@@ -209,7 +209,7 @@ def read_action_line(line: str) -> tuple[Action, str] | Issue:
     return Action(_split_variables(assignment[1]), name, arguments, labelled[3]), result
 
 
-def shown_result(result: str) -> str:
+def format_result(result: str) -> str:
     """A result as the planner is told it: without its closing full stop. `.5` keeps its dot (the original cut it)."""
     return result.strip().rstrip(".")
 
@@ -255,13 +255,13 @@ def write_annotation(steps: Iterable[AnnotatedSubgoal]) -> str:
     return "\n\n".join("\n".join(_annotation_lines(step)) for step in steps)
 
 
-def _annotation_lines(step: AnnotatedSubgoal):
+def _annotation_lines(step: AnnotatedSubgoal) -> Iterator[str]:
     number = step.subgoal.number
-    yield _one_line(f"Subgoal {number}: {unlabelled(step.subgoal.text)}")
-    for place, (action, result) in enumerate(zip(step.actions, step.results, strict=True), start=1):
+    yield _one_line(f"Subgoal {number}: {strip_label(step.subgoal.text)}")
+    for number_within, (action, result) in enumerate(zip(step.actions, step.results, strict=True), start=1):
         alias = not action.name and _OPERAND.fullmatch(action.arguments)
         call = f"{', '.join(action.variables)} = {action.arguments}" if alias else write_action(action)
-        yield _one_line(f"Action {number}-{place}: {call}" + (f" = {result}" if result else ""))
+        yield _one_line(f"Action {number}-{number_within}: {call}" + (f" = {result}" if result else ""))
 
 
 def _one_line(text: str) -> str:

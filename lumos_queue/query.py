@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from db.connection import open_database
-from db.filters import parse_where
+from db.filters import Filter, parse_where
 from db.migrate import require_current
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.settings import Settings, read_settings
@@ -22,7 +22,7 @@ def episodes(where: str = "", settings: Settings | None = None) -> Iterator[Stor
     return _episodes(wanted, chosen)
 
 
-def _episodes(wanted, settings: Settings) -> Iterator[StoredEpisode]:
+def _episodes(wanted: Filter, settings: Settings) -> Iterator[StoredEpisode]:
     database = open_database(settings.database, settings.lease_seconds)
     try:
         require_current(database)

@@ -16,8 +16,8 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
-from lumos_queue.episode import MemoryJournal
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate

@@ -8,7 +8,8 @@ from lumos_queue.actions.base import ActionInterface, Session
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.commands import Ask, Do
-from lumos_queue.episode import MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import StepContext, run_episode
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import gold_replies

@@ -21,7 +21,8 @@ from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
 from lumos_queue.benchmarks.intercode_sql.querying import asked
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
-from lumos_queue.episode import MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import StepContext, run_episode
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.gold_replies import gold_replies

@@ -14,8 +14,8 @@ from lumos_queue.commands import Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer, InferContext

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from lumos_queue.actions.web.interface import WebActions, WebSession
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.episode import MemoryJournal
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer, InferContext

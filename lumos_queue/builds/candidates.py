@@ -15,7 +15,7 @@ from lumos_queue.builds.staging import hash_of
 from lumos_queue.builds.stored import Stored
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.execution.prefill import source_row
-from lumos_queue.notation import unlabelled, write_actions
+from lumos_queue.notation import strip_label, write_actions
 from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion, FinishReason
 from lumos_queue.scoring.limit import is_judged
 
@@ -77,7 +77,7 @@ class Candidate:
     def solution(self) -> str:
         """Question, subgoals and actions: what makes two episodes the same to a training set."""
         steps = self.annotation.steps
-        subgoals = [unlabelled(step.subgoal.text) for step in steps]
+        subgoals = [strip_label(step.subgoal.text) for step in steps]
         actions = write_actions(action for step in steps for action in step.actions)
         return "\n".join([self.episode.task.question, *subgoals, actions])
 

@@ -8,9 +8,7 @@ one to see the key.
 
 from __future__ import annotations
 
-import email.utils
 import json
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -22,13 +20,13 @@ from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
 from lumos_queue.errors import EndpointRefused, InfrastructureError
 from lumos_queue.util.addresses import Origin
+from lumos_queue.util.retry_after import read_retry_after
 from lumos_queue.util.sanitize import storable
 
 CONNECT_SECONDS = 10.0
 PROBE_SECONDS = 10.0  #: for what is asked once, about the server itself
 REPLY_BYTES = 8 * 2**20  #: a longer reply is refused, whatever was asked for
 PROBE_BYTES = 4 * 2**20  #: for what a server says about itself: lists of models are long
-RETRY_AFTER_SECONDS = 3600.0  #: no server's wish for a pause counts for more
 
 T = TypeVar("T")
 
@@ -180,21 +178,8 @@ def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reas
     said = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
     message = f"{url} answered {status}: {said}"
     if may_pass(status):
-        return TryFailed(message, _retry_after(headers.get("retry-after", "")), status)
+        return TryFailed(message, read_retry_after(headers.get("retry-after", "")), status)
     return RequestRefused(message, status, explain(url, status, headers.get("location", ""), said))
-
-
-def _retry_after(value: str) -> float | None:
-    """Seconds from a Retry-After header: a number or an HTTP date (RFC 9110, 10.2.3). None when it is neither."""
-    try:
-        seconds = float(value) if value[:1].isdigit() else _until(value)
-    except (ValueError, OverflowError):
-        return None
-    return min(max(seconds, 0.0), RETRY_AFTER_SECONDS)
-
-
-def _until(date: str) -> float:
-    return email.utils.parsedate_to_datetime(date).timestamp() - time.time()
 
 
 def one_line(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Commands carried out: models asked, actions run, tools outside called."""
+"""Commands carried out: models asked, actions run, external tools called."""

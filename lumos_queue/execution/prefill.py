@@ -16,7 +16,7 @@ from typing import Any
 
 from lumos_queue.commands import Ask, Command, Commands, Note, Result
 from lumos_queue.episode import Generate, Perform, StepContext
-from lumos_queue.notation import unlabelled
+from lumos_queue.notation import strip_label
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, FinishReason, Outcome, Subgoal, Task
 from lumos_queue.util.exchange import Exchange
@@ -83,7 +83,7 @@ def same_subgoal(one: str, other: str) -> bool:
 
 
 def bare(subgoal: str) -> str:
-    return " ".join(unlabelled(subgoal.strip()).casefold().split()).rstrip(".").rstrip()
+    return " ".join(strip_label(subgoal.strip()).casefold().split()).rstrip(".").rstrip()
 
 
 def source_row(task: Task) -> str:

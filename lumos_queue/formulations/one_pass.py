@@ -9,7 +9,7 @@ from __future__ import annotations
 from lumos_queue.commands import Ask, Commands, Do, Final, Note
 from lumos_queue.formulations.answer import History, conclude, last_value
 from lumos_queue.formulations.base import VERSION, Formulation
-from lumos_queue.notation import read_plan, unlabelled
+from lumos_queue.notation import read_plan, strip_label
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Ending, Outcome, Task
 
@@ -26,7 +26,7 @@ def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outco
     actions = dialogue.read(grounding.text)
     final = None
     if version > 1 and agent.answer_by != "last":
-        final = Final(agent.answer_by, unlabelled(subgoals[-1].text) if subgoals else "")
+        final = Final(agent.answer_by, strip_label(subgoals[-1].text) if subgoals else "")
     for number, action in enumerate(actions, start=1):
         execution = yield from Do(action, final if number == len(actions) else None)
         if not execution.ok:

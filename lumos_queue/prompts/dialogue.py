@@ -15,7 +15,7 @@ from typing import Literal
 from lumos_queue.domains.base import Demonstration, Domain
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.notation import read_actions, shown_result, unlabelled, without_roles
+from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 #: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
@@ -237,12 +237,12 @@ class Dialogue:
         if self._subgoal is None:
             raise ValueError("the model stopped or planned everything at once: it has no further turn")
         if self._domain.reports == "done":
-            text = unlabelled(self._subgoal.text)
+            text = strip_label(self._subgoal.text)
             done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
             return f"We have already {done}. Should we stop planning?"
         if self._domain.ends_by_action:
             return f"The executed result for Subgoal {self._subgoal.number} is {self._result.strip()}"
-        result = shown_result(self._result)
+        result = format_result(self._result)
         return f"The executed result for Subgoal {self._subgoal.number} is {result}. Should we stop planning?"
 
     def _grounder_turn(self) -> str:
@@ -254,7 +254,7 @@ class Dialogue:
         if self._domain.shows_earlier:
             # In string order, as the original sorts its labels: Subgoal 10 before Subgoal 2.
             turn += " The grounding could be based on the following results:" + "".join(
-                f" The execution result for {label} is {shown_result(result)}."
+                f" The execution result for {label} is {format_result(result)}."
                 for label, result in sorted(self._results.items())
             )
         return f"{turn}\n"

@@ -30,9 +30,10 @@ from lumos_queue.conversion.teacher import Reading
 from lumos_queue.conversion.verdicts import merged, rejecting, verdict
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.annotation import Checked, act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import same

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lumos_queue.errors import SpecError
-from lumos_queue.notation import Issue, read_action_line, read_annotation, unlabelled, write_action
+from lumos_queue.notation import Issue, read_action_line, read_annotation, strip_label, write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal
 from lumos_queue.util.sanitize import storable
 
@@ -57,7 +57,7 @@ def _put(values: tuple, place: int, value: Any) -> tuple:
 
 
 def _subgoal(number: int, text: str) -> Subgoal:
-    text = unlabelled(_line(f"subgoal {number}", text))
+    text = strip_label(_line(f"subgoal {number}", text))
     if not text:
         raise SpecError(f"Subgoal {number} has no text. To leave it out, give all of it with --file.")
     return Subgoal(number, f"Subgoal {number}: {text}")
@@ -88,10 +88,10 @@ def _whole(text: str, before: Steps) -> Steps:
         )
     if issues:
         raise SpecError(f"The annotation cannot be read: {issues[0].reason}, at '{issues[0].line[:80]}'.")
-    known = {(unlabelled(step.subgoal.text), step.subgoal.number): step.subgoal for step in before}
+    known = {(strip_label(step.subgoal.text), step.subgoal.number): step.subgoal for step in before}
     return tuple(
         AnnotatedSubgoal(
-            known.get((unlabelled(step.subgoal.text), step.subgoal.number), step.subgoal),
+            known.get((strip_label(step.subgoal.text), step.subgoal.number), step.subgoal),
             step.actions,
             step.results if needed else ("",) * len(step.actions),
         )

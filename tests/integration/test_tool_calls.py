@@ -68,11 +68,11 @@ def serve(web: FakeWeb, monkeypatch) -> None:
     """Calls that are made reach the fake web alone."""
     web.pages["Long"] = "".join(f"<p>Paragraph {n} of a long page: {'many words ' * 40}.</p>" for n in range(60))
 
-    def calling(settings):
+    def open_live(settings):
         client = Http(Guard({("127.0.0.1", web.port)}), registry.user_agent(settings), rate_limiter=HostRateLimiter(0))
-        return registry.calling_through(client, web.api)
+        return registry.call_through(client, web.api)
 
-    monkeypatch.setattr(registry, "calling", calling)
+    monkeypatch.setattr(registry, "open_live", open_live)
 
 
 _OBSERVED = ("position", "branch", "command", "status", "result", "result_block", "outputs", "outputs_block", "message")

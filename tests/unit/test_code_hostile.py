@@ -16,8 +16,9 @@ from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import KINDS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Execution, Task

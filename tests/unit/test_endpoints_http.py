@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.endpoints import http
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.registry import base_urls, model_name, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError, Undecided
+from lumos_queue.util.retry_after import read_retry_after
 from tests.fake_endpoint import FakeEndpoint
 
 GREEDY = Sampling()
@@ -240,12 +240,12 @@ def test_a_long_wait_is_left_to_the_worker():
     [("2", 2), ("1.5", 1.5), ("1e999", 3600), ("86400", 3600), ("-5", None), ("soon", None), ("", None), ("²", None)],
 )
 def test_retry_after_is_read_or_ignored(value, seconds):
-    assert http._retry_after(value) == seconds
+    assert read_retry_after(value) == seconds
 
 
 def test_retry_after_may_be_a_date():
-    assert http._retry_after(email.utils.formatdate(time.time() + 60, usegmt=True)) == pytest.approx(60, abs=2)
-    assert http._retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert read_retry_after(email.utils.formatdate(time.time() + 60, usegmt=True)) == pytest.approx(60, abs=2)
+    assert read_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
 
 
 def test_an_endpoint_has_no_more_requests_in_flight_than_allowed_and_waiting_is_no_time_out():

@@ -10,9 +10,10 @@ from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import Diverged, StepContext, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
 from lumos_queue.execution.executor import Executor, derive_seed
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Execution, Outcome, Task

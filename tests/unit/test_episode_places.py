@@ -9,9 +9,10 @@ import pytest
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Step
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import STRETCH, Diverged, MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import STRETCH, Diverged, StepContext, run_episode
 from lumos_queue.errors import EpisodeError, InfrastructureError
 from lumos_queue.execution.executor import Executor, derive_seed
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Outcome, Task
 

@@ -14,8 +14,9 @@ from lumos_queue.cli.main import main
 from lumos_queue.commands import Ask, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.formulations.one_pass import one_pass
 from lumos_queue.prompts.agent import Agent

@@ -10,12 +10,12 @@ import pytest
 
 from lumos_queue.commands import Call
 from lumos_queue.errors import ActionError, InfrastructureError, SpecError
-from lumos_queue.execution.tools.caller import MOST_KEPT, Caller
+from lumos_queue.execution.tools.caller import MAX_KEPT, Caller
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
 from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
-from lumos_queue.execution.tools.registry import calling_through, user_agent
+from lumos_queue.execution.tools.registry import call_through, user_agent
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
 from tests.fake_web import FakeWeb
@@ -47,7 +47,7 @@ def test_live_and_replay_exclude_each_other(tmp_path):
 def test_fault_32_a_call_that_was_made_is_not_made_again():
     async def ask(web: FakeWeb) -> list[Execution]:
         client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
-        caller = calling_through(client, web.api)
+        caller = call_through(client, web.api)
         together = await asyncio.gather(*(caller.call(BRIDGE, f"key {n}") for n in range(10)))
         later = await caller.call(Call("wikipedia", {"query": "Quillon Bridge"}), "key")
         other = await caller.call(Call("wikipedia", {"query": "Ombry"}), "key")
@@ -85,7 +85,7 @@ def test_one_who_stops_waiting_does_not_stop_the_others():
 def test_a_call_that_failed_for_the_network_is_made_again_and_others_are_not():
     async def ask(web: FakeWeb) -> None:
         client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
-        caller = calling_through(client, web.api)
+        caller = call_through(client, web.api)
         ends = await asyncio.gather(*(caller.call(BRIDGE, "key") for _ in range(3)), return_exceptions=True)
         assert [type(end) for end in ends] == [InfrastructureError] * 3
         assert (await caller.call(BRIDGE, "key")).ok
@@ -100,7 +100,7 @@ def test_a_call_that_failed_for_the_network_is_made_again_and_others_are_not():
 
 def test_an_unknown_tool_lists_the_choices():
     async def ask(web: FakeWeb) -> None:
-        caller = calling_through(Http(Guard(), "lumos-test/1"), web.api)
+        caller = call_through(Http(Guard(), "lumos-test/1"), web.api)
         with pytest.raises(SpecError, match=r"No tool called 'google'\. Choose one of: search, wikipedia\."):
             await caller.call(Call("google", {"query": "x"}), "key")
         await caller.close()
@@ -134,12 +134,12 @@ def test_only_so_many_answers_are_kept():
 
     async def ask() -> int:
         caller = Caller(any_answer)
-        for n in range(3 * MOST_KEPT):
+        for n in range(3 * MAX_KEPT):
             assert (await caller.call(Call("t", {"n": n}), "key")).result == str(n)
         await asyncio.sleep(0)
         return len(caller._made)
 
-    assert asyncio.run(ask()) == MOST_KEPT
+    assert asyncio.run(ask()) == MAX_KEPT
 
 
 def test_closing_stops_what_is_on_its_way():

@@ -172,9 +172,9 @@ def test_the_certificate_is_verified_for_the_name_though_the_connection_goes_to_
 
 def test_more_than_the_bound_is_not_read():
     with FakeWeb() as web:
-        assert len(get(http(web, most_bytes=100_000), web.url("/bytes/100000")).body) == 100_000
-        error = error_of(http(web, most_bytes=100_000), web.url("/bytes/100001"))
-        endless = error_of(http(web, most_bytes=100_000), web.url(f"/bytes/{1 << 40}"))
+        assert len(get(http(web, max_bytes=100_000), web.url("/bytes/100000")).body) == 100_000
+        error = error_of(http(web, max_bytes=100_000), web.url("/bytes/100001"))
+        endless = error_of(http(web, max_bytes=100_000), web.url(f"/bytes/{1 << 40}"))
     assert isinstance(error, ActionError) and error.kind == "too_large"
     assert isinstance(endless, ActionError) and endless.kind == "too_large"
 
@@ -183,7 +183,7 @@ def test_a_compressed_bomb_is_unpacked_no_further_than_the_bound():
     import tracemalloc
 
     with FakeWeb() as web:
-        client = http(web, most_bytes=1 << 20)
+        client = http(web, max_bytes=1 << 20)
         tracemalloc.start()
         error = error_of(client, web.url("/bomb"))
         most = tracemalloc.get_traced_memory()[1]
@@ -277,18 +277,18 @@ def test_a_host_that_asks_for_a_pause_gets_it_and_others_are_asked_meanwhile():
     [("0", 0), ("3", 3), ("", 5), ("soon", 5), ("9" * 500, 3600), ("-4", 5), ("Fri, 31 Dec 1999 23:59:59 GMT", 0)],
 )
 def test_what_a_server_says_about_later_is_read_with_care(said, seconds):
-    assert HostRateLimiter().wait("example.com", said) == seconds
+    assert HostRateLimiter().pause("example.com", said) == seconds
 
 
 def test_a_pause_may_end_at_a_date():
     date = email.utils.format_datetime(email.utils.localtime().replace(year=email.utils.localtime().year + 1))
-    assert HostRateLimiter().wait("example.com", date) == 3600
+    assert HostRateLimiter().pause("example.com", date) == 3600
 
 
 def test_a_short_pause_is_waited_for():
     async def ask():
         rate_limiter = HostRateLimiter(0)
-        rate_limiter.wait("example.com", "0")
+        rate_limiter.pause("example.com", "0")
         async with rate_limiter.turn("example.com"):
             pass
         rate_limiter._hosts["example.com"].free_at = time.monotonic() + 0.2

@@ -13,7 +13,7 @@ from lumos_queue.execution.tools.article import read_article
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
-from lumos_queue.execution.tools.registry import calling_through
+from lumos_queue.execution.tools.registry import call_through
 from lumos_queue.records import Execution
 from tests.fake_web import FakeWeb
 
@@ -32,9 +32,9 @@ def call(web: FakeWeb, tool: str, most_bytes: int = 16 << 20, **arguments) -> Ex
             "lumos-test/1 (someone@example.com)",
             rate_limiter=HostRateLimiter(0),
             seconds=5,
-            most_bytes=most_bytes,
+            max_bytes=most_bytes,
         )
-        caller = calling_through(client, web.api)
+        caller = call_through(client, web.api)
         try:
             return await caller.call(Call(tool, arguments), "key-of-the-call")
         finally:
@@ -184,7 +184,7 @@ def test_ten_megabytes_of_html_are_read_without_stopping_the_loop(web, open_tags
 
     async def ask() -> tuple[Execution, float]:
         client = Http(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
-        caller, longest, last = calling_through(client, web.api), 0.0, time.monotonic()
+        caller, longest, last = call_through(client, web.api), 0.0, time.monotonic()
         task = asyncio.ensure_future(caller.call(Call("wikipedia", {"query": "Huge"}), ""))
         while not task.done():
             await asyncio.sleep(0.005)
@@ -201,7 +201,7 @@ def test_ten_megabytes_of_html_are_read_without_stopping_the_loop(web, open_tags
 
 def test_a_page_larger_than_the_bound_is_too_large(web):
     web.pages["Huge"] = "<p>" + "word " * 500_000
-    assert call(web, "wikipedia", most_bytes=1 << 20, query="Huge").status == "too_large"
+    assert call(web, "wikipedia", max_bytes=1 << 20, query="Huge").status == "too_large"
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,8 @@ def test_a_formulation_never_sees_the_gold_answer():
 
     import asyncio
 
-    from lumos_queue.episode import MemoryJournal, run_episode
+    from lumos_queue.episode import run_episode
+    from lumos_queue.execution.memory_journal import MemoryJournal
 
     task = Task("b", "d", "1", "q", gold="31")
     asyncio.run(run_episode(spy, task, AGENT, MemoryJournal(), None))

@@ -9,7 +9,8 @@ import pytest
 
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.execution.prefill import PrefilledReplies, bare, same_subgoal, source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Work

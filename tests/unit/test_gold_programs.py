@@ -12,7 +12,7 @@ from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.gsm8k.rationale import convert
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.notation import unlabelled
+from lumos_queue.notation import strip_label
 from lumos_queue.rationales.reasons import NotConvertible, unconverted
 from lumos_queue.scoring.numerals import numbers_in
 
@@ -105,7 +105,7 @@ def test_no_subgoal_states_a_result(programs, file):
 @pytest.mark.parametrize("file", SOURCES)
 def test_subgoals_name_what_they_seek(programs, file):
     """All but a few: those whose line has no words at all, as `60/6=10`."""
-    texts = [unlabelled(step.subgoal.text) for _, annotation in programs(file)[1] for step in annotation.steps]
+    texts = [strip_label(step.subgoal.text) for _, annotation in programs(file)[1] for step in annotation.steps]
     bare = [text for text in texts if re.match(r"(?:Add|Subtract|Multiply|Divide|Work out|Determine the next)\b", text)]
     assert len(bare) < 0.04 * len(texts)
 

@@ -7,8 +7,9 @@ import time
 
 from lumos_queue.commands import Do
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.notation import TOO_MANY, read_actions
 from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Action, Execution, Outcome, Task

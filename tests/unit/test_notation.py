@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lumos_queue.notation import (
     Issue,
+    format_result,
     name_output,
     read_action_line,
     read_actions,
@@ -18,8 +19,7 @@ from lumos_queue.notation import (
     read_subgoal,
     replace_variables,
     says_stop,
-    shown_result,
-    unlabelled,
+    strip_label,
     variables_in,
     write_action,
     write_actions,
@@ -231,7 +231,7 @@ def test_a_value_that_looks_like_a_variable_is_not_replaced_again():
 def test_an_action_line_is_read(line, variables, name, arguments, result, shown):
     action, its_result = read_action_line(line)
     assert (action.variables, action.name, action.arguments) == (variables, name, arguments)
-    assert (its_result, shown_result(its_result)) == (result, shown)
+    assert (its_result, format_result(its_result)) == (result, shown)
 
 
 def test_an_alias_line_is_serialised_with_parentheses():
@@ -324,5 +324,5 @@ def test_output_takes_the_variable_after_the_previous_subgoal():
 
 
 def test_a_label_is_taken_off_only_where_there_is_one():
-    assert unlabelled("Subgoal 12: Click it.") == "Click it."
-    assert unlabelled("Click Subgoal 1: it.") == "Click Subgoal 1: it."
+    assert strip_label("Subgoal 12: Click it.") == "Click it."
+    assert strip_label("Click Subgoal 1: it.") == "Click Subgoal 1: it."

@@ -6,11 +6,11 @@ import pytest
 
 from lumos_queue.notation import (
     Issue,
+    format_result,
     name_output,
     read_action_line,
     read_actions,
     read_annotation,
-    shown_result,
     write_action,
     write_actions,
     write_annotation,
@@ -103,4 +103,4 @@ def test_a_subgoal_whose_end_sets_no_variable_leaves_the_count_as_it_was():
 def test_only_the_signs_that_end_a_text_are_taken_off():
     (action,) = read_actions(" R1 = two times X;;")
     assert action.arguments == "two times X"
-    assert shown_result(" Malcolm X.. ") == "Malcolm X"
+    assert format_result(" Malcolm X.. ") == "Malcolm X"

@@ -17,7 +17,8 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings

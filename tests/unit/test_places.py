@@ -11,9 +11,10 @@ from lumos_queue.commands import WITHIN, Ask, Call, Do
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.chat import messages
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import Diverged, StepContext, run_episode
 from lumos_queue.errors import ActionError, EpisodeError
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.answer import conclude
 from lumos_queue.jobs.evaluate import with_judge
 from lumos_queue.prompts.agent import Agent

@@ -13,9 +13,10 @@ from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import Call, Do
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, run_episode
+from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Execution, Task
 from tests.qa_question import TASK, WALK

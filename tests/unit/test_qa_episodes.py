@@ -11,8 +11,9 @@ from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import WITHIN, Ask, Do, Final
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
-from lumos_queue.episode import MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import StepContext, run_episode
 from lumos_queue.execution.executor import Executor
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Outcome, Task

@@ -13,8 +13,9 @@ from lumos_queue.benchmarks.webshop.benchmark import annotate
 from lumos_queue.benchmarks.webshop.tasks import goals
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.webshop import DOMAIN
-from lumos_queue.episode import Diverged, MemoryJournal, StepContext, run_episode
+from lumos_queue.episode import Diverged, StepContext, run_episode
 from lumos_queue.errors import InfrastructureError
+from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent

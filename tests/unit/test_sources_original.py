@@ -10,7 +10,7 @@ import pytest
 
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.notation import read_annotation, replace_variables, unlabelled, variables_in, write_annotation
+from lumos_queue.notation import read_annotation, replace_variables, strip_label, variables_in, write_annotation
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.rationales.questions.matching import among, content, words
 from lumos_queue.rationales.reasons import NotConvertible
@@ -132,7 +132,7 @@ def test_every_subgoal_says_what_it_seeks_in_words_of_the_row(shared_data, name,
     for task, annotation in converted:
         known = content(asked_of(task))
         for step in annotation.steps:
-            said = _FRAME.sub(" ", unlabelled(step.subgoal.text))
+            said = _FRAME.sub(" ", strip_label(step.subgoal.text))
             subgoals += 1
             if not any(among(word, known) for word in content(said)):
                 generic.append(step.subgoal.text)

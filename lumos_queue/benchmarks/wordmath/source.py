@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumos_queue.benchmarks.word_problems import MathsSource
 from lumos_queue.errors import SpecError
-from lumos_queue.notation import unlabelled
+from lumos_queue.notation import strip_label
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 
@@ -19,7 +19,7 @@ class WordMath(MathsSource):
     def plan(self, task: Task) -> str:
         """`Add 2 and 3: this gives 5.` for each step."""
         return " ".join(
-            f"{unlabelled(step.subgoal.text).rstrip('.')}: this gives {step.results[-1]}."
+            f"{strip_label(step.subgoal.text).rstrip('.')}: this gives {step.results[-1]}."
             for step in self.gold(task).steps
         )
 

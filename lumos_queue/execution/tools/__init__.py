@@ -1,1 +1,1 @@
-"""Tools outside: fetched safely, recorded, and answered from recordings."""
+"""External tools: called safely, recorded, and answered from recordings."""

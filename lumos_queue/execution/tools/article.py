@@ -1,6 +1,6 @@
 """What a language agent reads of a web page: its paragraphs and lists, its first table, and where its lists lead.
 
-Covered: broken markup, elements nested too deeply (what lies below is lost), scripts and notes (left out), pages of
+Covered: broken markup, elements nested too deeply (what is below is lost), scripts and notes (left out), pages of
 many megabytes (only so many paragraphs are kept). Nothing a page names is fetched.
 """
 
@@ -14,10 +14,10 @@ from urllib.parse import unquote
 import lxml.etree
 import lxml.html
 
-LEAST_WORDS = 10  #: a paragraph or list has more words than this; spec/lumos.md 5.2
+MIN_WORDS = 10  #: a paragraph or list has more words than this; spec/lumos.md 5.2
 TABLE_ROWS = 20
-MOST_CHARACTERS = 4_000  #: of a paragraph, of the table
-MOST_LINKS = 10
+MAX_CHARACTERS = 4_000  #: of a paragraph, of the table
+MAX_LINKS = 10
 _WIKI = "/wiki/"
 _BLOCKS = ("p", "div", "ul", "ol", "li", "dl", "dt", "dd", "table", "tr", "td", "th", "br", "h2", "h3", "h4")
 _UNREAD = ("script", "style", "noscript", "template", "sup", "nav")
@@ -33,8 +33,8 @@ class Article:
     links: tuple[str, ...]  #: titles of the pages that its list items lead to, in order
 
 
-def read_article(html: str, most_paragraphs: int) -> Article:
-    """Take a page's HTML apart. Never raises on account of the HTML; blocks for about 0.1 s for each megabyte."""
+def read_article(html: str, max_paragraphs: int) -> Article:
+    """Parse a page's HTML. Never raises because of the HTML; blocks for about 0.1 s for each megabyte."""
     parser = lxml.html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=False
     )
@@ -47,9 +47,9 @@ def read_article(html: str, most_paragraphs: int) -> Article:
             element.drop_tree()
     paragraphs = []
     for text in _texts(root):
-        if len(text.split()) > LEAST_WORDS:
+        if len(text.split()) > MIN_WORDS:
             paragraphs.append(text)
-            if len(paragraphs) == most_paragraphs:
+            if len(paragraphs) == max_paragraphs:
                 break
     return Article(tuple(paragraphs), _table(root), tuple(_links(root)))
 
@@ -73,7 +73,7 @@ def _table(root: Any) -> str:
         rows.append(" | ".join(filter(None, (_text(cell) for cell in row if cell.tag in ("td", "th")))))
         if len(rows) == TABLE_ROWS:
             break
-    return "; ".join(filter(None, rows))[:MOST_CHARACTERS]
+    return "; ".join(filter(None, rows))[:MAX_CHARACTERS]
 
 
 def _links(root: Any) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _links(root: Any) -> Iterator[str]:
         if title and title not in seen:
             seen.add(title)
             yield title
-            if len(seen) == MOST_LINKS:
+            if len(seen) == MAX_LINKS:
                 return
 
 
@@ -96,11 +96,11 @@ def _title(address: str) -> str:
 
 
 def _text(element: Any) -> str:
-    return " ".join("".join(_pieces(element)).split())[:MOST_CHARACTERS]
+    return " ".join("".join(_pieces(element)).split())[:MAX_CHARACTERS]
 
 
 def _pieces(element: Any) -> Iterator[str]:
-    """The texts of an element in order; what stands on different lines is kept apart, so as not to become one word."""
+    """The texts of an element in order; what is on different lines is kept apart, so as not to become one word."""
     for event, one in lxml.etree.iterwalk(element, events=("start", "end")):
         if one.tag in _BLOCKS:
             yield " "

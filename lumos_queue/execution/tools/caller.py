@@ -1,7 +1,7 @@
-"""Calls of tools outside: made when that was asked for, answered from an earlier job, or refused.
+"""Calls of external tools: made when that was asked for, answered from an earlier job, or refused.
 
-Within one caller no call is made twice: who asks the same again gets the same answer, also while the first is on its
-way. A call that failed for reasons of the network is forgotten, so that trying again makes it again.
+Within one caller no call is made twice: the same call again gets the same answer, also while the first is under way.
+A call that failed for reasons of the network is forgotten, so that trying again makes it again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lumos_queue.util.sanitize import storable, storable_json
 #: Gets a call and its key, returns what came of it. May raise ActionError and InfrastructureError.
 Answer = Callable[[Call, str], Awaitable[Execution]]
 
-MOST_KEPT = 256  #: answers kept in memory
-MOST_CHARACTERS = 1_000_000  #: of an answer, as JSON
+MAX_KEPT = 256  #: answers kept in memory
+MAX_CHARACTERS = 1_000_000  #: of an answer, as JSON
 UNMADE = ("live_refused", "not_recorded")  #: statuses of calls that were not made: nothing to replay
 
 
@@ -36,20 +36,20 @@ class Caller:
     async def call(self, command: Call, key: str) -> Execution:
         """What the call gives; `seconds` is how long the answer was waited for here.
 
-        Never raises on account of arguments or of what a server sends: that is in the execution's status. Raises
+        Never raises because of arguments or of what a server sends: that is in the execution's status. Raises
         InfrastructureError when trying again later may succeed, SpecError for a tool that does not exist.
         """
         started = time.perf_counter()
         task = self._made.get(command.digest)
         if task is None:
-            task = self._made[command.digest] = asyncio.create_task(self._answered(command, key))
+            task = self._made[command.digest] = asyncio.create_task(self._make(command, key))
             task.add_done_callback(lambda done: self._settle(command.digest, done))
         self._made.move_to_end(command.digest)
-        done = await asyncio.shield(task)  # one who stops waiting does not stop it for the others
+        done = await asyncio.shield(task)  # a caller that stops waiting does not stop it for the others
         return replace(done, seconds=time.perf_counter() - started)
 
     async def close(self) -> None:
-        """Stop what is on its way and let go of connections."""
+        """Stop what is under way and close connections."""
         running = [task for task in self._made.values() if not task.done()]
         for task in running:
             task.cancel()
@@ -58,27 +58,27 @@ class Caller:
         if self._close is not None:
             await self._close()
 
-    async def _answered(self, command: Call, key: str) -> Execution:
+    async def _make(self, command: Call, key: str) -> Execution:
         try:
             done = await self._answer(command, key)
             values = tuple(storable_json(dict(value)) for value in done.values)
-            if len(json.dumps(values)) > MOST_CHARACTERS:
-                raise ActionError("too_large", f"an answer may have {MOST_CHARACTERS:,} characters, this has more")
+            if len(json.dumps(values)) > MAX_CHARACTERS:
+                raise ActionError("too_large", f"an answer may have {MAX_CHARACTERS:,} characters, this has more")
         except ActionError as error:
             return Execution(error.kind, message=storable(str(error))[0])
         return replace(done, result=storable(done.result)[0], message=storable(done.message)[0], values=values)
 
     def _settle(self, digest: str, done: asyncio.Task[Execution]) -> None:
-        """Forget a failure at once, and beyond what is kept the answers that nobody asked for the longest."""
+        """Forget a failure at once, and beyond what is kept the answers not asked for the longest."""
         if (done.cancelled() or done.exception() is not None) and self._made.get(digest) is done:
             del self._made[digest]
-        spare = len(self._made) - MOST_KEPT
+        spare = len(self._made) - MAX_KEPT
         if spare > 0:
             for old in [name for name, task in self._made.items() if task.done()][:spare]:
                 del self._made[old]
 
 
-def shown(command: Call) -> str:
+def describe_call(command: Call) -> str:
     """The call on one line, for messages."""
     arguments = ", ".join(
         f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(command.arguments.items())

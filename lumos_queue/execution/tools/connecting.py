@@ -38,7 +38,12 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
                 continue
         return await self._sockets.connect_tcp(last, port, timeout, local_address, socket_options)
 
-    async def connect_unix_socket(self, path, timeout=None, socket_options=None) -> httpcore2.AsyncNetworkStream:
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
         raise httpcore2.UnsupportedProtocol("no local sockets")
 
     async def sleep(self, seconds: float) -> None:

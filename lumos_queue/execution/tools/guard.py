@@ -26,13 +26,13 @@ from lumos_queue.util.addresses import METADATA, PORTS, Origin, ascii_name, spec
 #: Gets a host name and a port, returns the addresses it stands for.
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
-MOST_CHARACTERS = 8000  #: of a URL
+MAX_CHARACTERS = 8000  #: of a URL
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  #: a last label that makes a host an IPv4 address (WHATWG URL, 3.5)
 #: Names that mean this machine or the network around it: RFC 6761, 6762, 8375, 9476, and what routers hand out.
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "localdomain", "home.arpa", "alt")
 
-#: What Python 3.11's `is_global` lets through though it is nobody's web server (IANA special-purpose registries).
+#: What Python 3.11's `is_global` lets through although it has no public web servers (IANA special-purpose registries).
 _SPECIAL_V4 = [
     ipaddress.ip_network(one)
     for one in (
@@ -56,7 +56,7 @@ _SPECIAL_V6 = [
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL taken apart once, by one parser, in the form in which it is sent."""
+    """A URL parsed once, by one parser, in the form in which it is sent."""
 
     scheme: str
     host: str  #: in small ASCII letters; an IPv6 address without brackets
@@ -90,9 +90,9 @@ class Guard:
         self._resolve = resolve
 
     def check(self, url: str) -> Target:
-        """The URL taken apart. Raises ActionError of kind 'refused' for one that must not be asked."""
-        if len(url) > MOST_CHARACTERS:
-            raise _refused(url, f"it has {len(url)} characters, {MOST_CHARACTERS} are the most")
+        """The URL, parsed. Raises ActionError of kind 'refused' for one that must not be asked."""
+        if len(url) > MAX_CHARACTERS:
+            raise _refused(url, f"it has {len(url)} characters, {MAX_CHARACTERS} are the most")
         if "\\" in url or any(character <= " " or not character.isprintable() for character in url):
             raise _refused(url, "it has a blank, a backslash or a control character in it")
         try:
@@ -134,7 +134,7 @@ class Guard:
         return found
 
     def _name(self, url: str, host: str, port: int) -> str:
-        """A host that is no bracketed address, in the one spelling in which it is looked up."""
+        """A host that is not a bracketed address, in the one spelling in which it is looked up."""
         try:
             host = ascii_name(host)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""GET requests to strangers: guarded, bounded in time and size, one at a time for each host.
+"""GET requests to any public server: guarded, bounded in time and size, one at a time for each host.
 
 No proxies, no cookies, no credentials; of the environment only which certificates are trusted (SSL_CERT_FILE).
 Redirects are followed here, so that each is checked like the first address. Of compressions only gzip is asked for,
@@ -26,15 +26,15 @@ from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 
 SECONDS = 30.0  #: for one request with its redirects, all of it
 CONNECT_SECONDS = 10.0
-MOST_BYTES = 16 << 20  #: of a body, before and after it is unpacked
-MOST_REDIRECTS = 5
+MAX_BYTES = 16 << 20  #: of a body, before and after it is unpacked
+MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _LATER = (408, 425, 429)  #: besides all 5xx: trying again later may succeed
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back in the end. Header names are in small letters."""
+class FetchedPage:
+    """What the last request gave. Header names are in small letters."""
 
     url: str  #: after redirects
     headers: Mapping[str, str]
@@ -52,19 +52,19 @@ class Http:
         user_agent: str,
         *,
         seconds: float = SECONDS,
-        most_bytes: int = MOST_BYTES,
+        max_bytes: int = MAX_BYTES,
         ssl_context: ssl.SSLContext | None = None,
         rate_limiter: HostRateLimiter | None = None,
     ):
         self.guard = guard
-        self._seconds, self._most_bytes = seconds, most_bytes
+        self._seconds, self._max_bytes = seconds, max_bytes
         self._user_agent = user_agent
         self._rate_limiter = rate_limiter or HostRateLimiter()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl_context or _trusted(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
         )
 
-    async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> Reply:
+    async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> FetchedPage:
         """The body of a 2xx reply of one of `media_types`.
 
         Raises ActionError of kind refused, not_found, http_error, bad_reply or too_large; InfrastructureError when
@@ -73,27 +73,29 @@ class Http:
         target = self.guard.check(url)
         fields = {"Accept": ", ".join(media_types), **(headers or {})}
         left = self._seconds
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             async with self._rate_limiter.turn(target.authority):
                 began = time.monotonic()
-                reply = await self._within(left, target, fields, media_types)
+                reply = await self._fetch(left, target, fields, media_types)
                 left -= time.monotonic() - began
-            if isinstance(reply, Reply):
+            if isinstance(reply, FetchedPage):
                 return reply
             target = reply
-        raise ActionError("http_error", f"{_shown(url)} redirects more than {MOST_REDIRECTS} times")
+        raise ActionError("http_error", f"{_shown(url)} redirects more than {MAX_REDIRECTS} times")
 
     def pause(self, url: str, retry_after: str) -> float:
-        """Heed a wish to come later that stood in a reply; `retry_after` is its header. Returns the seconds."""
-        return self._rate_limiter.wait(self.guard.check(url).authority, retry_after)
+        """Begin the pause that a reply's `retry_after` header asks for. Returns its seconds."""
+        return self._rate_limiter.pause(self.guard.check(url).authority, retry_after)
 
     async def close(self) -> None:
         await self._pool.aclose()
 
-    async def _within(self, seconds: float, target: Target, fields: Mapping[str, str], types: Sequence[str]):
-        """A Reply, or the Target of a redirect."""
+    async def _fetch(
+        self, seconds: float, target: Target, fields: Mapping[str, str], types: Sequence[str]
+    ) -> FetchedPage | Target:
+        """One request; gives the Target of a redirect."""
         try:
-            async with asyncio.timeout(max(seconds, 0.0)), self._sent(target, fields) as response:
+            async with asyncio.timeout(max(seconds, 0.0)), self._send(target, fields) as response:
                 return await self._read(target, response, types)
         except TimeoutError:
             raise InfrastructureError(f"{target.authority} did not answer within {self._seconds:g} s") from None
@@ -104,7 +106,7 @@ class Http:
             raise ActionError("refused", f"{_shown(target.url)} is not asked: {error}") from None
 
     @asynccontextmanager
-    async def _sent(self, target: Target, fields: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
+    async def _send(self, target: Target, fields: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
         headers = {
             "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": "gzip", **fields
         }  # fmt: skip
@@ -116,13 +118,13 @@ class Http:
         async with self._pool.stream("GET", address, headers=pairs, extensions=extensions) as response:
             yield response
 
-    async def _read(self, target: Target, response: httpcore2.Response, types: Sequence[str]) -> Reply | Target:
+    async def _read(self, target: Target, response: httpcore2.Response, types: Sequence[str]) -> FetchedPage | Target:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         status = response.status
         if status in _REDIRECTS and "location" in headers:
-            return self._redirected(target, headers["location"])
+            return self._redirect(target, headers["location"])
         if status in _LATER or status >= 500:
-            wait = self._rate_limiter.wait(target.authority, headers.get("retry-after", ""))
+            wait = self._rate_limiter.pause(target.authority, headers.get("retry-after", ""))
             raise InfrastructureError(f"{target.authority} answers {status}", wait)
         if status in (404, 410):
             raise ActionError("not_found", f"{_shown(target.url)} answers {status}: there is no such page")
@@ -137,9 +139,9 @@ class Http:
                 f"{target.authority} sends '{headers.get('content-type', '')[:60]}', expected {' or '.join(types)}",
             )
         body = await self._body(target, response, headers.get("content-encoding", "").strip().lower())
-        return Reply(target.url, headers, media_type, content.get_content_charset("utf-8"), body)
+        return FetchedPage(target.url, headers, media_type, content.get_content_charset("utf-8"), body)
 
-    def _redirected(self, target: Target, location: str) -> Target:
+    def _redirect(self, target: Target, location: str) -> Target:
         new = self.guard.check(urljoin(target.url, location))
         if target.scheme == "https" and new.scheme == "http":
             raise ActionError("refused", f"{target.authority} redirects from https to {_shown(new.url)}")
@@ -149,7 +151,7 @@ class Http:
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise ActionError("bad_reply", f"{target.authority} sends the compression '{encoding[:20]}' unasked")
         unpack = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
-        most, received, body = self._most_bytes, 0, bytearray()
+        most, received, body = self._max_bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
             received += len(chunk)
             if unpack is not None:

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lumos_queue.commands import Call
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.tools.caller import Caller, shown
+from lumos_queue.execution.tools.caller import Caller, describe_call
 from lumos_queue.records import Execution
+from lumos_queue.settings import Settings
 
 
-def open_caller(live: bool, replay: str, settings: Any) -> Caller:
-    """The caller of a job that may call tools outside (`live`), or is answered from the job `replay`, or neither.
+def open_caller(live: bool, replay: str, settings: Settings) -> Caller:
+    """The caller of a job that may call external tools (`live`), or is answered from the job `replay`, or neither.
 
     Raises SpecError for both at once and for a job that does not exist, InfrastructureError without a database.
     """
-    # The libraries for the network and the database are imported by those who need them alone.
+    # The libraries for the network and the database are imported only where they are needed.
     if live and replay:
         raise SpecError("--live and --replay exclude each other: calls are made, or answered from an earlier job.")
     if replay:
-        from lumos_queue.execution.tools.replay import replaying
+        from lumos_queue.execution.tools.replay import open_replay
 
-        return replaying(replay, settings)
+        return open_replay(replay, settings)
     if live:
-        from lumos_queue.execution.tools.registry import calling
+        from lumos_queue.execution.tools.registry import open_live
 
-        return calling(settings)
+        return open_live(settings)
     return Caller(_refuse)
 
 
 async def _refuse(command: Call, _key: str) -> Execution:
     return Execution(
         "live_refused",
-        message=f"{shown(command)} needs the network: ask for it with --live, or replay an earlier job with "
+        message=f"{describe_call(command)} needs the network: ask for it with --live, or replay an earlier job with "
         "--replay JOB",
     )

@@ -1,23 +1,22 @@
-"""Being a polite guest: one request at a time for each host, and none while it asks for a pause.
+"""Per-host rate limiting: one request at a time for each host, and none while it asks for a pause.
 
-So ask the operators of Wikipedia (API etiquette: requests in series, heed Retry-After).
+The operators of Wikipedia ask for this (API etiquette: requests in series, heed Retry-After).
 """
 
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from lumos_queue.errors import InfrastructureError
+from lumos_queue.util.retry_after import read_retry_after
 
 PAUSE = 0.05  #: seconds between the end of a request and the next one to the same host
-LONGEST_WAIT = 10.0  #: seconds a request waits here for a host's pause to end; beyond that its item is owed again
-DEFAULT_WAIT = 5.0  #: seconds, when a host asks for a pause and does not say for how long
-MOST_WAIT = 3600.0  #: seconds; what a host asks for beyond that is not believed
+MAX_WAIT = 10.0  #: seconds a request waits here for a host's pause to end; beyond that its item is owed again
+DEFAULT_PAUSE = 5.0  #: seconds, when a host asks for a pause and does not say for how long
 
 
 @dataclass(slots=True)
@@ -35,11 +34,11 @@ class HostRateLimiter:
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncIterator[None]:
-        """Waits until it is this request's turn. Raises InfrastructureError while the host wants a long pause."""
+        """Wait until it is this request's turn. Raises InfrastructureError during a long pause of the host."""
         state = self._hosts.setdefault(host, _Host())
         async with state.lock:
             wait = state.free_at - time.monotonic()
-            if wait > LONGEST_WAIT:
+            if wait > MAX_WAIT:
                 raise InfrastructureError(f"{host} asked for a pause", wait)
             if wait > 0:
                 await asyncio.sleep(wait)
@@ -48,14 +47,9 @@ class HostRateLimiter:
             finally:
                 state.free_at = max(state.free_at, time.monotonic() + self._pause)
 
-    def wait(self, host: str, retry_after: str) -> float:
-        """Keep a pause that the host asked for: seconds, or a date (RFC 9110, 10.2.3). Returns the seconds."""
-        seconds = DEFAULT_WAIT
-        if retry_after.strip().isdecimal():
-            seconds = float(retry_after)
-        elif retry_after:
-            with suppress(ValueError, OverflowError):
-                seconds = email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time()
-        seconds = min(max(seconds, 0.0), MOST_WAIT)
+    def pause(self, host: str, retry_after: str) -> float:
+        """Begin the pause that a host's Retry-After header asks for. Returns its seconds."""
+        asked = read_retry_after(retry_after)
+        seconds = DEFAULT_PAUSE if asked is None else asked
         self._hosts.setdefault(host, _Host()).free_at = time.monotonic() + seconds
         return seconds

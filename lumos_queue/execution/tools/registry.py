@@ -1,4 +1,4 @@
-"""The tools that are called outside, by name."""
+"""The external tools, by name."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import Http
 from lumos_queue.execution.tools.wikipedia import API, Wikipedia
 from lumos_queue.records import Execution
+from lumos_queue.settings import Settings
 from lumos_queue.util.version import RELEASE
 
 #: Gets the arguments of a call and its key, returns what came of it. May raise ActionError and InfrastructureError.
 Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
 
 
-def calling(settings: Any) -> Caller:
+def open_live(settings: Settings) -> Caller:
     """A caller that calls tools on the public network."""
-    return calling_through(Http(Guard(), user_agent(settings)))
+    return call_through(Http(Guard(), user_agent(settings)))
 
 
-def calling_through(http: Http, api: str = API) -> Caller:
+def call_through(http: Http, api: str = API) -> Caller:
     """A caller that calls tools through this client; `api` as for Wikipedia. Closing it closes the client."""
     wikipedia = Wikipedia(http, api)
     tools: dict[str, Tool] = {"wikipedia": wikipedia.wikipedia, "search": wikipedia.search}
@@ -36,6 +37,6 @@ def calling_through(http: Http, api: str = API) -> Caller:
     return Caller(make, http.close)
 
 
-def user_agent(settings: Any) -> str:
-    """Who asks. Wikimedia's policy wants a way to reach the person: LUMOS_CONTACT."""
+def user_agent(settings: Settings) -> str:
+    """The User-Agent header. Wikimedia's policy asks for a way to reach the person: LUMOS_CONTACT."""
     return f"lumos-queue/{RELEASE} ({settings.contact or 'no contact given'})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
@@ -12,12 +11,13 @@ from db.jobs import get_job
 from db.tool_calls import recorded_call
 from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.execution.tools.caller import UNMADE, Caller, shown
+from lumos_queue.execution.tools.caller import UNMADE, Caller, describe_call
 from lumos_queue.records import Execution
+from lumos_queue.settings import Settings
 
 
-def replaying(job: str, settings: Any) -> Caller:
-    """A caller with a connection of its own to the database of the settings.
+def open_replay(job: str, settings: Settings) -> Caller:
+    """A caller with a separate connection to the database of the settings.
 
     A call is found by its tool and arguments, whichever episode made it. Where the job made it several times and was
     answered differently, the earliest answer counts. Raises SpecError when there is no such job.
@@ -41,9 +41,10 @@ def replaying(job: str, settings: Any) -> Caller:
             raise InfrastructureError(f"the calls that job {job} has recorded cannot be read: {error.orig}") from None
         if found is not None:
             return found
+        call = describe_call(command)
         return Execution(
             "not_recorded",
-            message=f"job {job} has recorded no call {shown(command)}: make it in a job with --live, and replay that",
+            message=f"job {job} has recorded no call {call}: make it in a job with --live, and replay that",
         )
 
     async def close() -> None:

@@ -1,7 +1,7 @@
 """Wikipedia, live, through the MediaWiki action API (https://www.mediawiki.org/wiki/API:Main_page).
 
-The original read Wikipedia's search page and asked Google for its last resort (spec/lumos.md 5.2). Here both are the
-search of the wiki itself: it has an interface for programs, needs no key, and knows no pages but its own.
+The original read Wikipedia's search page, and where that failed asked Google (spec/lumos.md 5.2). Here both are the
+search of the wiki itself: it has an interface for programs, needs no key, and finds only pages of its own.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from urllib.parse import quote, unquote, urlencode, urljoin
 
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.article import Article, read_article
-from lumos_queue.execution.tools.http import Http, Reply
+from lumos_queue.execution.tools.http import FetchedPage, Http
 from lumos_queue.records import Execution
 
 API = "https://{language}.wikipedia.org/w/api.php"
 EXACT_PARAGRAPHS, OTHER_PARAGRAPHS = 40, 15  #: kept of a page; the original counted sentences
 TOP = 5  #: titles read when none is exactly what was asked for
-MOST_HITS = 10
-MOST_CHARACTERS = 300  #: of a query: the API takes no more
-MAXLAG = 5  #: seconds its database copies may lag behind before the API asks to come again later
+MAX_HITS = 10
+MAX_CHARACTERS = 300  #: of a query: the API takes no more
+MAXLAG = 5  #: seconds its database copies may lag behind before the API asks for a later request
 _LANGUAGE = re.compile(r"[a-z]{2,12}(-[a-z]{2,12}){0,2}")
 _LATER = ("maxlag", "ratelimited", "readonly")
 _MISSING = ("missingtitle", "invalidtitle", "pagecannotexist", "nosuchpageid")
@@ -46,14 +46,14 @@ class Wikipedia:
         query, language = _query(arguments), _language(arguments)
         title = self._title(query, language)
         if not title:
-            title = next(iter(await self._found(query, language, "nearmatch", 1, key)), "")
+            title = next(iter(await self._find(query, language, "nearmatch", 1, key)), "")
         if title:
             title, article, several = await self._page(title, language, EXACT_PARAGRAPHS, key)
             if not several:
                 return _pages([(title, article)])
             titles: Sequence[str] = article.links
         else:
-            titles = await self._found(query, language, "text", TOP, key)
+            titles = await self._find(query, language, "text", TOP, key)
         pages = []
         for one in titles:
             try:
@@ -71,14 +71,14 @@ class Wikipedia:
     async def search(self, arguments: Mapping[str, Any], key: str) -> Execution:
         """`query`, `limit` (3) and `language` ('en'): what the wiki's own search finds, best first.
 
-        Stands for the Google search of the original, of which only hits on Wikipedia were read.
+        It replaces the Google search of the original, of which only hits on Wikipedia were read.
         The value: {"kind": "hits", "text": titles, "hits": [{"title", "url"}]}. Raises as `wikipedia` does.
         """
         query, language = _query(arguments), _language(arguments)
         limit = arguments.get("limit", 3)
-        if not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
-            raise ActionError("bad_arguments", f"limit must be a number from 1 to {MOST_HITS}")
-        titles = await self._found(query, language, "text", limit, key)
+        if not isinstance(limit, int) or not 1 <= limit <= MAX_HITS:
+            raise ActionError("bad_arguments", f"limit must be a number from 1 to {MAX_HITS}")
+        titles = await self._find(query, language, "text", limit, key)
         if not titles:
             raise ActionError("not_found", f"Wikipedia's search finds nothing for '{query}'")
         hits = [{"title": title, "url": self._address(title, language)} for title in titles]
@@ -89,7 +89,7 @@ class Wikipedia:
         return urljoin(self._api.format(language=language), "/wiki/" + quote(title.replace(" ", "_")))
 
     def _title(self, query: str, language: str) -> str:
-        """The title that an address names; empty when the query is none. Addresses elsewhere are refused."""
+        """The title that an address names; empty when the query is not an address. Addresses elsewhere are refused."""
         if " " in query or not (query.startswith("/wiki/") or "://" in query):
             return ""
         if query.startswith("/wiki/"):
@@ -97,16 +97,16 @@ class Wikipedia:
         target, home = self._http.guard.check(query), self._http.guard.check(self._api.format(language=language))
         if target.authority != home.authority or not target.path.startswith("/wiki/"):
             raise ActionError("refused", f"'{target.url[:200]}' is not asked: only articles of {home.authority} are")
-        return unquote(target.path.removeprefix("/wiki/")).replace("_", " ")[:MOST_CHARACTERS]
+        return unquote(target.path.removeprefix("/wiki/")).replace("_", " ")[:MAX_CHARACTERS]
 
-    async def _found(self, query: str, language: str, what: str, limit: int, key: str) -> list[str]:
+    async def _find(self, query: str, language: str, what: str, limit: int, key: str) -> list[str]:
         """Titles, best first. `what`: 'nearmatch' (a title like this) or 'text'."""
         reply = await self._ask(
             language, key, action="query", list="search", srsearch=query, srwhat=what, srlimit=limit, srprop="",
             srnamespace=0,
         )  # fmt: skip
         found = _part(_part(reply, "query", dict), "search", list)
-        return [_part(one, "title", str)[:MOST_CHARACTERS] for one in found[:limit]]
+        return [_part(one, "title", str)[:MAX_CHARACTERS] for one in found[:limit]]
 
     async def _page(self, title: str, language: str, paragraphs: int, key: str) -> tuple[str, Article, bool]:
         """Title after redirects, what there is to read, and whether it only lists the meanings of a name."""
@@ -115,7 +115,7 @@ class Wikipedia:
             disabletoc=1, disablelimitreport=1,
         )  # fmt: skip
         page = _part(reply, "parse", dict)
-        name, html = _part(page, "title", str)[:MOST_CHARACTERS], _part(page, "text", str)
+        name, html = _part(page, "title", str)[:MAX_CHARACTERS], _part(page, "text", str)
         article = await asyncio.to_thread(read_article, html, paragraphs)
         properties = page.get("properties")
         several = isinstance(properties, dict) and "disambiguation" in properties
@@ -132,7 +132,7 @@ class Wikipedia:
             raise self._error(errors[0] if isinstance(errors[0], dict) else {}, reply, parameters)
         return answer
 
-    def _error(self, error: Mapping[str, Any], reply: Reply, parameters: Mapping[str, Any]) -> Exception:
+    def _error(self, error: Mapping[str, Any], reply: FetchedPage, parameters: Mapping[str, Any]) -> Exception:
         code = str(error.get("code", "unknown"))[:60]
         if code in _LATER:
             wait = self._http.pause(reply.url, reply.headers.get("retry-after", ""))
@@ -155,7 +155,7 @@ def _query(arguments: Mapping[str, Any]) -> str:
     words = "".join(one if one.isprintable() else " " for one in query).split() if isinstance(query, str) else []
     if not words:
         raise ActionError("bad_arguments", "query must be a text with at least one word")
-    return " ".join(words)[:MOST_CHARACTERS]
+    return " ".join(words)[:MAX_CHARACTERS]
 
 
 def _language(arguments: Mapping[str, Any]) -> str:
@@ -165,7 +165,7 @@ def _language(arguments: Mapping[str, Any]) -> str:
     return language
 
 
-def _read(reply: Reply) -> dict[str, Any]:
+def _read(reply: FetchedPage) -> dict[str, Any]:
     try:
         answer = json.loads(reply.body)
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from lumos_queue.notation import replace_variables, unlabelled
+from lumos_queue.notation import replace_variables, strip_label
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
@@ -23,7 +23,7 @@ _SHORT = frozenset(("yes", "no", "true", "false"))
 
 def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     """The results that the subgoal's text states, as they are written."""
-    text = _REFERENCE.sub(" ", unlabelled(step.subgoal.text))
+    text = _REFERENCE.sub(" ", strip_label(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))
     found = []
@@ -42,7 +42,7 @@ def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
 
 def strictly_stated(step: AnnotatedSubgoal) -> bool:
     """Whether any number of the text, but those of labels and references to subgoals, equals a result of the step."""
-    numbers = numbers_in(_REFERENCE.sub(" ", unlabelled(step.subgoal.text)), words=True)
+    numbers = numbers_in(_REFERENCE.sub(" ", strip_label(step.subgoal.text)), words=True)
     return any(read_number(result) in numbers for result in step.results)
 
 

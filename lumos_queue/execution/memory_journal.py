@@ -1,0 +1,24 @@
+"""A journal without a database: for examples, tests, and episodes that are stored as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lumos_queue.commands import Result, Step
+
+
+class MemoryJournal:
+    """The steps are in `steps`, in the order in which they were recorded; those it begins with are replayed."""
+
+    def __init__(self, steps: Iterable[Step] = ()):
+        self.steps = list(steps)
+        self._known = {(step.position, step.branch): (step.command.digest, step.result) for step in self.steps}
+
+    def recorded(self, position: int, branch: int) -> tuple[str, Result] | None:
+        return self._known.get((position, branch))
+
+    def record(self, step: Step) -> None:
+        self.steps.append(step)
+
+    async def wait_for_capacity(self) -> None:
+        """There is always capacity."""

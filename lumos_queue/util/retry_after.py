@@ -1,0 +1,21 @@
+"""The Retry-After header of an HTTP reply (RFC 9110, 10.2.3)."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+
+MAX_SECONDS = 3600.0  #: a server that asks for a longer pause gets this one
+
+
+def read_retry_after(value: str) -> float | None:
+    """The seconds that a header asks for, as a number or an HTTP date; None when it is neither."""
+    value = value.strip()
+    try:
+        if value[:1].isdigit():
+            seconds = float(value)
+        else:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), MAX_SECONDS)
