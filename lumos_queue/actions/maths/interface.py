@@ -148,7 +148,7 @@ class MathsActions:
         return [as_value(flat(nodes), decimal)]
 
     async def _define(self, text: str, variables: Variables, wanted: int) -> list[Value]:
-        """The thing defined, unchanged; words that are not a formula are kept as text."""
+        """The thing defined, as it stands; words that are no formula are kept as text."""
         try:
             nodes, decimal = read(text, variables)
         except ActionError as error:
