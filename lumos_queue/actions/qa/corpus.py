@@ -61,7 +61,7 @@ class Counted:
         """One line that names the first broken parts; '' when there are none."""
         if not self.broken:
             return ""
-        named = "; ".join(f"{one.place}: {one.problem}" for one in self.examples)
+        named = "; ".join(f"{one.where}: {one.problem}" for one in self.examples)
         more = f"; and {self.broken - len(self.examples):,} more" if self.broken > len(self.examples) else ""
         return f"{self.broken:,} places of '{self.path}' could not be read, {self.pages:,} pages could: {named}{more}"
 
