@@ -138,9 +138,8 @@ def test_fault_40_a_rationale_of_several_lines_is_trained_on_one_line_so_that_it
 
     agent, question = Agent(roles={}, domain="maths"), task("What is asked?", "31")
     annotation = Annotation((), "31")
-    (conversation,) = gold_conversations(
-        question, annotation, FORMULATIONS.load("cot"), agent, rationale="She has 36.\nShe keeps 31.\n\n"
-    )
+    cot = FORMULATIONS.load("cot")
+    (conversation,) = gold_conversations(question, annotation, cot, agent, rationale="She has 36.\nShe keeps 31.\n\n")
     target = conversation.turns[-1].content
     assert target == "She has 36. She keeps 31. Answer is 31."
 
