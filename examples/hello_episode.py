@@ -6,8 +6,8 @@ written down below. The formulation, the dialogue and the maths tools are the re
 
 import asyncio
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask, Do
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import run_episode
@@ -29,7 +29,7 @@ GROUNDER = ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)"]
 async def main() -> None:
     endpoints = {"planner": Scripted(PLANNER), "grounder": Scripted(GROUNDER)}
     agent = Agent(roles={role: endpoint.url for role, endpoint in endpoints.items()}, domain="maths")
-    executor = Executor(endpoints, open_interface("maths"), Sampling(), seed=0)
+    executor = Executor(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), seed=0)
     journal = MemoryJournal()
     async with executor.for_episode(TASK, sample=0) as perform:
         run = await run_episode(iterative, TASK, agent, journal, perform)

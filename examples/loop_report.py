@@ -17,10 +17,10 @@ from statistics import fmean, stdev
 from db.connection import Database
 from db.filters import parse_where
 from db.trajectories import StoredEpisode, stream_episodes
-from lumos_queue.actions.registry import open_stateless
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.cli.run import database
 from lumos_queue.conversion.perturbation import perturbation
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.records import Action
 from lumos_queue.scoring.statistics import Z_95, wilson
 from lumos_queue.settings import read_settings
@@ -129,7 +129,7 @@ def spurious(who: str, what: str, episodes: list[StoredEpisode]) -> None:
 async def checked(episodes: list[StoredEpisode]) -> dict[str, int]:
     """`general`: right with other numbers too; `spurious`: not; `unknown`: no other numbers made sense."""
     counts = {"general": 0, "spurious": 0, "unknown": 0}
-    interface = open_stateless("maths")
+    interface = DOMAINS.load("maths").open_stateless()
     try:
         for one in episodes:
             actions = [step.detail for step in one.steps if isinstance(step.detail, Action)]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.qa.index import Index
-from lumos_queue.actions.qa.pages import Page, tidy
+from lumos_queue.actions.qa.pages import TextPage, tidy
 from lumos_queue.actions.qa.retrieve import EVIDENCES, evidence
 from lumos_queue.actions.ranking import lexical
 from lumos_queue.rationales.questions.hops import REFERENCE
@@ -83,12 +83,13 @@ def read(data: Path) -> list[Asked]:
 
 async def recall(asked: Sequence[Asked]) -> list[dict[str, Any]]:
     """One row for each set and unit: how many there are, and the share found, own, mixed and both."""
-    mixed = Index.build(Page(title, [text]) for title, text in dict.fromkeys(one for each in asked for one in each.own))
+    paragraphs = dict.fromkeys(one for each in asked for one in each.own)
+    mixed = Index.build(TextPage(title, [text]) for title, text in paragraphs)
     found: dict[tuple[str, str], list[dict[str, bool]]] = {}
     for one in asked:
         pages = mixed.pages(one.query)
         hits = {
-            "own": await _retrieved([Page(title, [text]) for title, text in one.own], one.query),
+            "own": await _retrieved([TextPage(title, [text]) for title, text in one.own], one.query),
             "mixed": mixed.paragraphs(one.query, EVIDENCES),
             "both": await _retrieved(pages, one.query),
         }
@@ -102,7 +103,7 @@ def _row(name: str, unit: str, rows: Sequence[Mapping[str, bool]]) -> dict[str, 
     return {"set": name, "unit": unit, "n": len(rows), **shares}
 
 
-async def _retrieved(pages: Sequence[Page], query: str) -> list[Passage]:
+async def _retrieved(pages: Sequence[TextPage], query: str) -> list[Passage]:
     value = await evidence(pages, query, lexical.Lexical())
     return [(one["title"], one["text"]) for one in value["evidence"]]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lumos_queue.actions.qa.answering import MAX_ANSWER, YES_NO
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.execution.executor import Executor
@@ -225,7 +225,7 @@ def try_out(
     job = Evaluate(Infer(benchmark.name, "rows", "test", formulation, agent, formulation_version=version))
 
     async def run() -> list[ItemResult]:
-        actions = open_interface(benchmark.domain)
+        actions = DOMAINS.load(benchmark.domain).open_actions()
         context = InferContext(Executor(endpoints, actions, agent.sampling, 0), (), {})
         try:
             return [await job.run(Work(0, 0, task), MemoryJournal(), context) for task, _ in plans]

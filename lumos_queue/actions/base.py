@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
-from lumos_queue.episode import StepContext
+from lumos_queue.episode import StepContext, Variables
 from lumos_queue.records import Action, Execution, Task
 
 
 class Session(Protocol):
     """The world of one episode: a shop, a copy of a database, the pages that were found; or nothing at all."""
 
-    async def execute(self, action: Action, place: StepContext) -> Execution:
-        """Run one action. What it asks or calls outside goes through `place`, where it is recorded.
+    async def execute(self, action: Action, context: StepContext) -> Execution:
+        """Run one action. What it asks or calls outside goes through `context`, where it is recorded.
 
-        A world that has seen fewer actions than `place.done` was resumed: it first carries those out again, and raises
-        Diverged when they do not give what is recorded.
+        A world that has seen fewer actions than `context.done` was resumed: it first carries those out again, and
+        raises Diverged when they do not give what is recorded.
         Never raises on account of the action's text: what the model did wrong is in the execution's status.
         """
         ...
@@ -50,7 +50,7 @@ class ActionInterface(Protocol):
 class StatelessActions(ActionInterface, Protocol):
     """An interface whose actions depend on nothing but the variables, so that they can run outside any episode."""
 
-    async def execute(self, action: Action, variables: Mapping[str, Mapping[str, Any]]) -> Execution:
+    async def execute(self, action: Action, variables: Variables) -> Execution:
         """Run one action. `variables` maps `R1` to the JSON value of the execution that set it."""
         ...
 
@@ -61,8 +61,8 @@ class Stateless:
     def __init__(self, actions: StatelessActions):
         self._actions = actions
 
-    async def execute(self, action: Action, place: StepContext) -> Execution:
-        return await self._actions.execute(action, place.variables)
+    async def execute(self, action: Action, context: StepContext) -> Execution:
+        return await self._actions.execute(action, context.variables)
 
     async def close(self) -> None:
         """Nothing is held."""

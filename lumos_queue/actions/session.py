@@ -1,6 +1,6 @@
 """Actions as methods: what sessions of action interfaces have in common.
 
-class VisionSession(ActionSession):
+class ExampleSession(ActionSession):
     @action("VQA(Image_Context, Query)")
     async def VQA(self, text: str, place: StepContext) -> Value:
         \"\"\"Given the image context, answer the query.\"\"\"
@@ -33,12 +33,12 @@ def action(signature: str) -> Callable:
     return mark
 
 
-def offered(session: type) -> dict[str, Callable]:
-    """The actions of a class of sessions by name, in the order they are written down; those that prompts show."""
-    return {name: method for name, method in _marked(session).items() if method.signature}  # type: ignore[attr-defined]
+def public_actions(session: type) -> dict[str, Callable]:
+    """The actions that prompts show, of a class of sessions: name to method, in the order of the class."""
+    return {name: method for name, method in _all_actions(session).items() if method.signature}  # type: ignore[attr-defined]
 
 
-def _marked(session: type) -> dict[str, Callable]:
+def _all_actions(session: type) -> dict[str, Callable]:
     found: dict[str, Callable] = {}
     for one in reversed(session.__mro__):
         found |= {name: method for name, method in vars(one).items() if hasattr(method, "signature")}
@@ -47,7 +47,7 @@ def _marked(session: type) -> dict[str, Callable]:
 
 def describe(session: type) -> str:
     """The action list as prompts show it: the names, and each signature with its docstring's first line."""
-    actions = offered(session)
+    actions = public_actions(session)
     names = ", ".join(f"'{name}'" for name in actions)
     lines = [f"{one.signature}: {(one.__doc__ or '').strip().splitlines()[0].rstrip('.')}" for one in actions.values()]  # type: ignore[attr-defined]
     return f"The available action list is {names}.\n{'; '.join(lines)}.\n\n"
@@ -56,11 +56,11 @@ def describe(session: type) -> str:
 class ActionSession:
     """Finds the method of an action, and turns what it returns or raises into an execution."""
 
-    async def execute(self, action: Action, place: StepContext) -> Execution:
+    async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises InfrastructureError and EpisodeError as the models and servers behind an action do; never more."""
         started = time.perf_counter()
         try:
-            values = await self._values(action, place)
+            values = await self._values(action, context)
         except ActionError as error:
             message = storable(str(error))[0]
             return Execution(error.kind, message=message, seconds=time.perf_counter() - started)
@@ -72,18 +72,18 @@ class ActionSession:
     async def close(self) -> None:
         """Nothing is held, unless a subclass says otherwise."""
 
-    async def alias(self, text: str, place: StepContext) -> Value:
+    async def alias(self, text: str, context: StepContext) -> Value:
         """`R2 = (R1)`: the same value; any other text is refused."""
-        if text in place.variables:
-            return dict(place.variables[text])
+        if text in context.variables:
+            return dict(context.variables[text])
         raise ActionError("unreadable", f"neither an action nor a variable that is set: '{text[:80]}'")
 
-    async def _values(self, action: Action, place: StepContext) -> list[dict[str, Any]]:
-        actions = offered(type(self))
+    async def _values(self, action: Action, context: StepContext) -> list[dict[str, Any]]:
+        actions = public_actions(type(self))
         if not action.variables:
             example = next((one.signature for one in actions.values()), "2 + 3")  # type: ignore[attr-defined]
             raise ActionError("unreadable", f"no action could be read; expected for example: R1 = {example}")
-        if action.name and action.name not in _marked(type(self)):
+        if action.name and action.name not in _all_actions(type(self)):
             raise ActionError(
                 "unknown_action", f"no action called '{action.name[:40]}'; there are {', '.join(actions)}"
             )
@@ -92,14 +92,14 @@ class ActionSession:
                 "too_large", f"arguments may have {MAX_ARGUMENTS} characters, these have {len(action.arguments)}"
             )
         method = getattr(self, action.name) if action.name else self.alias
-        found = await method(action.arguments.strip(), place)
+        found = await method(action.arguments.strip(), context)
         values = [found] if isinstance(found, Mapping) else list(found)
         if len(values) != len(action.variables):
             raise ActionError("arity", f"{len(action.variables)} variables for {len(values)} values")
-        return [_checked(value) for value in values]
+        return [_check_value(value) for value in values]
 
 
-def _checked(value: Value) -> dict[str, Any]:
+def _check_value(value: Value) -> dict[str, Any]:
     if len(value["text"]) > MAX_RESULT:
         raise ActionError("too_large", f"a result may have {MAX_RESULT} characters, this has {len(value['text'])}")
     return {name: storable_json(one) for name, one in value.items()}

@@ -13,9 +13,9 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.staging import hash_of
 from lumos_queue.builds.stored import Stored
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import strip_label, write_actions
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion, FinishReason
 from lumos_queue.scoring.limit import is_judged
 
@@ -132,7 +132,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
 
 def _says_no_results(domain: str, annotation: Annotation) -> bool:
     """Whether an iterative planner, who is told each subgoal's result, would be told nothing, as in ReWOO's data."""
-    known = domain_named(domain)
+    known = DOMAINS.load(domain)
     told = known.reports == "result" and known.calls  # of what is no call, the text is the result
     return told and any(step.results and not step.results[-1] for step in annotation.steps)
 

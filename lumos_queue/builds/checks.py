@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.actions.registry import open_stateless
 from lumos_queue.builds.sources import Sources
 from lumos_queue.conversion.perturbation import passes_perturbation
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.records import LEVELS, Annotation
 
@@ -49,7 +49,7 @@ class ActionChecks:
     def _interface(self, domain: str) -> StatelessActions | None:
         if domain not in self._interfaces:
             try:
-                self._interfaces[domain] = open_stateless(domain)
+                self._interfaces[domain] = DOMAINS.load(domain).open_stateless()
             except SpecError:
                 self._interfaces[domain] = None
         return self._interfaces[domain]

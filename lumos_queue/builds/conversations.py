@@ -6,16 +6,14 @@ from dataclasses import replace
 
 from lumos_queue.builds.candidates import Candidate
 from lumos_queue.builds.sources import Sources
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import MODULES, Task
-
-_FACTS_END = "We need to answer these questions:"  #: where a QA rationale goes over from facts to questions
 
 
 def join_key(task: Task) -> str:
@@ -34,7 +32,7 @@ def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[
     if candidate.one_pass_only and formulation.executes and name != "one-pass":
         raise SpecError(candidate.one_pass_only)
     rationale = _rationale(candidate, sources) if name == "cot" else ""
-    domain = domain_named(candidate.domain)
+    domain = DOMAINS.load(candidate.domain)
     if not formulation.executes:  # its text is made of the task's gold answer alone
         annotation = replace(annotation, answer=_gold_answer(candidate))
     try:
@@ -60,7 +58,8 @@ def _rationale(candidate: Candidate, sources: Sources) -> str:
         plan = ""
     if not plan.strip():
         raise SpecError("the source has no rationale in words")
-    return plan.partition(_FACTS_END)[0].strip() if candidate.domain == "complex_qa" else plan
+    cut = DOMAINS.load(candidate.domain).cot_cut
+    return plan.partition(cut)[0].strip() if cut else plan
 
 
 def _gold_answer(candidate: Candidate) -> str:

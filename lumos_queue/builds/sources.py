@@ -14,8 +14,8 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import NAMES as SOURCES
 from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import unknown
-from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Task
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from db.filters import parse_where
 from db.trajectories import stream_episodes
-from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.run import check_completeness, submit_and_run
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.prompts.dialogue import framing_named
+from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derived import Make, derive
 from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
@@ -57,7 +57,7 @@ def submit_derived(
     wanted = parse_where(asked.where)
     if not wanted.terms:
         raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
-    framing_named(asked.framing)
+    get_framing(asked.framing)
     if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     if asked.samples > 1 and asked.temperature == 0:
@@ -67,7 +67,7 @@ def submit_derived(
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain)
-    tools = prepare_tools(derived.benchmark.domain, parse_pairs("--tool", asked.tools))
+    tools = DOMAINS.load(derived.benchmark.domain).prepare_tools(parse_pairs("--tool", asked.tools))
     agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}

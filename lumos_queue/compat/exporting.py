@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.compat.raw import RawAnnotation, read_raw
-from lumos_queue.compat.training_files import DOMAINS, FORMULATIONS, MODULES, export_rows
+from lumos_queue.compat.training_files import FORMULATIONS, MODULES, RELEASED, export_rows
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError, unknown
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.util.paths import require_folders
 
 LISTED = 5  #: bad rows named in one message
@@ -33,8 +33,8 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
     The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that holds something,
     and bad rows unless they are to be skipped.
     """
-    if domain not in DOMAINS:
-        raise unknown("released domain", domain, DOMAINS)
+    if domain not in RELEASED:
+        raise unknown("released domain", domain, RELEASED)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SpecError(f"'{folder}' is not an empty folder: nothing is written over. Name another with --out.")
     require_folders(folder, "--out")
@@ -58,7 +58,7 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
 
 def _modules(domain: str) -> tuple[str, ...]:
     """Those whose instruction was published."""
-    known = domain_named(domain).verified_ground_head is not None
+    known = DOMAINS.load(domain).verified_ground_head is not None
     return tuple(module for module in MODULES if module == "plan" or known)
 
 

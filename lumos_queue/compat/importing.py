@@ -14,9 +14,9 @@ from db.jobs import NewJob
 from lumos_queue.commands import Do, Note, Step, digest
 from lumos_queue.compat.joining import Join
 from lumos_queue.compat.reading import ReleasedRow
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import (
     MODULES,
     Action,
@@ -82,7 +82,7 @@ def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[
         yield Verdict("grounder", "unreadable", next(iter(unreadable or silent), "no actions")[:200])
     if any(_is_self_alias(action) for action in actions):
         yield Verdict("grounder", "alias of itself", rejects=False)
-    if plan.formulation == "iterative" and domain_named(plan.domain).reports == "result":
+    if plan.formulation == "iterative" and DOMAINS.load(plan.domain).reports == "result":
         empty = [step.subgoal.text for step, told in zip(steps, plan.told, strict=True) if not told]
         if empty:
             yield Verdict("planner", "empty result", empty[0][:200])

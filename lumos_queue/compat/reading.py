@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass
 
 from lumos_queue.compat.lines import JsonLine, text_field
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow
 from lumos_queue.notation import KEEP_PLANNING, read_plan, says_stop
-from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD
+from lumos_queue.prompts.dialogue import PLAN_HEAD
 
 _PLAN_END = "; Initial Environment Description: None."
 _ONE, _ALL = " \nSubgoal to be grounded: ", " \nSubgoals to be grounded: "
@@ -50,8 +51,8 @@ def read_row(line: JsonLine) -> ReleasedRow:
         return ReleasedRow(identifier, domain, "plan", "iterative", task.strip(), *_planned(line, contents))
     separator = _ALL if _ALL in first else _ONE
     before, found, subgoal = first.rpartition(separator)
-    head = next((name for name, one in DOMAINS.items() if _begins(before, one.verified_ground_head)), "")
-    task = before.removeprefix(DOMAINS[head].ground_head if head else before[: before.find("\nTask: ") + 1])
+    head = next((name for name in DOMAINS if _begins(before, DOMAINS.load(name).verified_ground_head)), "")
+    task = before.removeprefix(DOMAINS.load(head).ground_head if head else before[: before.find("\nTask: ") + 1])
     if not found or not task.startswith("Task: "):
         raise BadRow(line.number, "messages", "the first message is neither a planner's nor a grounder's")
     domain, task = _known_domain(line, dataset, head), task.removeprefix("Task: ").strip()

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator
 
 from lumos_queue.compat.plan_text import Block, Parsed, parse_line, split_plan, told_result, told_variable
 from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.domains.base import Domain
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
-from lumos_queue.prompts.instructions import PLAN_HEAD, Domain, domain_named
+from lumos_queue.prompts.dialogue import PLAN_HEAD
 
-DOMAINS = ("maths", "complex_qa", "web_agent", "multimodal")  #: those with released training files
+RELEASED = ("maths", "complex_qa", "web_agent", "multimodal")  #: those with released training files
 MODULES = ("plan", "ground")
 FORMULATIONS = ("iterative", "onetime")
 
@@ -58,11 +60,11 @@ def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formula
     Raises SpecError, before the first line, for an unknown name and for the grounder of a domain whose instruction
     was never published.
     """
-    for what, name, choices in (("released domain", domain, DOMAINS), ("module", module, MODULES),
+    for what, name, choices in (("released domain", domain, RELEASED), ("module", module, MODULES),
                                 ("formulation", formulation, FORMULATIONS)):  # fmt: skip
         if name not in choices:
             raise unknown(what, name, choices)
-    wording = domain_named(domain)
+    wording = DOMAINS.load(domain)
     if module == "ground" and wording.verified_ground_head is None:
         raise SpecError(f"The grounder's instruction of domain '{domain}' was never published: export its plans alone.")
     return _rows(raws, wording, module, formulation)

@@ -8,18 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.conversion.lengths import CountTokens, conversation_tokens
 from lumos_queue.conversion.verdicts import make_verdicts
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import Issue, variables_in
 from lumos_queue.rationales.maths.copied import copied_numbers
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
-
-#: What a domain's actions are called, as its instruction lists them; a domain that is not here takes any name.
-ACTIONS = {
-    "maths": ("Calculator", "SetEquation", "SolveEquation", "Count", "SolveInequality", "Code", "Define"),
-    "complex_qa": ("KnowledgeQuery", "ParagraphRetrieve", "QA", "Calculator", "Code"),
-    "web_agent": ("CLICK", "TYPE", "SELECT"),
-    "multimodal": ("QA", "VQA"),
-}
 
 #: Issues of `notation.read_annotation` that have a verdict of their own; any other makes a row unreadable.
 _ISSUES = {"mismatched parenthesis": "mismatched parenthesis", "missing result": "empty result"}
@@ -67,9 +60,9 @@ def form_verdicts(
 
 
 def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Collection[str]) -> Iterator[Verdict]:
-    known = set(unread)
+    known, names = set(unread), DOMAINS.load(domain).action_names
     for action in (action for step in steps for action in step.actions):
-        if action.name and action.name not in ACTIONS.get(domain, (action.name,)):
+        if action.name and names and action.name not in names:
             yield from make_verdicts("unknown action", action.name)
         for variable in variables_in(action.arguments):
             if variable not in known:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import write_actions
-from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD
+from lumos_queue.prompts.dialogue import PLAN_HEAD
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.util.launch_folder import from_launch
 
@@ -37,7 +38,7 @@ def conversation_tokens(
     task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
 ) -> dict[str, int]:
     """Tokens of the iterative conversation of each module, the longer of its two forms."""
-    known = DOMAINS.get(domain)
+    known = DOMAINS.load(domain) if domain in DOMAINS else None
     head = (known.verified_ground_head if known else "") or ""
     task_tokens = count(task)
     subgoals = [count(step.subgoal.text) + _TURN for step in steps]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lumos_queue.actions.base import Stateless
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Task
 
@@ -23,7 +23,7 @@ class Stated:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "of stated results")
+        check_option_names(tools, "of stated results")
         return {}
 
     def begin(self, task: Task) -> Stateless:

@@ -14,7 +14,7 @@ from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.notation import TOO_MANY
-from lumos_queue.prompts.dialogue import MOST_ACTIONS
+from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
 
 
@@ -43,7 +43,7 @@ class Executor:
                 )
             if isinstance(command, Do):
                 if command.action.name == TOO_MANY and not command.action.variables:
-                    message = f"a reply may have {MOST_ACTIONS:,} actions, this one has {command.action.arguments}"
+                    message = f"a reply may have {MAX_ACTIONS:,} actions, this one has {command.action.arguments}"
                     return Execution(TOO_MANY, message=message.removesuffix(" actions"))
                 assert self.actions is not None
                 session = session or self.actions.begin(task.without_gold())

@@ -29,10 +29,10 @@ def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Comman
         if subgoal is None:
             return Outcome(None, Ending.UNREADABLE, f"the model's reply {number} holds no subgoal")
         yield Note(subgoal)
-        dialogue.solved(reply.text, subgoal, grounding)
+        dialogue.add_solution(reply.text, subgoal, grounding)
         for action in dialogue.read(grounding):
             execution = yield from Do(action)
-            dialogue.saw(action, execution)
+            dialogue.observe(action, execution)
             history.append((action, execution))
             if execution.ends:
                 return last_value(history)

@@ -25,11 +25,11 @@ def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outc
         if subgoal is None:
             return Outcome(None, Ending.UNREADABLE, f"the planner's reply {number} is empty")
         yield Note(subgoal)
-        dialogue.planned(plan.text, subgoal)
+        dialogue.add_plan(plan.text, subgoal)
         grounding = yield from Ask("grounder", dialogue.to_grounder())
-        for action in dialogue.grounded(grounding.text):
+        for action in dialogue.add_grounding(grounding.text):
             execution = yield from Do(action)
-            dialogue.saw(action, execution)
+            dialogue.observe(action, execution)
             history.append((action, execution))
             if execution.ends:
                 return last_value(history)

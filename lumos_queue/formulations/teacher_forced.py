@@ -32,19 +32,19 @@ def teacher_forced(task: Task, agent: Agent) -> Commands[Outcome]:
         done = sentence(previous[index]) if index < len(previous) else ""  # the last one is never told
         told = Subgoal(index + 1, f"Subgoal {index + 1}: {done}")
         if index not in recorded:
-            dialogue.planned(told.text, told)
+            dialogue.add_plan(told.text, told)
             continue
         plan = yield from Ask("planner", dialogue.to_planner())
         subgoal = None if says_stop(plan.text) else read_subgoal(plan.text, told.number)
-        dialogue.planned(told.text, subgoal or told)
+        dialogue.add_plan(told.text, subgoal or told)
         actions: Sequence[Action] = ()
         if subgoal:
             yield Note(subgoal)
             grounding = yield from Ask("grounder", dialogue.to_grounder())
-            actions = dialogue.grounded(grounding.text)
+            actions = dialogue.add_grounding(grounding.text)
         execution = yield from Do(actions[0] if actions else Action((), "", "", plan.text))
         shown.append(execution.result if execution.ok else f"({execution.status})")
-        dialogue.told(told)
+        dialogue.override_subgoal(told)
     return Outcome("; ".join(shown), Ending.ANSWERED)
 
 

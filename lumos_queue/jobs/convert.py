@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.actions.registry import open_stateless
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.conversion.check import AnnotationCheck
@@ -17,6 +16,7 @@ from lumos_queue.conversion.oracle import Stated
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
 from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts, reason_verdicts
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
@@ -105,7 +105,9 @@ class Convert:
         source = open_source(self.source)
         async with AsyncExitStack() as stack:
             executed = LEVELS.index(source.level) >= LEVELS.index(Level.EXECUTED)
-            actions: StatelessActions = open_stateless(source.domain) if executed else Stated(source.domain)
+            actions: StatelessActions = (
+                DOMAINS.load(source.domain).open_stateless() if executed else Stated(source.domain)
+            )
             stack.push_async_callback(actions.close)
             endpoints: dict[str, Endpoint] = {}
             identities: tuple[Identity, ...] = ()

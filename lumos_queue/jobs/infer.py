@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.actions.registry import open_interface
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
@@ -68,7 +68,7 @@ class Infer:
         return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
     def prompt_prefixes(self) -> dict[str, str]:
-        return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).heads
+        return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).prompt_prefixes
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[InferContext]:
@@ -82,7 +82,7 @@ class Infer:
                 identities.append((role, url, await opened[url].identity()))
             actions = None
             if FORMULATIONS.load(self.formulation).executes:
-                actions = open_interface(self.agent.domain, self.agent.tools, settings)
+                actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
                 stack.push_async_callback(actions.close)
             caller = open_caller(self.live, self.replay, settings)
             stack.push_async_callback(caller.close)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, get_type_hints
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import Any
 
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.registry import INTERFACES
-from lumos_queue.actions.session import ActionSession, offered
+from lumos_queue.actions.session import public_actions
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.papers.figures import TABLE_8
 
 
 def actions_of(domain: str) -> dict[str, str]:
     """The actions that a domain offers here: name to a description in one line."""
-    module, name = INTERFACES[domain]
-    interface = getattr(import_module(module), name)
-    session = get_type_hints(interface.begin)["return"]
-    if isinstance(session, type) and issubclass(session, ActionSession):
-        named = {name: _first_line(method) for name, method in offered(session).items()}
+    found = DOMAINS.load(domain)
+    if found.session:
+        session = resolve_name(found.session)
+        named = {name: _first_line(method) for name, method in public_actions(session).items()}
         return named or {"any SQL": _first_line(session.alias)}  # InterCode's actions are not calls
-    assert interface is MathsActions, f"{name} has no session of actions"
-    return {name: _first_line(method) for name, method in interface().actions.items() if name}
+    actions = found.open_stateless()
+    assert isinstance(actions, MathsActions), f"the domain '{domain}' has no session"
+    return {name: _first_line(method) for name, method in actions.actions.items() if name}
 
 
-def _first_line(method: Any) -> str:
+def _first_line(method: Callable) -> str:
     text = (method.__doc__ or "").strip()
     return text.splitlines()[0].rstrip(".") if text else ""
 
@@ -31,8 +32,8 @@ def _first_line(method: Any) -> str:
 def interfaces() -> list[dict[str, Any]]:
     """A row for each action that the papers or this project offer."""
     rows = []
-    for domain in (*TABLE_8, *(name for name in INTERFACES if name not in TABLE_8)):
-        theirs, ours = TABLE_8.get(domain, {}), actions_of(domain) if domain in INTERFACES else {}
+    for domain in (*TABLE_8, *(name for name in sorted(DOMAINS) if name not in TABLE_8)):
+        theirs, ours = TABLE_8.get(domain, {}), actions_of(domain) if domain in DOMAINS else {}
         for name in dict.fromkeys((*theirs, *ours)):
             row: dict[str, Any] = {
                 "row": f"{domain}: {name}",

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.scoring.limit import AtLimit
 
 SAMPLES = 1
@@ -28,11 +28,11 @@ def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
         "top_p": TOP_P,
         "max_tokens": MAX_TOKENS,
         "framing": FRAMING,
-        "shots": domain_named(benchmark.domain).few_shot if tried.demonstrated else 0,
+        "shots": len(DOMAINS.load(benchmark.domain).demonstrations) if tried.demonstrated else 0,
         "answer_by": answer_by(benchmark),
     }
     if tried.limited:
-        settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain_named(benchmark.domain).at_limit}
+        settings |= {"max_subgoals": column.max_subgoals, "at_limit": DOMAINS.load(benchmark.domain).at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
         settings["formulation_version"] = VERSION  # version 1 asked the QA tool once more than the original
     return settings

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lumos_queue.commands import digest
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.prompts.dialogue import Dialogue
-from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Task
 from lumos_queue.scoring.limit import AtLimit
 
@@ -28,15 +28,14 @@ class Agent:
     shots: int = 0  #: demonstrations in front of the conversation, in domains that have some
     answer_by: str = "last"  #: what the answer is: the value of the 'last' variable, or what 'qa' makes of all answers
     at_limit: str = ""  #: what an answer at the limit is worth (limit.py); '': what it is in the domain
-    weights: Mapping[str, str] = field(
-        default_factory=dict
-    )  #: role to sha256, where the weights are at hand (`local:`)
+    #: role to sha256, where the weights are at hand (`local:`)
+    weights: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
         if not self.at_limit:
-            domain = DOMAINS.get(self.domain)
-            object.__setattr__(self, "at_limit", domain.at_limit if domain else AtLimit.WRONG)
+            at_limit = DOMAINS.load(self.domain).at_limit if self.domain in DOMAINS else AtLimit.WRONG
+            object.__setattr__(self, "at_limit", at_limit)
 
     def dialogue(self, task: Task) -> Dialogue:
         return Dialogue(task, self.domain, self.framing, self.shots)

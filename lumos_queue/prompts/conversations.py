@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Protocol
 
 from lumos_queue.commands import Ask, Commands, Do
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
 from lumos_queue.prompts.gold_replies import gold_replies
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Annotation, Completion, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.util.exchange import Exchange
 from lumos_queue.util.untrusted_json import read_json
@@ -71,7 +71,7 @@ def gold_conversations(
     """What each role says when everything goes as in `annotation`.
 
     `rationale` is what `cot` says before the answer. The limit of subgoals does not count: who stops, says so.
-    Raises SpecError when the generator does not accept the gold replies as they stand.
+    Raises SpecError when the generator does not accept the gold replies unchanged.
     """
     asked: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
@@ -80,7 +80,7 @@ def gold_conversations(
     }
     executed = annotation.steps if formulation.executes else ()
     results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]
-    ends_itself = bool(domain_named(agent.domain).few_shot)  # with its last action: there is no word for stopping
+    ends_by_action = DOMAINS.load(agent.domain).ends_by_action
     agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
     exchange = Exchange(formulation(task.without_gold(), agent))
     for command in exchange:
@@ -95,7 +95,7 @@ def gold_conversations(
             (action, result), read = results.pop(), command.action
             if (action.variables, action.name, action.arguments) != (read.variables, read.name, read.arguments):
                 raise SpecError(f"The action '{action.raw}' of task {task.row} is another when written and read again.")
-            ends = ends_itself and not results
+            ends = ends_by_action and not results
             exchange.reply = Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
         else:
             exchange.reply = None
@@ -137,7 +137,7 @@ def write_conversations(conversations: Iterable[Conversation], path: Path) -> in
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
-    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when there is no such file."""
+    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when the file does not exist."""
     if not path.is_file():
         raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages'.")
     with path.open(encoding="utf-8") as file:
@@ -151,17 +151,17 @@ def read_conversation(line: str, number: int) -> Conversation:
     try:
         row = read_json(line)
     except ValueError as error:
-        raise BadRow(number, "", f"is no JSON: {error}") from None
+        raise BadRow(number, "", f"is not JSON: {error}") from None
     messages = row.get("messages") if isinstance(row, Mapping) else None
     if not isinstance(messages, list) or not messages or len(messages) % 2:
         raise BadRow(
             number, "messages", "expected a list of user and assistant messages in turn, ending with assistant"
         )
-    for place, message in enumerate(messages):
-        role = ROLES[place % 2]
+    for position, message in enumerate(messages):
+        role = ROLES[position % 2]
         if not isinstance(message, Mapping) or message.get("role") != role:
-            raise BadRow(number, "messages", f"expected role '{role}' at place {place + 1}")
+            raise BadRow(number, "messages", f"expected role '{role}' at place {position + 1}")
         if not isinstance(message.get("content"), str):
-            raise BadRow(number, "messages", f"expected text as content at place {place + 1}")
+            raise BadRow(number, "messages", f"expected text as content at place {position + 1}")
     turns = tuple(Turn(message["role"], message["content"]) for message in messages)
     return Conversation(str(row.get("dataset", "")), str(row.get("id", number)), turns)

@@ -1,8 +1,8 @@
-"""Records → conversations with planner, grounder or solver: the one text for training and inference (spec/lumos.md 1).
+"""Records → conversations with planner, grounder or solver: one text for training and inference (spec/lumos.md 1).
 
 Two framings exist. `train` is what checkpoints are fitted on; `eval` is what the published numbers were made with.
 No text here holds `<s>`: `FRAMINGS[framing].bos` says whether an agent's prompts are sent to be tokenized with it.
-Roles and `</s>` are plain text. In what tasks and tools say, the marks of roles are broken, so that none begins a turn.
+Roles and `</s>` are plain text. In texts of tasks and tools the marks of roles are broken, so that none begins a turn.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from lumos_queue.domains.base import Demonstration, Domain
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
-from lumos_queue.prompts.demonstrations.base import Demonstration, demonstrations
-from lumos_queue.prompts.instructions import PLAN_HEAD, Domain, domain_named
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
+#: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
+PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
 _BEGUN = re.compile(r"^R1\s*=\s*")  #: what a reply may repeat of what was begun for it
-MOST_ACTIONS = 1000  #: of one reply that are run
+MAX_ACTIONS = 1000  #: of one reply that are run
 USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
 
 
@@ -53,8 +55,8 @@ FRAMINGS = {
 }
 
 
-def framing_named(name: str) -> Framing:
-    """Raises SpecError, listing the choices, when there is no such framing."""
+def get_framing(name: str) -> Framing:
+    """The framing of that name. Raises SpecError, listing the choices, for an unknown one."""
     if name not in FRAMINGS:
         raise unknown("framing", name, FRAMINGS)
     return FRAMINGS[name]
@@ -65,8 +67,8 @@ def render(turns: Sequence[Turn], framing: str) -> str:
 
     Raises ValueError unless user and assistant alternate, the user first.
     """
-    style = framing_named(framing)
-    if any(turn.role != ("user", "assistant")[place % 2] for place, turn in enumerate(turns)):
+    style = get_framing(framing)
+    if any(turn.role != ("user", "assistant")[position % 2] for position, turn in enumerate(turns)):
         raise ValueError("turns must alternate between user and assistant, the user first")
     text = "".join(map(style.write, turns))
     if turns and turns[-1].role == "assistant":
@@ -79,14 +81,14 @@ def question_prompt(task: Task, framing: str = "train") -> str:
     return render([Turn("user", without_roles(task.question.strip()))], framing)
 
 
-def _integrated_head(domain: Domain) -> str:
+def _solver_head(domain: Domain) -> str:
     """What a model that plans and grounds is told: the planner's instruction and the grounder's list of actions."""
     _, found, actions = domain.ground_head.partition("The available action list")
     return f"{PLAN_HEAD}{found}{actions}"
 
 
 class _Conversation:
-    """Turns and their text so far; the text only grows. `before` are demonstrations, which are text but no turns."""
+    """Turns and their text so far; the text only grows. `before` are demonstrations, which are text but not turns."""
 
     def __init__(self, style: Framing, before: str = ""):
         self._style = style
@@ -106,35 +108,38 @@ class _Conversation:
 class Dialogue:
     """The conversations of one episode: one with the planner and one with the grounder, or one with the solver.
 
-    The order is `to_planner`, `planned`, `to_grounder`, `grounded`, `saw` for each action, and again; or `to_solver`,
-    `solved`, `saw`. Asking twice for the same prompt gives the same prompt; replies without a prompt before them open
-    the turn they answer. `shots` demonstrations stand in front of planner's and grounder's conversations.
+    The order is `to_planner`, `add_plan`, `to_grounder`, `add_grounding`, `observe` for each action, and again; or
+    `to_solver`, `add_solution`, `observe`. Asking twice for the same prompt gives the same prompt; replies without a
+    prompt before them open the turn they answer. `shots` demonstrations precede the planner's and the grounder's
+    conversations.
     """
 
     def __init__(self, task: Task, domain: str, framing: str = "train", shots: int = 0):
         """Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has."""
         self._task = task.question.strip()
-        self._domain = domain_named(domain)
-        if not 0 <= shots <= self._domain.few_shot:
-            raise SpecError(f"Domain '{domain}' has {self._domain.few_shot} demonstrations, not {shots}: see --shots.")
-        self._style = framing_named(framing)
-        self._shots = demonstrations(domain)[:shots] if shots else ()
-        self._planner = _Conversation(self._style, self._demonstrated(self._planner_demonstration))
-        self._grounder = _Conversation(self._style, self._demonstrated(self._grounder_demonstration))
+        self._domain = DOMAINS.load(domain)
+        most = len(self._domain.demonstrations)
+        if not 0 <= shots <= most:
+            raise SpecError(f"Domain '{domain}' has {most} demonstrations, not {shots}: see --shots.")
+        self._style = get_framing(framing)
+        self._shots = self._domain.demonstrations[:shots]
+        self._planner = _Conversation(self._style, self._write_demonstrations(self._planner_demonstration))
+        self._grounder = _Conversation(self._style, self._write_demonstrations(self._grounder_demonstration))
         self._solver = _Conversation(self._style)
         self._subgoal: Subgoal | None = None
         self._result = ""  #: of the current subgoal, as the planner is told it
         self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
 
     @property
-    def heads(self) -> dict[str, str]:
+    def prompt_prefixes(self) -> dict[str, str]:
         """Role to the leading text of its first prompt that is the same for every task of the domain."""
+        planner = self._write_demonstrations(self._planner_demonstration)
+        grounder = self._write_demonstrations(self._grounder_demonstration)
         return {
-            "planner": f"{self._demonstrated(self._planner_demonstration)}{USER}{PLAN_HEAD}Task: ",
-            "grounder":
-                f"{self._demonstrated(self._grounder_demonstration)}{USER}{self._domain.ground_head}Task: ",
-            "solver": f"{USER}{_integrated_head(self._domain)}Task: ",
-        }  # fmt: skip
+            "planner": f"{planner}{USER}{PLAN_HEAD}Task: ",
+            "grounder": f"{grounder}{USER}{self._domain.ground_head}Task: ",
+            "solver": f"{USER}{_solver_head(self._domain)}Task: ",
+        }
 
     @property
     def planner_turns(self) -> tuple[Turn, ...]:
@@ -154,13 +159,13 @@ class Dialogue:
             self._planner.add("user", self._planner_turn())
         return self._planner.text
 
-    def planned(self, reply: str, subgoal: Subgoal | None = None) -> None:
+    def add_plan(self, reply: str, subgoal: Subgoal | None = None) -> None:
         """The planner's reply, kept verbatim, and the subgoal in it. None: it stops, or plans everything at once."""
         self.to_planner()
         self._planner.add("assistant", reply)
         self._subgoal, self._result = subgoal, ""
 
-    def told(self, subgoal: Subgoal) -> None:
+    def override_subgoal(self, subgoal: Subgoal) -> None:
         """From now on the planner is told that this was done, and not its own subgoal (teacher forcing)."""
         self._subgoal = subgoal
 
@@ -171,7 +176,7 @@ class Dialogue:
         return self._grounder.text + self._primer
 
     def to_grounder_all(self, plan: str) -> str:
-        """The prompt for grounding a whole plan at once: a conversation of its own, in place of the one so far.
+        """The prompt for grounding a whole plan at once: a new conversation replaces the one so far.
 
         Raises SpecError where there are demonstrations: they show one subgoal at a time.
         """
@@ -181,8 +186,8 @@ class Dialogue:
         self._grounder.add("user", f"{self._ground_task()}Subgoals to be grounded: {plan.strip()}\n")
         return self._grounder.text
 
-    def grounded(self, reply: str) -> tuple[Action, ...]:
-        """The grounder's reply; returns its actions. Until one was seen, the reply stands for the subgoal's result."""
+    def add_grounding(self, reply: str) -> tuple[Action, ...]:
+        """The grounder's reply; returns its actions. Until one is observed, the reply is the subgoal's result."""
         primer = self._primer if self.to_grounder() else ""
         reply = f"{primer}{_BEGUN.sub('', reply.strip(), count=1)}" if primer else reply
         self._grounder.add("assistant", reply)
@@ -190,8 +195,8 @@ class Dialogue:
         return self.read(reply)
 
     def read(self, reply: str) -> tuple[Action, ...]:
-        """The actions of a reply, in the domain's grammar; at most MOST_ACTIONS, and one that stands for the rest."""
-        return read_actions(reply, self._domain.calls, MOST_ACTIONS)
+        """The actions of a reply, in the domain's grammar; at most MAX_ACTIONS, and one that represents the rest."""
+        return read_actions(reply, self._domain.calls, MAX_ACTIONS)
 
     def to_solver(self) -> str:
         """The integrated formulation's next prompt."""
@@ -199,13 +204,13 @@ class Dialogue:
             self._solver.add("user", self._solver_turn())
         return self._solver.text
 
-    def solved(self, reply: str, subgoal: Subgoal | None = None, grounding: str = "") -> None:
+    def add_solution(self, reply: str, subgoal: Subgoal | None = None, grounding: str = "") -> None:
         """The solver's reply, kept verbatim, with the subgoal and the actions in it. None: it stops."""
         self.to_solver()
         self._solver.add("assistant", reply)
         self._subgoal, self._result = subgoal, grounding.strip()
 
-    def saw(self, action: Action, execution: Execution) -> None:
+    def observe(self, action: Action, execution: Execution) -> None:
         """What an action gave. The subgoal's result is that of its last action; one that failed shows its own text."""
         if execution.ok:
             self._result = execution.result or ", ".join(str(value["text"]) for value in execution.values)
@@ -219,15 +224,15 @@ class Dialogue:
             self._results[label] = self._result
 
     def _planner_turn(self) -> str:
-        return self._told() if self._planner.turns else f"{PLAN_HEAD}{self._plan_task()}"
+        return self._report() if self._planner.turns else f"{PLAN_HEAD}{self._plan_task()}"
 
     def _solver_turn(self) -> str:
-        return self._told() if self._solver.turns else f"{_integrated_head(self._domain)}{self._plan_task()}"
+        return self._report() if self._solver.turns else f"{_solver_head(self._domain)}{self._plan_task()}"
 
     def _plan_task(self, task: str = "") -> str:
         return f"Task: {task or self._task}; Initial Environment Description: None."
 
-    def _told(self) -> str:
+    def _report(self) -> str:
         """What became of the current subgoal."""
         if self._subgoal is None:
             raise ValueError("the model stopped or planned everything at once: it has no further turn")
@@ -235,14 +240,14 @@ class Dialogue:
             text = strip_label(self._subgoal.text)
             done = f"{text[:1].lower()}{text[1:]}".rstrip(".").strip()
             return f"We have already {done}. Should we stop planning?"
-        if self._domain.few_shot:
+        if self._domain.ends_by_action:
             return f"The executed result for Subgoal {self._subgoal.number} is {self._result.strip()}"
         result = format_result(self._result)
         return f"The executed result for Subgoal {self._subgoal.number} is {result}. Should we stop planning?"
 
     def _grounder_turn(self) -> str:
         if self._subgoal is None:
-            raise ValueError("there is no subgoal to ground: call planned first")
+            raise ValueError("there is no subgoal to ground: call add_plan first")
         turn = f"Subgoal to be grounded: {self._subgoal.text}"
         if not self._grounder.turns:
             return f"{self._ground_task()}{turn}\n"
@@ -259,10 +264,10 @@ class Dialogue:
 
     @property
     def _primer(self) -> str:
-        """What the reply is begun with: the original does it in the first turn after demonstrations."""
-        return self._domain.primes if self._shots and len(self._grounder.turns) == 1 else ""
+        """What the reply is begun with, as in the original: in the first turn after demonstrations."""
+        return self._domain.reply_prefix if self._shots and len(self._grounder.turns) == 1 else ""
 
-    def _demonstrated(self, write: Callable[[Demonstration], str]) -> str:
+    def _write_demonstrations(self, write: Callable[[Demonstration], str]) -> str:
         return "".join(map(write, self._shots))
 
     def _planner_demonstration(self, shown: Demonstration) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.prompts.single_model import write_cot, write_integrated
 from lumos_queue.records import Annotation
 
@@ -16,7 +16,7 @@ def gold_replies(annotation: Annotation, formulation: str, domain: str, rational
         case "direct":
             return {"solver": [annotation.answer]}
         case "integrated":
-            calls = domain_named(domain).calls
+            calls = DOMAINS.load(domain).calls
             steps = [write_integrated(step.subgoal, step.actions, calls) for step in annotation.steps]
             return {"solver": [*steps, STOP_PLANNING]}
     return {
@@ -38,7 +38,7 @@ def planner_replies(annotation: Annotation, formulation: str) -> list[str]:
 
 def grounder_replies(annotation: Annotation, formulation: str, domain: str) -> list[str]:
     """Iterative: the actions of one subgoal a turn. One-pass: those of all subgoals on one line."""
-    calls = domain_named(domain).calls
+    calls = DOMAINS.load(domain).calls
     if formulation == "one-pass":
         return [write_actions((action for step in annotation.steps for action in step.actions), calls)]
     return [write_actions(step.actions, calls) for step in annotation.steps]

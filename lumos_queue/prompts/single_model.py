@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import read_subgoal, write_actions, write_subgoal
 from lumos_queue.records import Action, Subgoal
 
@@ -37,8 +38,5 @@ def read_cot_answer(reply: str) -> str:
 def write_cot(domain: str, rationale: str, answer: str) -> str:
     """The target of the paper's CoT models (spec/lumos.md 3.4), on one line, as a reply ends at a line break."""
     text = " ".join(rationale.strip().splitlines())
-    if domain == "complex_qa":
-        ending = f"Based on these evidences and decomposed questions, the answer is {answer}."
-    else:
-        ending = f"Answer is {answer}."
+    ending = DOMAINS.load(domain).cot_ending.replace("{answer}", answer)
     return f"{text} {ending}".lstrip()

@@ -22,12 +22,11 @@ from db.reading import (
     values_by_metric,
 )
 from db.versions import code_versions, prompt_heads
-from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.scores import baselines, scores
@@ -114,7 +113,7 @@ def _list_tools(formulation: str, infer: Report) -> Report:
     agent = infer["agent"]
     found: Report = {}
     if FORMULATIONS.load(formulation).executes:
-        found = dict(defaults_of(agent["domain"])) | agent.get("tools", {})
+        found = dict(DOMAINS.load(agent["domain"]).default_tools) | agent.get("tools", {})
     found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
 
@@ -138,8 +137,8 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     if formulation.expected_calls is None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
-    if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS[agent["domain"]].few_shot:
-        return None  # calls of tools are counted too; episodes of such domains end without a last plan
+    if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS.load(agent["domain"]).ends_by_action:
+        return None  # calls of tools are counted with the agent's; episodes that end by themselves have no last plan
     most = agent.get("max_subgoals", 0)
     # No rule holds if an endpoint failed, or if the context was full before the last subgoal.
     judged = [

@@ -18,7 +18,6 @@ from db.jobs import NewJob
 from db.named import finished_trajectory
 from db.reading import Trajectory
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.actions.registry import open_stateless
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
@@ -29,6 +28,7 @@ from lumos_queue.conversion.oracle import Stated, with_results
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply
 from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
@@ -182,7 +182,7 @@ class _UnknownSource(Source):
 
 def _actions_of(source: Source) -> StatelessActions:
     try:
-        return open_stateless(source.domain)
+        return DOMAINS.load(source.domain).open_stateless()
     except SpecError:  # its tools are not available
         return Stated(source.domain)
 

@@ -2,7 +2,7 @@
 
 LUMOS's evaluation of maths scores the last value computed; that of question answering counts the item as wrong, as the
 answer is only concluded when the planner stops (spec/lumos.md 1.5). Which of the two holds is the agent's setting
-`at_limit`; each domain has a default (prompts/instructions.py). The ending is `limit` in both cases.
+`at_limit`; each domain has a default (lumos_queue/domains). The ending is `limit` in both cases.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.actions.registry import roles_of as tool_roles
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
@@ -17,8 +17,7 @@ from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.dialogue import framing_named
-from lumos_queue.prompts.instructions import domain_named
+from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
 
@@ -47,7 +46,7 @@ def answer_by(benchmark: Benchmark, asked: str = "") -> str:
     choices = ("last", "qa")
     if asked and asked not in choices:
         raise SpecError(f"--answer must be one of {', '.join(choices)}, not '{asked[:40]}'.")
-    if benchmark.domain != "complex_qa" or asked == "last":
+    if not DOMAINS.load(benchmark.domain).concludes_by_qa or asked == "last":
         return "last"
     return "yes/no" if benchmark.yes_no else "qa"
 
@@ -76,10 +75,8 @@ def make_agent(
     local = {url for url in checked.values() if not deployed or _is_local_model(url)}
     identities = asyncio.run(identify(local, settings))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
-    sampling = replace(sampling, bos=framing_named(framing).bos)
-    return Agent(
-        checked, domain, framing, sampling, max_subgoals or domain_named(domain).most_subgoals, weights=weights
-    )
+    sampling = replace(sampling, bos=get_framing(framing).bos)
+    return Agent(checked, domain, framing, sampling, max_subgoals or DOMAINS.load(domain).max_subgoals, weights=weights)
 
 
 def resolve_address(url: str, deployed: bool) -> str:
@@ -110,7 +107,7 @@ def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -
 
     Raises SpecError for a missing role, and for one that has no use here.
     """
-    asked, found = tool_roles(domain) if domain else (), parse_pairs("--role", given)
+    asked, found = DOMAINS.load(domain).roles if domain else (), parse_pairs("--role", given)
     possible = (*(name for name in wanted if name not in ROLE_OPTIONS), *asked, JUDGE)
     for name in found:
         if name not in possible:

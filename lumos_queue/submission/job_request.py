@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
@@ -18,8 +18,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.prompts.dialogue import framing_named
-from lumos_queue.prompts.instructions import domain_named
+from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
@@ -71,13 +70,14 @@ def make_inference_job(
     """
     benchmark = open_benchmark(options.benchmark)
     formulation = FORMULATIONS.load(options.formulation)
-    framing_named(options.framing)
+    get_framing(options.framing)
     if options.split not in benchmark.splits:
         raise unknown("split", options.split, benchmark.splits)
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
-    tools = prepare_tools(benchmark.domain, parse_pairs("--tool", options.tools)) if formulation.executes else {}
+    domain = DOMAINS.load(benchmark.domain)
+    tools = domain.prepare_tools(parse_pairs("--tool", options.tools)) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
@@ -134,7 +134,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError("--limit would cut the sample sets that --draw draws: give only one of them.")
     if options.sets and not options.draw:
         raise SpecError("--sets is the number of sample sets: also give their size with --draw.")
-    if options.answer_by and benchmark.domain != "complex_qa":
+    if options.answer_by and not DOMAINS.load(benchmark.domain).concludes_by_qa:
         raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
     if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
@@ -166,4 +166,4 @@ def _shots(options: InferenceOptions, domain: str) -> int:
     """Number of demonstrations in the prompt: by default all of the domain's, for the formulation iterative only."""
     if options.shots is not None:
         return options.shots
-    return domain_named(domain).few_shot if FORMULATIONS.load(options.formulation).demonstrated else 0
+    return len(DOMAINS.load(domain).demonstrations) if FORMULATIONS.load(options.formulation).demonstrated else 0

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from transformers import PreTrainedTokenizerFast
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
-from lumos_queue.prompts.dialogue import ASSISTANT, USER
-from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import ASSISTANT, PLAN_HEAD, USER
 from lumos_queue.training.tokenizer import train_tokenizer
 
 VOCABULARY = 2900  #: tokens at most, besides the phrases
@@ -20,7 +20,7 @@ def phrases(*domains: str) -> tuple[str, ...]:
         USER,
         "\n" + ASSISTANT,
         PLAN_HEAD,
-        *(domain_named(domain).ground_head for domain in domains),
+        *(DOMAINS.load(domain).ground_head for domain in domains),
         "; Initial Environment Description: None.",
         "Subgoal to be grounded: ",
         "Subgoals to be grounded: ",

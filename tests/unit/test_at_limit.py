@@ -19,10 +19,10 @@ from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try
 from lumos_queue.builds.sources import Sources
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Action, Annotation, Execution, Outcome, Score, Task
 from lumos_queue.rollouts.derived import right
 from lumos_queue.scoring.limit import at_limit_of, judged_answer
@@ -33,7 +33,7 @@ from tests.unit.test_benchmarks_qa_gold import task as question
 from tests.unit.test_builds_choosing import episode
 from tests.unit.test_formulations import drive, gives, says, shape
 
-DEFAULT = DOMAINS["maths"].most_subgoals
+DEFAULT = DOMAINS.load("maths").max_subgoals
 #: file, limit, and how gold does there: rows with a gold program, right, to the letter and stopped, ended by the limit
 GOLD = [
     ("gsm8k/test.jsonl", DEFAULT, (963, 963, 957, 6)),

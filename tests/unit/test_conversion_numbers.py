@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.gsm8k import rationale
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.conversion.form import form_verdicts
 from lumos_queue.conversion.lengths import estimate_tokens
 from lumos_queue.conversion.perturbation import perturbation
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.maths import equations
 from lumos_queue.rationales.maths.constants import named_constants
@@ -39,7 +39,7 @@ def passes(question: str, solution: str, answer: str) -> bool:
     source, row = open_source("gsm8k"), task(question, solution, answer)
 
     async def run():
-        interface = open_interface("maths")
+        interface = DOMAINS.load("maths").open_actions()
         try:
             return (await perturbation(source, row, source.gold(row), interface)).passed
         finally:
@@ -151,7 +151,7 @@ def finding(row: Task, text: str):
     steps, _ = read_annotation(text)
 
     async def run():
-        interface = open_interface("maths")
+        interface = DOMAINS.load("maths").open_actions()
         try:
             return await perturbation(open_source("gsm8k"), row, steps[0].actions, interface)
         finally:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, write_actions
-from lumos_queue.prompts.demonstrations.base import demonstrations
-from lumos_queue.prompts.dialogue import Dialogue
-from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import PLAN_HEAD, Dialogue
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
-DOMAINS = ("webshop", "intercode_sql")
+FEW_SHOT = ("webshop", "intercode_sql")
 
 
-def talk(domain: str, framing: str = "eval", shots: int | None = None) -> Dialogue:
-    most = domain_named(domain).few_shot
+def dialogue_of(domain: str, framing: str = "eval", shots: int | None = None) -> Dialogue:
+    most = len(DOMAINS.load(domain).demonstrations)
     return Dialogue(Task("b", "", "1", "the task"), domain, framing, most if shots is None else shots)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", FEW_SHOT)
 def test_the_planner_sees_whole_conversations_that_end_in_an_empty_reply(domain):
-    shown = demonstrations(domain)
-    prompt = talk(domain).to_planner()
+    shown = DOMAINS.load(domain).demonstrations
+    prompt = dialogue_of(domain).to_planner()
     *before, own = prompt.split(f"<|user|>\n{PLAN_HEAD}")
-    assert before.pop(0) == "" and len(before) == len(shown) == domain_named(domain).few_shot
+    assert before.pop(0) == "" and len(before) == len(shown) == len(DOMAINS.load(domain).demonstrations)
     assert own == "Task: the task; Initial Environment Description: None.\n<|assistant|>\n"
     for text, one in zip(before, shown, strict=True):
         expected = f"Task: {one.task}; Initial Environment Description: None.\n<|assistant|>\n"
@@ -34,11 +33,11 @@ def test_the_planner_sees_whole_conversations_that_end_in_an_empty_reply(domain)
         assert text == expected + "\n\n"
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", FEW_SHOT)
 def test_the_grounder_sees_each_subgoal_with_its_actions(domain):
-    head, shown = domain_named(domain).ground_head, demonstrations(domain)
-    dialogue = talk(domain)
-    dialogue.planned("Subgoal 1: Look.", Subgoal(1, "Subgoal 1: Look."))
+    head, shown = DOMAINS.load(domain).ground_head, DOMAINS.load(domain).demonstrations
+    dialogue = dialogue_of(domain)
+    dialogue.add_plan("Subgoal 1: Look.", Subgoal(1, "Subgoal 1: Look."))
     prompt, expected = dialogue.to_grounder(), ""
     for one in shown:
         for place, (subgoal, actions, _) in enumerate(one.steps):
@@ -49,16 +48,16 @@ def test_the_grounder_sees_each_subgoal_with_its_actions(domain):
 
 
 def test_the_first_reply_of_the_shop_grounder_is_begun_for_it_and_the_later_ones_are_not():
-    dialogue = talk("webshop")
-    dialogue.planned("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
+    dialogue = dialogue_of("webshop")
+    dialogue.add_plan("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
     assert dialogue.to_grounder().endswith("<|assistant|>\nR1 = ")
-    (action,) = dialogue.grounded("Search(red hat)")
+    (action,) = dialogue.add_grounding("Search(red hat)")
     assert (action.variables, action.name, action.arguments) == (("R1",), "Search", "red hat")
-    dialogue.saw(action, Execution("ok", "A - hat ** B - cap"))
+    dialogue.observe(action, Execution("ok", "A - hat ** B - cap"))
     assert dialogue.to_planner().endswith(
         "Subgoal 1: Search.\n\n<|user|>\nThe executed result for Subgoal 1 is A - hat ** B - cap\n<|assistant|>\n"
     )
-    dialogue.planned("Subgoal 2: Click.", Subgoal(2, "Subgoal 2: Click."))
+    dialogue.add_plan("Subgoal 2: Click.", Subgoal(2, "Subgoal 2: Click."))
     prompt = dialogue.to_grounder()
     assert prompt.endswith(
         "R1 = Search(red hat)\n\n<|user|>\nSubgoal to be grounded: Subgoal 2: Click.\n<|assistant|>\n"
@@ -67,30 +66,30 @@ def test_the_first_reply_of_the_shop_grounder_is_begun_for_it_and_the_later_ones
 
 @pytest.mark.parametrize("reply", ["R1 = Search(red hat)", "Search(red hat)"])
 def test_a_grounder_that_begins_anew_is_understood_too(reply):
-    dialogue = talk("webshop")
-    dialogue.planned("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
-    assert [one.raw for one in dialogue.grounded(reply)] == ["R1 = Search(red hat)"]
+    dialogue = dialogue_of("webshop")
+    dialogue.add_plan("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
+    assert [one.raw for one in dialogue.add_grounding(reply)] == ["R1 = Search(red hat)"]
 
 
 def test_without_demonstrations_nothing_is_begun_for_a_model():
-    dialogue = talk("webshop", "train", shots=0)
+    dialogue = dialogue_of("webshop", "train", shots=0)
     assert dialogue.to_planner().startswith(f"<|user|>\n{PLAN_HEAD}Task: the task;")
-    dialogue.planned("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
+    dialogue.add_plan("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
     assert dialogue.to_grounder().endswith("Subgoal 1: Search.\n<|assistant|>\n")
-    assert [one.raw for one in dialogue.grounded("R1 = Search(red hat)")] == ["R1 = Search(red hat)"]
+    assert [one.raw for one in dialogue.add_grounding("R1 = Search(red hat)")] == ["R1 = Search(red hat)"]
 
 
 def test_the_heads_are_what_every_prompt_begins_with():
-    for domain in DOMAINS:
-        dialogue = talk(domain)
-        dialogue.planned("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
-        assert dialogue.to_planner().startswith(dialogue.heads["planner"])
-        assert dialogue.to_grounder().startswith(dialogue.heads["grounder"])
+    for domain in FEW_SHOT:
+        dialogue = dialogue_of(domain)
+        dialogue.add_plan("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
+        assert dialogue.to_planner().startswith(dialogue.prompt_prefixes["planner"])
+        assert dialogue.to_grounder().startswith(dialogue.prompt_prefixes["grounder"])
 
 
 def test_a_whole_plan_cannot_be_demonstrated():
     with pytest.raises(SpecError, match="demonstrates one subgoal at a time: use --shots 0"):
-        talk("webshop").to_grounder_all("Subgoal 1: x.")
+        dialogue_of("webshop").to_grounder_all("Subgoal 1: x.")
 
 
 @pytest.mark.parametrize(
@@ -110,10 +109,10 @@ def test_in_sql_anything_may_follow_the_variable(reply, arguments):
     )
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", FEW_SHOT)
 def test_demonstrations_are_written_in_the_domains_grammar(domain):
-    calls = domain_named(domain).calls
-    for one in demonstrations(domain):
+    calls = DOMAINS.load(domain).calls
+    for one in DOMAINS.load(domain).demonstrations:
         numbers = []
         for place, (subgoal, line, result) in enumerate(one.steps, start=1):
             assert subgoal.startswith(f"Subgoal {place}: ") and result.strip()

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, read_annotation, read_plan, read_subgoal, write_plan, write_subgoal
-from lumos_queue.prompts.dialogue import FRAMINGS, Dialogue, Turn, question_prompt, render
-from lumos_queue.prompts.instructions import DOMAINS, PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import FRAMINGS, PLAN_HEAD, Dialogue, Turn, question_prompt, render
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 TALKING = ("maths", "complex_qa", "web_agent")
@@ -32,14 +32,14 @@ def task(question: str) -> Task:
     return Task("gsm8k", "d", "1", question)
 
 
-def step(talk: Dialogue, reply: str, number: int, grounding: str, results: list[str | Execution]) -> None:
+def step(dialogue: Dialogue, reply: str, number: int, grounding: str, results: list[str | Execution]) -> None:
     """One round as the iterative formulation takes it."""
-    talk.to_planner()
-    talk.planned(reply, read_subgoal(reply, number))
-    talk.to_grounder()
-    talk.grounded(grounding)
+    dialogue.to_planner()
+    dialogue.add_plan(reply, read_subgoal(reply, number))
+    dialogue.to_grounder()
+    dialogue.add_grounding(grounding)
     for action, result in zip(read_actions(grounding), results, strict=True):
-        talk.saw(action, Execution("ok", result) if isinstance(result, str) else result)
+        dialogue.observe(action, Execution("ok", result) if isinstance(result, str) else result)
 
 
 def last(turns: tuple[Turn, ...]) -> str:
@@ -51,21 +51,21 @@ def last(turns: tuple[Turn, ...]) -> str:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 def test_the_first_prompts_are_exact_in_both_framings(framing):
-    talk = Dialogue(task(" How many?\n"), "maths", framing)
-    assert talk.to_planner() == (
+    dialogue = Dialogue(task(" How many?\n"), "maths", framing)
+    assert dialogue.to_planner() == (
         "<|user|>\nPlease provide a reasonable subgoal-based plan to solve the given task.\n"
         "Task: How many?; Initial Environment Description: None.\n<|assistant|>\n"
     )
-    talk.planned("Subgoal 1: Add.", Subgoal(1, "Subgoal 1: Add."))
-    assert talk.to_grounder() == (
+    dialogue.add_plan("Subgoal 1: Add.", Subgoal(1, "Subgoal 1: Add."))
+    assert dialogue.to_grounder() == (
         f"<|user|>\n{MATHS_HEAD}Task: How many? \nSubgoal to be grounded: Subgoal 1: Add.\n<|assistant|>\n"
     )
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 def test_the_one_pass_grounder_is_given_the_whole_plan_unmodified(framing):
-    talk = Dialogue(task("How many?"), "maths", framing)
-    assert talk.to_grounder_all(" Subgoal 1: Add; Subgoal 2:  Halve. ") == (
+    dialogue = Dialogue(task("How many?"), "maths", framing)
+    assert dialogue.to_grounder_all(" Subgoal 1: Add; Subgoal 2:  Halve. ") == (
         f"<|user|>\n{MATHS_HEAD}Task: How many? \n"
         "Subgoals to be grounded: Subgoal 1: Add; Subgoal 2:  Halve.\n<|assistant|>\n"
     )
@@ -85,17 +85,17 @@ def test_a_bare_question_is_the_whole_prompt_of_cot_and_direct(framing):
     ],
 )
 def test_each_ground_head_lists_its_actions_and_ends_with_a_blank_line(domain, actions):
-    head = domain_named(domain).ground_head
+    head = DOMAINS.load(domain).ground_head
     assert f"available action list.\n\nThe available action list is {actions}" in head
     assert head.endswith(".\n\n")
 
 
 def test_the_calculator_is_described_twice_to_the_complex_qa_grounder_as_in_the_original():
-    assert domain_named("complex_qa").ground_head.count("Calculator(formula): Calculate the input formula; ") == 2
+    assert DOMAINS.load("complex_qa").ground_head.count("Calculator(formula): Calculate the input formula; ") == 2
 
 
 def test_the_intercode_grounder_is_given_no_action_list():
-    assert domain_named("intercode_sql").ground_head == MATHS_HEAD[: MATHS_HEAD.index("The available")]
+    assert DOMAINS.load("intercode_sql").ground_head == MATHS_HEAD[: MATHS_HEAD.index("The available")]
 
 
 def test_the_integrated_prompt_has_the_planner_s_instruction_and_the_grounder_s_actions():
@@ -106,15 +106,17 @@ def test_the_integrated_prompt_has_the_planner_s_instruction_and_the_grounder_s_
 
 
 def test_the_solver_is_told_results_as_the_planner_is():
-    talk = Dialogue(task("Buy"), "web_agent")
-    talk.solved("Subgoal 1: Click. Actions: R1 = CLICK(Env, QUERY: x)", Subgoal(1, "Subgoal 1: Click."), "R1 = CLICK()")
-    talk.to_solver()
-    assert talk.solver_turns[-1].content == "We have already click. Should we stop planning?"
-    talk = Dialogue(task("q"), "maths")
-    talk.solved("Subgoal 1: x", Subgoal(1, "Subgoal 1: x"), " R1 = (R9) ")
-    talk.to_solver()
-    assert talk.solver_turns[-1].content == "The executed result for Subgoal 1 is R1 = (R9). Should we stop planning?"
-    assert [turn.role for turn in talk.solver_turns] == ["user", "assistant", "user"]
+    dialogue = Dialogue(task("Buy"), "web_agent")
+    plan = Subgoal(1, "Subgoal 1: Click.")
+    dialogue.add_solution("Subgoal 1: Click. Actions: R1 = CLICK(Env, QUERY: x)", plan, "R1 = CLICK()")
+    dialogue.to_solver()
+    assert dialogue.solver_turns[-1].content == "We have already click. Should we stop planning?"
+    dialogue = Dialogue(task("q"), "maths")
+    dialogue.add_solution("Subgoal 1: x", Subgoal(1, "Subgoal 1: x"), " R1 = (R9) ")
+    dialogue.to_solver()
+    told = dialogue.solver_turns[-1].content
+    assert told == "The executed result for Subgoal 1 is R1 = (R9). Should we stop planning?"
+    assert [turn.role for turn in dialogue.solver_turns] == ["user", "assistant", "user"]
 
 
 # --- A4: one example, every message -----------------------------------------------------------------------------------
@@ -130,13 +132,13 @@ Action 2-2: Output = R2 = 31"""
 
 @pytest.fixture
 def conversation() -> Dialogue:
-    talk = Dialogue(task("How many?"), "maths")
-    step(talk, "Subgoal 1: Multiply.", 1, "R1 = Calculator(12 * 3)", ["36"])
+    dialogue = Dialogue(task("How many?"), "maths")
+    step(dialogue, "Subgoal 1: Multiply.", 1, "R1 = Calculator(12 * 3)", ["36"])
     reply = "No, I will keep planning. Subgoal 2: Subtract."
-    step(talk, reply, 2, "R2 = Calculator(R1 - 5); R2 = (R2)", ["31", "31"])
-    talk.to_planner()
-    talk.planned(STOP)
-    return talk
+    step(dialogue, reply, 2, "R2 = Calculator(R1 - 5); R2 = (R2)", ["31", "31"])
+    dialogue.to_planner()
+    dialogue.add_plan(STOP)
+    return dialogue
 
 
 def test_the_planner_conversation_is_that_of_the_released_data(conversation):
@@ -168,13 +170,13 @@ def test_gold_written_down_reads_back_as_the_same_one_pass_conversations():
     assert not issues
     plan = write_plan(step.subgoal for step in steps)
     assert plan == "Subgoal 1: Multiply.; Subgoal 2: Subtract."
-    talk = Dialogue(task("How many?"), "maths")
-    talk.to_planner()
-    talk.planned(plan)
-    talk.to_grounder_all(plan)
-    talk.grounded("R1 = Calculator(12 * 3); R2 = Calculator(R1 - 5); Output = (R2)")
-    assert [turn.content for turn in talk.planner_turns[1:]] == [plan]
-    assert [turn.content for turn in talk.grounder_turns] == [
+    dialogue = Dialogue(task("How many?"), "maths")
+    dialogue.to_planner()
+    dialogue.add_plan(plan)
+    dialogue.to_grounder_all(plan)
+    dialogue.add_grounding("R1 = Calculator(12 * 3); R2 = Calculator(R1 - 5); Output = (R2)")
+    assert [turn.content for turn in dialogue.planner_turns[1:]] == [plan]
+    assert [turn.content for turn in dialogue.grounder_turns] == [
         f"{MATHS_HEAD}Task: How many? \nSubgoals to be grounded: Subgoal 1: Multiply.; Subgoal 2: Subtract.\n",
         "R1 = Calculator(12 * 3); R2 = Calculator(R1 - 5); Output = (R2)",
     ]
@@ -192,26 +194,28 @@ COMPARE = (
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("dot", ["", "."])
 def test_the_qa_grounder_is_told_the_earlier_results(framing, dot):
-    talk = Dialogue(task("Which is taller?"), "complex_qa", framing)
-    step(talk, "Subgoal 1: a", 1, "R1 = KnowledgeQuery(a); R2 = QA([R1], Question: a?)", ["A(1)", f"330 metres{dot}"])
-    step(talk, "Subgoal 2: b", 2, "R3 = QA([R1], Question: b?)", [f"96 metres{dot}"])
+    dialogue = Dialogue(task("Which is taller?"), "complex_qa", framing)
+    step(
+        dialogue, "Subgoal 1: a", 1, "R1 = KnowledgeQuery(a); R2 = QA([R1], Question: a?)", ["A(1)", f"330 metres{dot}"]
+    )
+    step(dialogue, "Subgoal 2: b", 2, "R3 = QA([R1], Question: b?)", [f"96 metres{dot}"])
     reply = "No, I will keep planning. Subgoal 3: Compare the heights."
-    talk.planned(reply, read_subgoal(reply, 3))
-    assert talk.to_grounder().endswith(f"<|user|>\n{COMPARE}\n<|assistant|>\n")
-    assert last(talk.grounder_turns) == f"{COMPARE}\n"
-    assert talk.planner_turns[2].content == (
+    dialogue.add_plan(reply, read_subgoal(reply, 3))
+    assert dialogue.to_grounder().endswith(f"<|user|>\n{COMPARE}\n<|assistant|>\n")
+    assert last(dialogue.grounder_turns) == f"{COMPARE}\n"
+    assert dialogue.planner_turns[2].content == (
         "The executed result for Subgoal 1 is 330 metres. Should we stop planning?"
     )
 
 
 def test_the_qa_grounder_is_told_earlier_results_in_string_order_and_no_failures():
-    talk = Dialogue(task("q"), "complex_qa")
+    dialogue = Dialogue(task("q"), "complex_qa")
     for number in range(1, 12):
         result = Execution("tool_failed") if number == 3 else f"r{number}"
-        step(talk, f"Subgoal {number}: x", number, f"R{number} = QA([], Question: x)", [result])
-    talk.planned("Subgoal 12: x", Subgoal(12, "Subgoal 12: x"))
-    talk.to_grounder()
-    told = last(talk.grounder_turns).partition("following results:")[2]
+        step(dialogue, f"Subgoal {number}: x", number, f"R{number} = QA([], Question: x)", [result])
+    dialogue.add_plan("Subgoal 12: x", Subgoal(12, "Subgoal 12: x"))
+    dialogue.to_grounder()
+    told = last(dialogue.grounder_turns).partition("following results:")[2]
     assert (
         told
         == "".join(
@@ -222,22 +226,22 @@ def test_the_qa_grounder_is_told_earlier_results_in_string_order_and_no_failures
 
 
 def test_the_web_planner_is_told_what_was_done_and_no_result():
-    talk = Dialogue(task("Buy"), "web_agent")
-    step(talk, "Subgoal 1: Click on .NET.", 1, "R1 = CLICK(Env, QUERY: .NET)", ["<div>"])
-    talk.to_planner()
-    assert last(talk.planner_turns) == "We have already click on .NET. Should we stop planning?"
-    talk.planned("x", Subgoal(2, ".com"))
-    talk.to_planner()
-    assert last(talk.planner_turns) == "We have already .com. Should we stop planning?"
-    talk.to_grounder()
-    assert last(talk.grounder_turns) == "Subgoal to be grounded: .com\n"
+    dialogue = Dialogue(task("Buy"), "web_agent")
+    step(dialogue, "Subgoal 1: Click on .NET.", 1, "R1 = CLICK(Env, QUERY: .NET)", ["<div>"])
+    dialogue.to_planner()
+    assert last(dialogue.planner_turns) == "We have already click on .NET. Should we stop planning?"
+    dialogue.add_plan("x", Subgoal(2, ".com"))
+    dialogue.to_planner()
+    assert last(dialogue.planner_turns) == "We have already .com. Should we stop planning?"
+    dialogue.to_grounder()
+    assert last(dialogue.grounder_turns) == "Subgoal to be grounded: .com\n"
 
 
 def test_results_are_numbered_by_the_loop_and_not_by_the_label_the_model_wrote():
-    talk = Dialogue(task("q"), "maths")
-    step(talk, "Subgoal 9: Add.", 1, "R1 = Calculator(1)", ["1"])
-    talk.to_planner()
-    assert last(talk.planner_turns) == "The executed result for Subgoal 1 is 1. Should we stop planning?"
+    dialogue = Dialogue(task("q"), "maths")
+    step(dialogue, "Subgoal 9: Add.", 1, "R1 = Calculator(1)", ["1"])
+    dialogue.to_planner()
+    assert last(dialogue.planner_turns) == "The executed result for Subgoal 1 is 1. Should we stop planning?"
 
 
 @pytest.mark.parametrize(
@@ -253,18 +257,18 @@ def test_results_are_numbered_by_the_loop_and_not_by_the_label_the_model_wrote()
     ],
 )
 def test_the_planner_is_told_the_result_of_the_last_action(grounding, results, told):
-    talk = Dialogue(task("q"), "maths")
-    step(talk, "Subgoal 1: x", 1, grounding, results)
-    talk.to_planner()
-    assert last(talk.planner_turns) == f"The executed result for Subgoal 1 is {told}. Should we stop planning?"
+    dialogue = Dialogue(task("q"), "maths")
+    step(dialogue, "Subgoal 1: x", 1, grounding, results)
+    dialogue.to_planner()
+    assert last(dialogue.planner_turns) == f"The executed result for Subgoal 1 is {told}. Should we stop planning?"
 
 
 def test_a_reply_without_actions_stands_for_the_result():
-    talk = Dialogue(task("q"), "maths")
-    talk.planned("Subgoal 1: x", Subgoal(1, "Subgoal 1: x"))
-    talk.grounded(" cannot ")
-    talk.to_planner()
-    assert last(talk.planner_turns) == "The executed result for Subgoal 1 is cannot. Should we stop planning?"
+    dialogue = Dialogue(task("q"), "maths")
+    dialogue.add_plan("Subgoal 1: x", Subgoal(1, "Subgoal 1: x"))
+    dialogue.add_grounding(" cannot ")
+    dialogue.to_planner()
+    assert last(dialogue.planner_turns) == "The executed result for Subgoal 1 is cannot. Should we stop planning?"
 
 
 # --- framings: A6, A7 -------------------------------------------------------------------------------------------------
@@ -304,27 +308,27 @@ rounds = st.lists(st.tuples(texts, texts, st.none() | texts), max_size=4)
 @given(st.sampled_from(TALKING), st.sampled_from(sorted(FRAMINGS)), texts, rounds)
 @settings(max_examples=200, deadline=None)
 def test_training_text_equals_inference_text_and_prompts_only_grow(domain, framing, question, some):
-    talk = Dialogue(task(question), domain, framing)
+    dialogue = Dialogue(task(question), domain, framing)
     prompts = {"planner": [], "grounder": []}
     replies = {"planner": [], "grounder": []}
     for number, (plan, ground, result) in enumerate(some, start=1):
-        prompts["planner"].append(talk.to_planner())
-        assert talk.to_planner() == prompts["planner"][-1]
-        talk.planned(plan, read_subgoal(plan, number) or Subgoal(number, "x"))
+        prompts["planner"].append(dialogue.to_planner())
+        assert dialogue.to_planner() == prompts["planner"][-1]
+        dialogue.add_plan(plan, read_subgoal(plan, number) or Subgoal(number, "x"))
         replies["planner"].append(plan)
-        prompts["grounder"].append(talk.to_grounder())
-        assert talk.to_grounder() == prompts["grounder"][-1]
-        talk.grounded(ground)
+        prompts["grounder"].append(dialogue.to_grounder())
+        assert dialogue.to_grounder() == prompts["grounder"][-1]
+        dialogue.add_grounding(ground)
         replies["grounder"].append(ground)
         for action in read_actions(ground) or (Action(("R1",), "QA", ground),):
-            talk.saw(action, Execution("failed") if result is None else Execution("ok", result))
-    prompts["planner"].append(talk.to_planner())
-    talk.planned(STOP)
+            dialogue.observe(action, Execution("failed") if result is None else Execution("ok", result))
+    prompts["planner"].append(dialogue.to_planner())
+    dialogue.add_plan(STOP)
     replies["planner"].append(STOP)
-    for role, turns in (("planner", talk.planner_turns), ("grounder", talk.grounder_turns)):
+    for role, turns in (("planner", dialogue.planner_turns), ("grounder", dialogue.grounder_turns)):
         whole = render(turns, framing)
         for k, (prompt, reply) in enumerate(zip(prompts[role], replies[role], strict=True)):
-            assert prompt.startswith(talk.heads[role])
+            assert prompt.startswith(dialogue.prompt_prefixes[role])
             assert render(turns[: 2 * k + 1], framing) == prompt
             assert render(turns[: 2 * k + 2], framing).startswith(prompt + reply.strip())
             assert whole.startswith(prompt + reply.strip())
@@ -332,24 +336,24 @@ def test_training_text_equals_inference_text_and_prompts_only_grow(domain, frami
 
 
 def test_replies_given_without_asking_for_prompts_make_the_same_conversation(conversation):
-    talk = Dialogue(task("How many?"), "maths")
+    dialogue = Dialogue(task("How many?"), "maths")
     for subgoal, grounding, result in (
         (Subgoal(1, "Subgoal 1: Multiply."), "R1 = Calculator(12 * 3)", "36"),
         (Subgoal(2, "Subgoal 2: Subtract."), "R2 = Calculator(R1 - 5); R2 = (R2)", "31"),
     ):
-        talk.planned(write_subgoal(subgoal), subgoal)
-        talk.grounded(grounding)
+        dialogue.add_plan(write_subgoal(subgoal), subgoal)
+        dialogue.add_grounding(grounding)
         for action in read_actions(grounding):
-            talk.saw(action, Execution("ok", result))
-    talk.planned(STOP)
-    assert talk.planner_turns == conversation.planner_turns
-    assert talk.grounder_turns == conversation.grounder_turns
+            dialogue.observe(action, Execution("ok", result))
+    dialogue.add_plan(STOP)
+    assert dialogue.planner_turns == conversation.planner_turns
+    assert dialogue.grounder_turns == conversation.grounder_turns
 
 
 @pytest.mark.parametrize("domain", TALKING)
 @pytest.mark.parametrize("framing", FRAMINGS)
 def test_the_heads_are_what_first_prompts_of_all_tasks_share(domain, framing):
-    heads = Dialogue(task("a"), domain, framing).heads
+    heads = Dialogue(task("a"), domain, framing).prompt_prefixes
     one_pass = [Dialogue(task(question), domain, framing).to_grounder_all("p") for question in ("a", "b")]
     assert all(prompt.startswith(heads["grounder"]) for prompt in one_pass)
     assert [prompt[len(heads["grounder"])] for prompt in one_pass] == ["a", "b"]
@@ -360,10 +364,10 @@ def test_the_heads_are_what_first_prompts_of_all_tasks_share(domain, framing):
 
 
 def test_the_multimodal_grounder_has_an_instruction_of_our_own_that_is_not_called_verified():
-    domain = domain_named("multimodal")
+    domain = DOMAINS.load("multimodal")
     assert domain.verified_ground_head is None
     head = domain.ground_head
-    assert head.startswith(domain_named("intercode_sql").ground_head + "The available action list is ")
+    assert head.startswith(DOMAINS.load("intercode_sql").ground_head + "The available action list is ")
     assert "VQA(Image_Context, Query): Given the image context, answer the query" in head and head.endswith(".\n\n")
 
 
@@ -385,7 +389,7 @@ def test_unknown_names_list_the_choices():
 def test_steps_out_of_order_are_refused():
     with pytest.raises(ValueError, match="no subgoal to ground"):
         Dialogue(task("q"), "maths").to_grounder()
-    talk = Dialogue(task("q"), "maths")
-    talk.planned(STOP)
+    dialogue = Dialogue(task("q"), "maths")
+    dialogue.add_plan(STOP)
     with pytest.raises(ValueError, match="no further turn"):
-        talk.to_planner()
+        dialogue.to_planner()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumos_queue.notation import TOO_MANY, read_action_line, without_roles
-from lumos_queue.prompts.dialogue import MOST_ACTIONS, Dialogue, Turn, render
-from lumos_queue.prompts.instructions import PLAN_HEAD
+from lumos_queue.prompts.dialogue import MAX_ACTIONS, PLAN_HEAD, Dialogue, Turn, render
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 FIRST, SECOND = Subgoal(1, "Subgoal 1: Add."), Subgoal(2, "Subgoal 2: Halve.")
@@ -25,22 +24,22 @@ def test_only_the_marks_of_roles_are_broken():
 
 
 def test_a_reply_stays_as_the_model_wrote_it():
-    talk = talk_about("maths")
-    talk.planned("Subgoal 1: <|user|>", FIRST)
-    talk.grounded("R1 = Define(<|user|>)")
-    assert (talk.planner_turns[-1], talk.grounder_turns[-1]) == (
+    dialogue = talk_about("maths")
+    dialogue.add_plan("Subgoal 1: <|user|>", FIRST)
+    dialogue.add_grounding("R1 = Define(<|user|>)")
+    assert (dialogue.planner_turns[-1], dialogue.grounder_turns[-1]) == (
         Turn("assistant", "Subgoal 1: <|user|>"),
         Turn("assistant", "R1 = Define(<|user|>)"),
     )
 
 
 def test_a_reply_has_at_most_so_many_actions_in_every_grammar():
-    line = "; ".join(["R1 = Define(1)"] * (MOST_ACTIONS + 6))
+    line = "; ".join(["R1 = Define(1)"] * (MAX_ACTIONS + 6))
     *first, rest = talk_about("maths").read(line)
-    assert first == [Action(("R1",), "Define", "1", "R1 = Define(1)")] * MOST_ACTIONS
+    assert first == [Action(("R1",), "Define", "1", "R1 = Define(1)")] * MAX_ACTIONS
     assert rest == Action((), TOO_MANY, "1,006 actions", "R1 = Define(1); " * 5 + "…")
     *first, rest = talk_about("intercode_sql").read(line)
-    assert first == [Action(("R1",), "", "Define(1)", "R1 = Define(1)")] * MOST_ACTIONS
+    assert first == [Action(("R1",), "", "Define(1)", "R1 = Define(1)")] * MAX_ACTIONS
     assert rest.name == TOO_MANY
 
 
@@ -68,32 +67,32 @@ def test_a_domain_without_an_action_list_gives_the_solver_the_planner_s_instruct
 def test_the_result_of_a_subgoal_that_was_not_grounded_is_empty():
     told = "The executed result for Subgoal 1 is . Should we stop planning?\n<|assistant|>\n"
     planned, solved = talk_about("maths"), talk_about("maths")
-    planned.planned(FIRST.text, FIRST)
-    solved.solved(FIRST.text, FIRST)
+    planned.add_plan(FIRST.text, FIRST)
+    solved.add_solution(FIRST.text, FIRST)
     assert planned.to_planner().endswith(told) and solved.to_solver().endswith(told)
 
 
 def test_only_the_full_stop_at_the_end_of_what_was_done_goes():
-    talk = talk_about("web_agent")
-    talk.planned("Subgoal 1: Press X.", Subgoal(1, "Subgoal 1: Press X."))
-    assert "We have already press X. Should we stop planning?" in talk.to_planner()
+    dialogue = talk_about("web_agent")
+    dialogue.add_plan("Subgoal 1: Press X.", Subgoal(1, "Subgoal 1: Press X."))
+    assert "We have already press X. Should we stop planning?" in dialogue.to_planner()
 
 
 def test_a_planner_is_told_that_another_subgoal_was_done_than_its_own():
-    talk = talk_about("web_agent")
-    talk.planned("Subgoal 1: Press it.", Subgoal(1, "Subgoal 1: Press it."))
-    talk.told(Subgoal(1, "Subgoal 1: Type 3."))
-    assert "We have already type 3. Should we stop planning?" in talk.to_planner()
+    dialogue = talk_about("web_agent")
+    dialogue.add_plan("Subgoal 1: Press it.", Subgoal(1, "Subgoal 1: Press it."))
+    dialogue.override_subgoal(Subgoal(1, "Subgoal 1: Type 3."))
+    assert "We have already type 3. Should we stop planning?" in dialogue.to_planner()
 
 
 def test_the_earlier_result_of_a_subgoal_that_failed_in_the_end_is_not_told_to_the_grounder():
-    talk = talk_about("complex_qa")
-    talk.planned(FIRST.text, FIRST)
-    found, lost = talk.grounded("R1 = KnowledgeQuery(Ann); R2 = QA([R1], Question: Who?)")
-    talk.saw(found, Execution("ok", "Ann is a cook."))
-    talk.saw(lost, Execution("no_answer", message="nothing"))
-    talk.planned(SECOND.text, SECOND)
-    assert talk.to_grounder().endswith("The grounding could be based on the following results:\n<|assistant|>\n")
+    dialogue = talk_about("complex_qa")
+    dialogue.add_plan(FIRST.text, FIRST)
+    found, lost = dialogue.add_grounding("R1 = KnowledgeQuery(Ann); R2 = QA([R1], Question: Who?)")
+    dialogue.observe(found, Execution("ok", "Ann is a cook."))
+    dialogue.observe(lost, Execution("no_answer", message="nothing"))
+    dialogue.add_plan(SECOND.text, SECOND)
+    assert dialogue.to_grounder().endswith("The grounding could be based on the following results:\n<|assistant|>\n")
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -102,9 +101,9 @@ def test_the_earlier_result_of_a_subgoal_that_failed_in_the_end_is_not_told_to_t
 def test_steps_out_of_order_are_refused_in_these_words():
     with pytest.raises(ValueError, match=r"^turns must alternate between user and assistant, the user first$"):
         render([Turn("assistant", "a")], "train")
-    with pytest.raises(ValueError, match=r"^there is no subgoal to ground: call planned first$"):
+    with pytest.raises(ValueError, match=r"^there is no subgoal to ground: call add_plan first$"):
         talk_about("maths").to_grounder()
     stopped = talk_about("maths")
-    stopped.planned("Yes, I will stop planning.")
+    stopped.add_plan("Yes, I will stop planning.")
     with pytest.raises(ValueError, match=r"^the model stopped or planned everything at once: it has no further turn$"):
         stopped.to_planner()

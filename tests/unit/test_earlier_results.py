@@ -14,17 +14,17 @@ REFUSED = Execution("tool_failed", message="nobody answers")
 
 def told(*results: Execution) -> str:
     """What the second subgoal's grounder is told when the first one's actions gave these."""
-    talk = Dialogue(TASK, "complex_qa")
+    dialogue = Dialogue(TASK, "complex_qa")
     for number in (1, 2):
         subgoal = Subgoal(number, f"Subgoal {number}: Find out.")
-        talk.to_planner()
-        talk.planned(subgoal.text, subgoal)
-        talk.to_grounder()
+        dialogue.to_planner()
+        dialogue.add_plan(subgoal.text, subgoal)
+        dialogue.to_grounder()
         if number == 1:
-            talk.grounded("R1 = KnowledgeQuery(ostrich)")
+            dialogue.add_grounding("R1 = KnowledgeQuery(ostrich)")
             for result in results:
-                talk.saw(LOOK_UP, result)
-    return talk.grounder_turns[-1].content.partition("following results:")[2].strip()
+                dialogue.observe(LOOK_UP, result)
+    return dialogue.grounder_turns[-1].content.partition("following results:")[2].strip()
 
 
 def found(text: str) -> Execution:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints import replicas
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
@@ -99,7 +99,7 @@ def test_an_episode_stays_with_its_replica_and_episodes_are_spread():
 def test_an_episode_is_a_task_and_a_sample():
     async def steps(servers):
         endpoint = connect(*servers)
-        executor = Executor({"planner": endpoint}, open_interface("maths"), GREEDY, seed=0)
+        executor = Executor({"planner": endpoint}, DOMAINS.load("maths").open_actions(), GREEDY, seed=0)
         task, used = Task("wordmath", "0" * 64, "row", "How many?"), set()
         for sample in range(20):
             before = [server.count for server in servers]

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask, Do, Step
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import Diverged, StepContext, run_episode
@@ -28,7 +28,7 @@ REPLIES = {
 
 def executor(planner, grounder) -> Executor:
     endpoints = {"planner": Scripted(planner), "grounder": Scripted(grounder)}
-    return Executor(endpoints, open_interface("maths"), Sampling(), 0)
+    return Executor(endpoints, DOMAINS.load("maths").open_actions(), Sampling(), 0)
 
 
 def run(journal, scripts, formulation=iterative):

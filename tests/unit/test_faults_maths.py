@@ -132,15 +132,14 @@ def test_fault_30_and_31_each_prompt_is_asked_once_and_a_reply_ends_at_its_own_l
 
 
 def test_fault_40_a_rationale_of_several_lines_is_trained_on_one_line_so_that_it_can_be_said():
-    from lumos_queue.formulations.cot import cot
+    from lumos_queue.formulations.registry import FORMULATIONS
     from lumos_queue.prompts.conversations import gold_conversations
     from lumos_queue.records import Annotation
 
     agent, question = Agent(roles={}, domain="maths"), task("What is asked?", "31")
     annotation = Annotation((), "31")
-    (conversation,) = gold_conversations(
-        question, annotation, cot, agent, "cot", rationale="She has 36.\nShe keeps 31.\n\n"
-    )
+    cot = FORMULATIONS.load("cot")
+    (conversation,) = gold_conversations(question, annotation, cot, agent, rationale="She has 36.\nShe keeps 31.\n\n")
     target = conversation.turns[-1].content
     assert target == "She has 36. She keeps 31. Answer is 31."
 

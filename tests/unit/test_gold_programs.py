@@ -8,10 +8,10 @@ from collections import Counter
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.gsm8k.rationale import convert
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import strip_label
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.scoring.numerals import numbers_in
@@ -69,7 +69,7 @@ def test_every_converted_row_executes_to_its_gold_answer(programs, file):
     assert len(with_program) == count - len(without)
 
     async def wrong():
-        actions = open_interface(benchmark.domain)
+        actions = DOMAINS.load(benchmark.domain).open_actions()
         try:
             for task, annotation in with_program:
                 shown = await results(actions, annotation)

@@ -11,7 +11,7 @@ from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.notation import TOO_MANY, read_actions
-from lumos_queue.prompts.dialogue import MOST_ACTIONS
+from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Action, Execution, Outcome, Task
 
 TASK = Task("wordmath", "data", "1", "How many?", {})
@@ -32,7 +32,7 @@ def test_the_actions_after_the_most_are_counted_and_not_read():
 def test_what_is_too_much_is_an_execution_that_names_both_numbers():
     async def run() -> Execution:
         async with Executor({}, None, Sampling(), 0).for_episode(TASK, 0) as perform:
-            return await perform(Do(read_actions(reply(1_000_000), most=MOST_ACTIONS)[-1]), None)
+            return await perform(Do(read_actions(reply(1_000_000), most=MAX_ACTIONS)[-1]), None)
 
     started = time.monotonic()
     done = asyncio.run(run())
@@ -44,7 +44,7 @@ def test_other_episodes_get_their_turn_while_one_runs_many_actions():
     action = Action(("R1",), "Calculator", "1 + 1", "")
 
     def many(task, agent):
-        for _ in range(MOST_ACTIONS):
+        for _ in range(MAX_ACTIONS):
             yield Do(action)
         return Outcome("2", "answered")
 
@@ -59,11 +59,11 @@ def test_other_episodes_get_their_turn_while_one_runs_many_actions():
             turns += 1
         return turns
 
-    assert asyncio.run(run()) > MOST_ACTIONS // 100
+    assert asyncio.run(run()) > MAX_ACTIONS // 100
 
 
 def test_long_replies_without_an_end_are_read_in_linear_time():
     for piece in (";", "; ", "R1, ", "R1 = ", "; R1, ", "1,", "(", "; R1 =", " ", ";  R1 = ("):
         started = time.monotonic()
-        read_actions(piece * (400_000 // len(piece)), most=MOST_ACTIONS)
+        read_actions(piece * (400_000 // len(piece)), most=MAX_ACTIONS)
         assert time.monotonic() - started < 5, piece

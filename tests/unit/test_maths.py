@@ -11,7 +11,7 @@ import pytest
 
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import KINDS
-from lumos_queue.actions.registry import open_interface
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action
 from lumos_queue.scoring.numbers import parse_number
@@ -19,7 +19,7 @@ from lumos_queue.scoring.numbers import parse_number
 
 @pytest.fixture(scope="module")
 def maths():
-    interface = open_interface("maths")
+    interface = DOMAINS.load("maths").open_actions()
     yield interface
     asyncio.run(interface.close())
 
@@ -342,7 +342,7 @@ def test_symbol_names_are_never_evaluated(maths):
 
 def test_an_unknown_domain_lists_the_choices():
     with pytest.raises(SpecError, match="maths"):
-        open_interface("astrology")
+        DOMAINS.load("astrology").open_actions()
 
 
 def test_gsm8k_marks_come_out_as_their_authors_wrote_them(maths, shared_data):

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.actions.session import ActionSession, action, describe, offered
+from lumos_queue.actions.session import ActionSession, action, describe, public_actions
 from lumos_queue.commands import WITHIN, Ask, Call, Do
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.chat import chat_messages
@@ -217,7 +217,7 @@ def test_executions_say_what_a_model_did_wrong():
 
 
 def test_prompts_list_the_actions_by_their_docstrings():
-    assert list(offered(Library)) == ["Look", "Count", "Fail", "Both"]
+    assert list(public_actions(Library)) == ["Look", "Count", "Fail", "Both"]
     assert describe(Library).startswith(
         "The available action list is 'Look', 'Count', 'Fail', 'Both'.\n"
         "Look(Query): Find it outside, and have it said in a word; "
@@ -263,11 +263,11 @@ def test_what_tools_say_never_begins_a_turn_of_a_conversation():
     place = StepContext(0, 0, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0))
     asyncio.run(place.ask("qa", hostile))
     assert [one["role"] for one in chat_messages(endpoint.prompts[0])] == ["user"]
-    talk = Dialogue(Task("b", "", "1", hostile), "maths")
-    talk.planned("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
-    (act,) = talk.grounded("R1 = Define(y)")
-    talk.saw(act, Execution("ok", hostile))
-    assert [one["role"] for one in chat_messages(talk.to_planner())] == ["user", "assistant", "user"]
+    dialogue = Dialogue(Task("b", "", "1", hostile), "maths")
+    dialogue.add_plan("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
+    (act,) = dialogue.add_grounding("R1 = Define(y)")
+    dialogue.observe(act, Execution("ok", hostile))
+    assert [one["role"] for one in chat_messages(dialogue.to_planner())] == ["user", "assistant", "user"]
     assert [one["role"] for one in chat_messages(question_prompt(Task("b", "", "1", hostile)))] == ["user"]
     assert [one["role"] for one in chat_messages(judge_prompt(hostile, hostile, hostile))] == ["user"]
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.qa.comparing import calculated
-from lumos_queue.actions.qa.reckoning import Unclear
+from lumos_queue.actions.qa.comparing import calculate
+from lumos_queue.actions.qa.unit_arithmetic import Unclear
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.quantities.units import _LISTED, _NAMES, SHORT, _units
@@ -25,13 +25,13 @@ VALUES = {
 VARIABLES = {name: {"kind": "answer", "text": text} for name, text in VALUES.items()}
 
 
-def calculate(text, **values):
+def calculated(text, **values):
     variables = {name: {"kind": "answer", "text": said} for name, said in values.items()}
 
     async def go():
         maths = MathsActions()
         try:
-            return (await calculated(text, variables or VARIABLES, maths))["text"]
+            return (await calculate(text, variables or VARIABLES, maths))["text"]
         finally:
             await maths.close()
 
@@ -125,18 +125,18 @@ def test_reading_never_fails(text):
     ],
 )
 def test_fault_12_a_calculator_compares_and_reckons_and_asks_nobody(formula, result):
-    assert calculate(formula) == result
+    assert calculated(formula) == result
 
 
 def test_fault_12_operators_inside_a_value_are_no_operators():
-    assert calculate("R12 = R12") == "yes"
-    assert calculate("R17 = R17") == "yes"
-    assert calculate("R11 < R10") == "yes"  # the minus sign of -5 stays
+    assert calculated("R12 = R12") == "yes"
+    assert calculated("R17 = R17") == "yes"
+    assert calculated("R11 < R10") == "yes"  # the minus sign of -5 stays
 
 
 def test_fault_4_r1_is_not_replaced_inside_r10():
-    assert calculate("R10") == "12"
-    assert calculate("R1 > R10") == "yes"
+    assert calculated("R10") == "12"
+    assert calculated("R1 > R10") == "yes"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_fault_4_r1_is_not_replaced_inside_r10():
 )  # fmt: skip
 def test_what_cannot_be_known_is_left_to_a_model(formula):
     with pytest.raises(Unclear):
-        calculate(formula)
+        calculated(formula)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_cannot_be_known_is_left_to_a_model(formula):
 )
 def test_what_is_wrong_is_said_to_the_model(formula, kind):
     with pytest.raises(ActionError) as caught:
-        calculate(formula)
+        calculated(formula)
     assert caught.value.kind == kind
 
 
@@ -192,12 +192,12 @@ def test_fault_16_a_word_that_holds_yes_or_no_is_neither(text):
     ],
 )
 def test_arithmetic_of_years_is_no_date(formula, result):
-    assert calculate(formula) == result
+    assert calculated(formula) == result
 
 
 def test_a_day_and_a_month_before_a_year_may_be_a_date():
     with pytest.raises(Unclear):
-        calculate("12/6/1990 > 1/1/1991")
+        calculated("12/6/1990 > 1/1/1991")
 
 
 #: A formula, what R1 and R2 say, and the result; None where a model has to be asked.
@@ -266,9 +266,9 @@ SAID = [
 def test_units_are_right_or_a_model_is_asked(formula, one, other, result):
     if result is None:
         with pytest.raises(Unclear):
-            calculate(formula, R1=one, R2=other)
+            calculated(formula, R1=one, R2=other)
     else:
-        assert calculate(formula, R1=one, R2=other) == result
+        assert calculated(formula, R1=one, R2=other) == result
 
 
 @pytest.mark.parametrize(
@@ -284,18 +284,18 @@ def test_units_are_right_or_a_model_is_asked(formula, one, other, result):
     ],
 )
 def test_units_written_in_a_formula(formula, result):
-    assert calculate(formula) == result
+    assert calculated(formula) == result
 
 
 @pytest.mark.parametrize("formula", ["10 km + 300 people", "100 + 10%", "50% > 0.6", "1 + 5 pm"])
 def test_units_in_a_formula_that_do_not_go_together(formula):
     with pytest.raises(Unclear):
-        calculate(formula)
+        calculated(formula)
 
 
 def test_what_is_calculated_can_be_calculated_with():
-    assert calculate("R1 > R2", R1=calculate("R1 + R2", R1="5 miles", R2="3 miles"), R2="12 km") == "yes"
-    assert calculate("R1 > R2", R1=calculate("R1 * 2", R1="-$2.5 million"), R2="-$5,000,001") == "yes"
+    assert calculated("R1 > R2", R1=calculated("R1 + R2", R1="5 miles", R2="3 miles"), R2="12 km") == "yes"
+    assert calculated("R1 > R2", R1=calculated("R1 * 2", R1="-$2.5 million"), R2="-$5,000,001") == "yes"
 
 
 def test_every_listed_unit_is_one():
@@ -314,7 +314,7 @@ WRITTEN = [
 @given(*[st.lists(st.sampled_from(WRITTEN), max_size=8).map("".join)] * 3)
 def test_any_formula_has_a_value_or_is_refused(formula, one, other):
     try:
-        found = calculate(formula, R1=one.replace("R", ""), R2=other.replace("R", ""))
+        found = calculated(formula, R1=one.replace("R", ""), R2=other.replace("R", ""))
     except (Unclear, ActionError):
         return
     assert found

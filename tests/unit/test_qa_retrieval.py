@@ -7,18 +7,18 @@ import asyncio
 import pytest
 
 from lumos_queue.actions.qa.index import PAGES, Index
-from lumos_queue.actions.qa.pages import MAX_PAGE, Page
+from lumos_queue.actions.qa.pages import MAX_PAGE, TextPage
 from lumos_queue.actions.qa.retrieve import evidence
-from lumos_queue.actions.ranking.base import best, parted, titled
+from lumos_queue.actions.ranking.base import join_title, split_title, top_positions
 from lumos_queue.actions.ranking.lexical import Lexical
 from lumos_queue.errors import ActionError
 from performance.retrieval_recall import read, recall
 
 PEOPLE = [
-    Page("Ann Alder", ["Ann Alder painted bridges.", "She was born in Oslo in 1900."]),
-    Page("Washington, D.C.", ["The capital of the United States lies on the Potomac."]),
-    Page("Émile Zola", ["A French writer of novels."]),
-    Page("Bridge", ["A bridge crosses a river.", "Painters of bridges are many."]),
+    TextPage("Ann Alder", ["Ann Alder painted bridges.", "She was born in Oslo in 1900."]),
+    TextPage("Washington, D.C.", ["The capital of the United States lies on the Potomac."]),
+    TextPage("Émile Zola", ["A French writer of novels."]),
+    TextPage("Bridge", ["A bridge crosses a river.", "Painters of bridges are many."]),
 ]
 
 
@@ -58,7 +58,7 @@ def test_a_query_without_a_known_word_finds_nothing():
 
 
 def test_pages_of_one_title_are_one_page_and_an_index_in_a_folder_finds_the_same(tmp_path):
-    pages = [*PEOPLE, Page("Bridge", ["Stone lasts longest."], "built: 1800")]
+    pages = [*PEOPLE, TextPage("Bridge", ["Stone lasts longest."], "built: 1800")]
     built = Index.build(pages, tmp_path)
     loaded = Index.load(tmp_path)
     for query in ("Bridge", "stone", "born in Oslo", "nothing that stands there"):
@@ -69,31 +69,31 @@ def test_pages_of_one_title_are_one_page_and_an_index_in_a_folder_finds_the_same
 def test_a_very_long_page_keeps_what_was_hit_and_stays_bounded():
     long = [f"Paragraph {number} says little. " + "filler " * 50 for number in range(500)]
     long[400] = "The treasure lies under the old oak."
-    [page] = Index.build([Page("Long", long)]).pages("treasure oak", PAGES)
+    [page] = Index.build([TextPage("Long", long)]).pages("treasure oak", PAGES)
     assert "The treasure lies under the old oak." in page.paragraphs
     assert sum(map(len, page.paragraphs)) < MAX_PAGE + 1_000
 
 
 def test_evidence_is_numbered_and_a_table_stands_before_it():
-    value = asyncio.run(evidence([Page("Ann", ["a b", "Oslo is c"], "born: 1900")], "where is Oslo", Lexical()))
+    value = asyncio.run(evidence([TextPage("Ann", ["a b", "Oslo is c"], "born: 1900")], "where is Oslo", Lexical()))
     assert value["text"] == "Reference Table: born: 1900\nEvidence 1: Ann: Oslo is c\nEvidence 2: Ann: a b"
     assert [one["text"] for one in value["evidence"]] == ["Oslo is c", "a b"]
 
 
 def test_at_most_five_paragraphs_are_evidence():
-    pages = [Page(str(number), [f"oak number {number}"]) for number in range(9)]
+    pages = [TextPage(str(number), [f"oak number {number}"]) for number in range(9)]
     assert len(asyncio.run(evidence(pages, "oak", Lexical()))["evidence"]) == 5
 
 
 def test_pages_without_text_are_an_action_error():
     with pytest.raises(ActionError) as caught:
-        asyncio.run(evidence([Page("Empty", [])], "q", Lexical()))
+        asyncio.run(evidence([TextPage("Empty", [])], "q", Lexical()))
     assert caught.value.kind == "no_pages"
 
 
 def test_rankers_are_given_titles_and_ties_keep_their_order():
-    assert parted(titled("A\nB", "text\nmore")) == ("A B", "text\nmore")
-    assert parted(titled("", "text")) == ("", "text")
-    assert best([1.0, 3.0, 3.0, 0.0], 3) == [1, 2, 0]
+    assert split_title(join_title("A\nB", "text\nmore")) == ("A B", "text\nmore")
+    assert split_title(join_title("", "text")) == ("", "text")
+    assert top_positions([1.0, 3.0, 3.0, 0.0], 3) == [1, 2, 0]
     assert asyncio.run(Lexical().scores("oak", [])) == []
     assert asyncio.run(Lexical().scores("the", ["the", "of"])) == [0.0, 0.0]

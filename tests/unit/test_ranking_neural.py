@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.actions.ranking.base import titled
+from lumos_queue.actions.ranking.base import join_title
 from lumos_queue.actions.ranking.lexical import Lexical
 from lumos_queue.actions.ranking.neural import BATCH, MAX_LENGTH, Neural
-from lumos_queue.actions.ranking.registry import PUBLISHED, open_ranker, prepare_ranker, ranker_of
+from lumos_queue.actions.ranking.registry import RANKERS, open_prepared, open_ranker, prepare_ranker
 from lumos_queue.errors import InfrastructureError, SpecError
 from tests.tiny_rankers import make_bert_dpr, make_deberta, make_roberta
 
 QUERY = "Which river flows through the old town?"
 TEXTS = [
-    titled("Aare", "The Aare flows through Bern and around its old town."),
-    titled("Oat", "Oats are eaten as porridge."),
+    join_title("Aare", "The Aare flows through Bern and around its old town."),
+    join_title("Oat", "Oats are eaten as porridge."),
     "A text without a title",
     "",
-    titled("Long", "water " * 900),
-    *(titled(f"Page {n}", "flows " * n) for n in range(1, 2 * BATCH)),
+    join_title("Long", "water " * 900),
+    *(join_title(f"Page {n}", "flows " * n) for n in range(1, 2 * BATCH)),
 ]
 
 
@@ -160,7 +160,7 @@ def test_a_folder_that_is_not_there_says_not_run_and_how_to_get_the_weights(tmp_
     with pytest.raises(SpecError, match=r"^not run: needs the weights of") as error:
         open_ranker(f"{kind}:{tmp_path / 'none'}")
     message = str(error.value)
-    assert PUBLISHED[kind] in message and str(tmp_path / "none") in message and "hf download" in message
+    assert RANKERS.load(kind).published in message and str(tmp_path / "none") in message and "hf download" in message
     assert "\n" not in message
 
 
@@ -181,7 +181,7 @@ def test_an_unknown_kind_lists_the_choices():
 def test_a_model_of_another_kind_is_refused_when_it_is_first_asked(models):
     with pytest.raises(SpecError, match="3 outputs, expected 1"):
         run(Neural("cross-encoder", models / "three"), (QUERY, ["text"]))
-    with pytest.raises(SpecError, match=r"is no cross-encoder: it has no weights for|cannot be loaded"):
+    with pytest.raises(SpecError, match=r"is not a cross-encoder: it has no weights for|cannot be loaded"):
         run(Neural("cross-encoder", models / "dpr"), (QUERY, ["text"]))
 
 
@@ -209,14 +209,14 @@ def test_prepared_options_name_the_weights_and_others_are_refused_later(models, 
     prepared = prepare_ranker({"ranker": "cross-encoder:moved", "other": "1"})
     assert prepared["ranker"] == f"cross-encoder:{folder}" and prepared["other"] == "1"
     assert len(prepared["ranker_sha256"]) == 64
-    assert ranker_of(prepared).name == prepared["ranker"]
+    assert open_prepared(prepared).name == prepared["ranker"]
     make_roberta(folder, seed=1)
     with pytest.raises(SpecError, match="as submitted"):
-        ranker_of(prepared)
+        open_prepared(prepared)
 
 
 def test_without_a_word_the_ranker_is_lexical():
-    assert isinstance(open_ranker(""), Lexical) and isinstance(ranker_of({}), Lexical)
+    assert isinstance(open_ranker(""), Lexical) and isinstance(open_prepared({}), Lexical)
     assert open_ranker("lexical").name == "lexical"
     assert prepare_ranker({"ranker": "lexical"}) == {"ranker": "lexical"}
 

@@ -9,8 +9,8 @@ import pytest
 
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.registry import NAMES, open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.readers import rows as reading
 from lumos_queue.records import MAIN_METRICS, Task
 

@@ -9,8 +9,9 @@ import pytest
 from lumos_queue.compat.plan_text import parse_line, split_plan, told_result
 from lumos_queue.compat.raw import RawAnnotation, read_raw
 from lumos_queue.compat.training_files import export_rows
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import PLAN_HEAD
 from tests.raw_files import raw_line, write_raw
 
 A4 = """\
@@ -113,7 +114,7 @@ def test_the_plan_files_of_the_full_example_are_exact():
 
 
 def test_the_ground_files_of_the_full_example_are_exact():
-    head = domain_named("maths").ground_head
+    head = DOMAINS.load("maths").ground_head
     [row] = exported(A4, "maths", "ground", "iterative")
     assert said(row, "assistant") == ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5); R2 = (R2)"]
     assert said(row, "user") == [

@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 
 from lumos_queue.actions.shop.interface import ShopActions
-from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.benchmark import annotate
+from lumos_queue.benchmarks.webshop.tasks import goals
 from lumos_queue.commands import Ask, Do, Step
+from lumos_queue.domains.webshop import DOMAIN
 from lumos_queue.episode import Diverged, StepContext, run_episode
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.demonstrations.webshop import DEMONSTRATIONS
 from lumos_queue.records import Completion, Execution, Subgoal, Task
 from tests.gold_shop import gold_says, played
 
@@ -47,7 +47,7 @@ def shopper() -> Shopper:
     return Shopper()
 
 
-@pytest.mark.parametrize("shown", DEMONSTRATIONS, ids=lambda shown: shown.task[:30])
+@pytest.mark.parametrize("shown", DOMAIN.demonstrations, ids=lambda shown: shown.task[:30])
 def test_the_demonstrations_are_what_the_shop_gives(shopper, shown):
     assert len(shown.steps) == 5
     for number, (subgoal, line, result) in enumerate(shown.steps, start=1):
@@ -147,11 +147,11 @@ def test_what_a_model_gets_wrong_is_in_the_execution(shopper, line, status, says
 
 def test_fault_20_a_query_keeps_its_last_characters_and_a_tail_like_the_primer(shopper):
     """The original strips the characters of `R1 = ` at both ends, and cuts the query's last one."""
-    talk = Agent(roles={}, domain="webshop", shots=2).dialogue(TASK)
-    talk.to_planner()
-    talk.planned("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
-    assert talk.to_grounder().endswith("R1 = ")
-    (action,) = talk.grounded("Search(headphones for model R = 1)")
+    dialogue = Agent(roles={}, domain="webshop", shots=2).dialogue(TASK)
+    dialogue.to_planner()
+    dialogue.add_plan("Subgoal 1: Search.", Subgoal(1, "Subgoal 1: Search."))
+    assert dialogue.to_grounder().endswith("R1 = ")
+    (action,) = dialogue.add_grounding("Search(headphones for model R = 1)")
     assert (action.variables, action.name, action.arguments) == (("R1",), "Search", "headphones for model R = 1")
     shopper("R1 = Search(rechargeable wireless headphones); R2 = Click(b59021)")
     asked: list[str] = []
@@ -253,8 +253,8 @@ def test_a_shop_that_changed_is_noticed_on_resume():
 def test_the_original_list_of_actions_can_be_rendered():
     from lumos_queue.actions.session import describe
     from lumos_queue.actions.shop.interface import ShopSession
-    from lumos_queue.prompts.instructions import domain_named
+    from lumos_queue.domains.registry import DOMAINS
 
-    mine, published = describe(ShopSession), domain_named("webshop").ground_head
+    mine, published = describe(ShopSession), DOMAINS.load("webshop").ground_head
     for signature in ("Search(Query)", "Click(Item)", "Pick(Item_names, Item_features, Query)"):
         assert signature in mine and signature in published

@@ -10,7 +10,7 @@ import pytest
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.benchmarks.webshop.tasks import goals
 from lumos_queue.cli.main import main
-from lumos_queue.prompts.demonstrations.webshop import DEMONSTRATIONS
+from lumos_queue.domains.webshop import DOMAIN
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 
@@ -58,7 +58,7 @@ def test_with_demonstrations_in_front_the_same_words_buy_the_same(evaluate):
             plain[task.question, step.subgoal.number] = (step.subgoal.text, line)
 
     def reply(prompt: str) -> str:
-        assert all(shown.task in prompt for shown in DEMONSTRATIONS)
+        assert all(shown.task in prompt for shown in DOMAIN.demonstrations)
         last = prompt.rpartition("Task: ")[2]
         (question,) = (task.question for task in tasks if last.startswith(task.question))
         turns = last.count("<|assistant|>")

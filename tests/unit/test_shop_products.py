@@ -12,7 +12,7 @@ from lumos_queue.actions.shop.environment import Visit
 from lumos_queue.actions.shop.products import Product, read_attributes, read_products
 from lumos_queue.actions.shop.search import SearchIndex, words
 from lumos_queue.actions.shop.stock import Stock
-from lumos_queue.actions.shop.tools import check_files, prepared
+from lumos_queue.actions.shop.tools import check_files, prepare_tools
 from lumos_queue.errors import BadRow, SpecError
 
 GOOD = {
@@ -144,7 +144,7 @@ def test_an_option_called_like_a_button_is_left_out_and_counted(tmp_path):
         5,
         5,
     )
-    assert prepared({"catalogue": str(catalogue)})["catalogue_options_left_out"] == "5"
+    assert prepare_tools({"catalogue": str(catalogue)})["catalogue_options_left_out"] == "5"
     visit = Visit(stock, "i want a bag")
     visit.search("red")
     page = visit.click("b10423")
@@ -188,7 +188,7 @@ def test_a_search_of_a_megabyte_ends_soon():
 
 def test_options_are_checked_at_submission(tmp_path):
     catalogue = write(tmp_path, [GOOD, 5])
-    found = prepared({"catalogue": str(catalogue), "ranker": "lexical"})
+    found = prepare_tools({"catalogue": str(catalogue), "ranker": "lexical"})
     assert found["catalogue"] == str(catalogue)
     assert len(found["catalogue_sha256"]) == 64
     assert (found["catalogue_products"], found["catalogue_bad_rows"]) == ("1", "1")
@@ -215,5 +215,5 @@ def test_options_are_checked_at_submission(tmp_path):
 )
 def test_wrong_options_are_refused_with_a_way_out(tools, says):
     with pytest.raises(SpecError, match=says.replace(".", r"\.")):
-        prepared(tools)
-    assert prepared({}) == {}
+        prepare_tools(tools)
+    assert prepare_tools({}) == {}

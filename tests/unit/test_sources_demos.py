@@ -6,16 +6,15 @@ import asyncio
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.conversion.demos import PROMPTS, SUBGOALS, for_prompt
-from lumos_queue.conversion.form import ACTIONS
 from lumos_queue.conversion.teacher import OFFERED
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation, variables_in, write_annotation
 from lumos_queue.rationales.maths.stated import results_stated
 from tests.strictly_stated import strictly_stated
 
-DOMAINS = {
+DOMAIN_OF = {
     "maths": "maths", "maths_code": "maths", "qa": "complex_qa", "web": "web_agent", "multimodal": "multimodal",
     "sql": "intercode_sql",
 }  # fmt: skip
@@ -54,7 +53,7 @@ def test_demos_are_annotations_without_any_issue(prompt, kind, place, demo):
         assert step.subgoal.text.endswith(".")
         assert results_stated(step, demo.task) == [] and not strictly_stated(step)
         for action, result in zip(step.actions, step.results, strict=True):
-            assert action.name in ACTIONS.get(DOMAINS[prompt], ("",))
+            assert action.name in (DOMAINS.load(DOMAIN_OF[prompt]).action_names or ("",))
             assert set(variables_in(action.arguments)) <= set(known)
             assert bool(result) == (prompt in WITH_RESULTS)
             known += action.variables
@@ -73,7 +72,7 @@ def test_maths_demos_give_what_they_state(prompt, kind):
                 variables.update(zip(action.variables, done.values, strict=True))
 
     async def all_of_them():
-        actions = open_interface("maths")
+        actions = DOMAINS.load("maths").open_actions()
         try:
             for demo in for_prompt(prompt, kind):
                 await act_out(demo, actions)

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from lumos_queue.benchmarks.sources import open_source
-from lumos_queue.conversion.form import ACTIONS
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import read_annotation, replace_variables, strip_label, variables_in, write_annotation
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.rationales.questions.matching import among, content, words
@@ -79,7 +79,7 @@ def test_original_files(shared_data, name, file, rows, planless, unconverted):
         for step in annotation.steps:
             assert results_stated(step, task.question) == []
             for action in step.actions:
-                assert action.name in ACTIONS.get(source.domain, ("",))
+                assert action.name in (DOMAINS.load(source.domain).action_names or ("",))
                 assert set(variables_in(action.arguments)) <= known
                 known.update(action.variables)
         if source.level == "oracle_tool":

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface, prepare_tools
 from lumos_queue.actions.sql.interface import SqlActions
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Task
@@ -280,7 +280,7 @@ def test_no_action_and_a_variable(reading):
 )
 def test_options_that_do_not_fit_are_refused_at_submission(tools, said):
     with pytest.raises(SpecError, match=said) as error:
-        prepare_tools("intercode_sql", tools)
+        DOMAINS.load("intercode_sql").prepare_tools(tools)
     assert "secret" not in str(error.value)
 
 
@@ -288,10 +288,10 @@ def test_databases_that_have_changed_are_refused(tmp_path, folder):
     copy = tmp_path / "databases"
     (copy / "shop").mkdir(parents=True)
     (copy / "shop" / "shop.sqlite").write_bytes((folder / "shop" / "shop.sqlite").read_bytes())
-    tools = prepare_tools("intercode_sql", {"databases": str(copy)})
+    tools = DOMAINS.load("intercode_sql").prepare_tools({"databases": str(copy)})
     assert Path(tools["databases"]).is_absolute()
-    asyncio.run(open_interface("intercode_sql", tools).close())
+    asyncio.run(DOMAINS.load("intercode_sql").open_actions(tools).close())
     with (copy / "shop" / "shop.sqlite").open("ab") as file:
         file.write(b"\0" * 512)
     with pytest.raises(SpecError, match="submit again"):
-        open_interface("intercode_sql", tools)
+        DOMAINS.load("intercode_sql").open_actions(tools)

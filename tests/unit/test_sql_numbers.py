@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.actions.sql.comparing import declared_kind
+from lumos_queue.actions.sql.comparing import kind_of_declaration
 from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.actions.sql.numbers import number_of
 from tests.sql_shop import Episode
@@ -93,4 +93,4 @@ def test_a_number_written_out_is_itself_whatever_follows(number, rest):
     ],
 )  # fmt: skip
 def test_what_a_declared_type_holds(declared, kind):
-    assert declared_kind(declared) == kind
+    assert kind_of_declaration(declared) == kind

@@ -7,15 +7,14 @@ import re
 import pytest
 
 from lumos_queue.benchmarks.spider.source import source
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions, write_actions
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
-from lumos_queue.prompts.demonstrations.base import demonstrations
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Action, Task
 
-CALLS = domain_named("intercode_sql").calls
+CALLS = DOMAINS.load("intercode_sql").calls
 
 
 def action(number: int, text: str) -> Action:
@@ -71,8 +70,8 @@ def test_spiders_annotations_become_conversations_of_plain_sql(name, shots):
 
 
 def test_each_demonstration_finds_selects_conditions_and_finishes():
-    assert len(demonstrations("intercode_sql")) == domain_named("intercode_sql").few_shot == 3
-    for shown in demonstrations("intercode_sql"):
+    assert len(DOMAINS.load("intercode_sql").demonstrations) == 3
+    for shown in DOMAINS.load("intercode_sql").demonstrations:
         assert [re.match(r"Subgoal (\d): ", subgoal)[1] for subgoal, _, _ in shown.steps] == ["1", "2", "3", "4"]
         (tables, selection, condition, query) = [read_actions(line, CALLS)[0] for _, line, _ in shown.steps]
         assert tables.arguments == "SHOW TABLES"
@@ -89,7 +88,7 @@ def test_the_demonstrated_queries_run_on_the_tables_that_are_shown(tmp_path):
     from lumos_queue.actions.sql.interface import SqlActions
     from lumos_queue.episode import StepContext
 
-    for place, shown in enumerate(demonstrations("intercode_sql")):
+    for place, shown in enumerate(DOMAINS.load("intercode_sql").demonstrations):
         schema, file = shown.steps[0][2], tmp_path / f"d{place}" / f"d{place}.sqlite"
         file.parent.mkdir()
         with sqlite3.connect(file) as made:
@@ -101,7 +100,7 @@ def test_the_demonstrated_queries_run_on_the_tables_that_are_shown(tmp_path):
     actions = SqlActions(SqlActions.prepare({"databases": str(tmp_path)}))
 
     async def run():
-        for place, shown in enumerate(demonstrations("intercode_sql")):
+        for place, shown in enumerate(DOMAINS.load("intercode_sql").demonstrations):
             session, done = actions.begin(Task("x", "", "1", "?", {"database": f"d{place}"})), []
             for _, line, result in shown.steps[:3]:
                 one = read_actions(line, CALLS)[0]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark, generate
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
@@ -37,7 +37,7 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
     agent = Agent(roles={}, domain="maths")
 
     async def right() -> int:
-        endpoint, actions = Local(f"local:{STARTER / name}", STARTER / name), open_interface("maths")
+        endpoint, actions = Local(f"local:{STARTER / name}", STARTER / name), DOMAINS.load("maths").open_actions()
         executor = Executor({"planner": endpoint, "grounder": endpoint}, actions, agent.sampling, seed=0)
         tasks = list(generate("train", 24, seed=1))
 

@@ -14,12 +14,12 @@ from lumos_queue.benchmarks.webshop.benchmark import annotate
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import estimate_tokens
 from lumos_queue.conversion.teacher import TeacherReply
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 from lumos_queue.training.fit import load_tokenizer
@@ -32,7 +32,7 @@ from lumos_queue.training.tokenizer import train_tokenizer
 
 
 def conversation(number: int, thing: str = "hats") -> Conversation:
-    head = domain_named("webshop").ground_head
+    head = DOMAINS.load("webshop").ground_head
     asked = Turn("user", f"{head}Task: buy {number} {thing} \nSubgoal to be grounded: Subgoal 1: Buy {thing}.")
     return Conversation(
         "shop/iterative/grounder", f"shop/{number}", (asked, Turn("assistant", f"R1 = Click({number})"))
@@ -75,11 +75,11 @@ def test_the_items_are_numbered_anew_in_the_same_way_all_through_a_task():
 def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
     tokenizer = tokenizer_of(lambda: (conversation(number).text() for number in range(20)))
     text = conversation(3).text()
-    head = domain_named("webshop").ground_head
+    head = DOMAINS.load("webshop").ground_head
     assert len(tokenizer(head, add_special_tokens=False)["input_ids"]) == 1
     added = {one.content for one in tokenizer.added_tokens_decoder.values()}
     assert {phrase for phrase in phrases("maths", "webshop") if phrase in text} <= added
-    assert domain_named("maths").ground_head not in added and "Subgoals to be grounded: " not in added
+    assert DOMAINS.load("maths").ground_head not in added and "Subgoals to be grounded: " not in added
     assert tokenizer.decode(tokenizer(text, add_special_tokens=False)["input_ids"]) == text
 
 

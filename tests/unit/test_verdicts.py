@@ -7,14 +7,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.source import Reference, Source
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
 from lumos_queue.conversion.oracle import Stated, with_results
 from lumos_queue.conversion.perturbation import candidates, passes_perturbation, perturbation, replace_literals
 from lumos_queue.conversion.teacher import OFFERED, escape_markers, next_prompt, prompt_head, read_reply
-from lumos_queue.conversion.verdicts import VERDICTS, accepting_modules, make_verdicts, merge_verdicts
+from lumos_queue.conversion.verdicts import (
+    VERDICTS,
+    accepting_modules,
+    make_verdicts,
+    merge_verdicts,
+)
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.comparison import same
@@ -138,7 +143,7 @@ def check(question: str, programs: Sequence[Sequence[str]], *formulas: str):
     task = Task("sums", "d", "1", question, gold={"programs": programs})
 
     async def run():
-        interface = open_interface("maths")
+        interface = DOMAINS.load("maths").open_actions()
         try:
             return await perturbation(Sums(), task, program(*formulas), interface)
         finally:
@@ -183,7 +188,7 @@ def test_an_action_list_of_a_successful_episode_can_be_checked():
     task = Task("sums", "d", "1", "2 and 3", gold={"programs": [["Calculator(2 + 3)"]]})
 
     async def run():
-        interface = open_interface("maths")
+        interface = DOMAINS.load("maths").open_actions()
         try:
             return [await passes_perturbation(Sums(), task, program(one), interface)
                     for one in ("Calculator(3 + 2)", "Calculator(2 * 2 + 1)", "Calculator(2 +)")]  # fmt: skip

@@ -6,15 +6,14 @@ import asyncio
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface, prepare_tools, roles_of
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.vision.interface import VisionActions, VisionSession
 from lumos_queue.commands import Ask
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Completion, Task
 
 IMAGE = "ab" * 32
@@ -148,13 +147,14 @@ def test_braces_in_questions_do_no_harm():
 
 
 def test_tool_options_are_checked_when_a_job_is_submitted():
-    assert prepare_tools("multimodal", {}) == {"vision": "image"}
-    assert prepare_tools("multimodal", {"vision": "caption"}) == {"vision": "caption"}
+    assert DOMAINS.load("multimodal").prepare_tools({}) == {"vision": "image"}
+    assert DOMAINS.load("multimodal").prepare_tools({"vision": "caption"}) == {"vision": "caption"}
     with pytest.raises(SpecError, match="Choose one of: caption, image, none"):
-        prepare_tools("multimodal", {"vision": "eyes"})
+        DOMAINS.load("multimodal").prepare_tools({"vision": "eyes"})
     with pytest.raises(SpecError, match="Choose one of: vision"):
-        prepare_tools("multimodal", {"eyes": "two"})
-    assert roles_of("multimodal") == ("vqa", "qa") and open_interface("multimodal").domain == "multimodal"
+        DOMAINS.load("multimodal").prepare_tools({"eyes": "two"})
+    domain = DOMAINS.load("multimodal")
+    assert domain.roles == ("vqa", "qa") and domain.open_actions().domain == "multimodal"
 
 
 def test_failures_behind_an_action_are_not_the_models_fault():
@@ -175,7 +175,7 @@ def test_the_action_list_is_rendered_from_the_methods():
         "QA(context, query): Given context, answer the given query; "
         "VQA(Image_Context, Query): Given the image context, answer the query.\n\n"
     )
-    domain = domain_named("multimodal")
+    domain = DOMAINS.load("multimodal")
     assert domain.verified_ground_head is None and domain.ground_head.endswith(describe(VisionSession))
 
 

@@ -7,14 +7,13 @@ import time
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface, prepare_tools
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.web.interface import WebSession
 from lumos_queue.actions.web.recorded import Recorded, read_recorded, sentence
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
-from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Task
 from tests.tiny_rankers import make_deberta
 
@@ -48,7 +47,7 @@ def run(*lines, task=TASK, ranker=None, fitted=False):
     """The executions of grounder lines, one after another in one episode."""
 
     async def go():
-        actions = open_interface("web_agent")
+        actions = DOMAINS.load("web_agent").open_actions()
         if ranker:
             actions.ranker, actions.fitted = ranker, fitted  # type: ignore[attr-defined]
         session, place = actions.begin(task), StepContext(0, 0, {}, [])
@@ -168,7 +167,7 @@ def test_a_resumed_session_goes_on_where_the_recorded_actions_end():
 
     async def resumed():
         place = StepContext(9, 0, {"R1": before.values[0]}, [(first, before)])
-        return await open_interface("web_agent").begin(TASK).execute(
+        return await DOMAINS.load("web_agent").open_actions().begin(TASK).execute(
             read_actions("R2 = CLICK(R1, QUERY: blue)")[0], place
         )  # fmt: skip
 
@@ -186,22 +185,23 @@ def test_a_fitted_model_gets_mindact_s_texts():
 
 
 def test_the_ranker_is_an_option():
-    assert prepare_tools("web_agent", {}) == {} and prepare_tools("web_agent", {"ranker": "lexical"})
+    domain = DOMAINS.load("web_agent")
+    assert domain.prepare_tools({}) == {} and domain.prepare_tools({"ranker": "lexical"})
     with pytest.raises(SpecError, match="ranker"):
-        prepare_tools("web_agent", {"ranker": "oracle"})
+        DOMAINS.load("web_agent").prepare_tools({"ranker": "oracle"})
     with pytest.raises(SpecError, match="'rankr'"):
-        prepare_tools("web_agent", {"rankr": "lexical"})
+        DOMAINS.load("web_agent").prepare_tools({"rankr": "lexical"})
     with pytest.raises(SpecError, match=r"not run: .*MindAct"):
-        prepare_tools("web_agent", {"ranker": "swapped-cross-encoder:/nowhere"})
+        DOMAINS.load("web_agent").prepare_tools({"ranker": "swapped-cross-encoder:/nowhere"})
 
 
 def test_a_model_of_mindact_s_kind_ranks(tmp_path):
     make_deberta(tmp_path / "model")
-    tools = prepare_tools("web_agent", {"ranker": f"swapped-cross-encoder:{tmp_path / 'model'}"})
+    tools = DOMAINS.load("web_agent").prepare_tools({"ranker": f"swapped-cross-encoder:{tmp_path / 'model'}"})
     assert len(tools["ranker_sha256"]) == 64
 
     async def go():
-        actions = open_interface("web_agent", tools)
+        actions = DOMAINS.load("web_agent").open_actions(tools)
         try:
             line = read_actions("R1 = CLICK(Env, QUERY: hats)")[0]
             return actions.fitted, await actions.begin(TASK).execute(line, StepContext(0, 0, {}, []))  # type: ignore[attr-defined]
@@ -211,7 +211,7 @@ def test_a_model_of_mindact_s_kind_ranks(tmp_path):
     fitted, done = asyncio.run(go())
     assert fitted and done.ok and len({score for _, score in done.values[0]["ranked"]}) == 3
     with pytest.raises(SpecError, match="sha256"):
-        open_interface("web_agent", tools | {"ranker_sha256": "0" * 64})
+        DOMAINS.load("web_agent").open_actions(tools | {"ranker_sha256": "0" * 64})
 
 
 def test_many_elements_do_not_hold_up_the_event_loop():
@@ -219,7 +219,7 @@ def test_many_elements_do_not_hold_up_the_event_loop():
     task = Task("m", "d", "1", "q", {"previous": [], "steps": [page]})
 
     async def go():
-        session, longest = open_interface("web_agent").begin(task), 0.0
+        session, longest = DOMAINS.load("web_agent").open_actions().begin(task), 0.0
         doing = asyncio.ensure_future(
             session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], StepContext(0, 0, {}, []))
         )
@@ -235,7 +235,7 @@ def test_many_elements_do_not_hold_up_the_event_loop():
 
 
 def test_the_prompt_lists_what_the_session_offers():
-    assert describe(WebSession).replace("'TYPE', 'SELECT'", "'TYPE', 'SELECT'") in domain_named("web_agent").ground_head
+    assert describe(WebSession).replace("'TYPE', 'SELECT'", "'TYPE', 'SELECT'") in DOMAINS.load("web_agent").ground_head
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from collections import Counter
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
-from lumos_queue.actions.web.page import Page
+from lumos_queue.actions.web.page import HtmlPage
 from lumos_queue.actions.web.recorded import sentence
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, operation_f1
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.records import Action, Execution, Task
@@ -145,13 +145,13 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
     rows = json.loads((shared_data / "mind2web" / "reassembled_native.json").read_text())
     found = 0
     for action in (action for row in rows for action in row["actions"]):
-        page = Page(action["cleaned_html"])
+        page = HtmlPage(action["cleaned_html"])
         for gold in action["pos_candidates"]:
             if element := page.element(gold["backend_node_id"]):
                 found += 1
                 assert element.tag == gold["tag"]
                 while element.parent:
-                    assert element.parent.items[element.place] is element
+                    assert element.parent.items[element.index] is element
                     element = element.parent
                 assert element.tag == "html"
     assert found == 17
@@ -286,7 +286,7 @@ def test_fault_18_the_best_match_is_chosen_and_the_place_in_the_file_has_no_say(
         task = one(read(native([row])))
         roles = scripted([task], right)
         roles["grounder"]._replies = {task.question: [grounder_line((f"{positive}: Item {positive}", "CLICK", ""), 0)]}
-        (result,) = asyncio.run(evaluate([task], roles, open_interface("web_agent")))  # type: ignore[arg-type]
+        (result,) = asyncio.run(evaluate([task], roles, DOMAINS.load("web_agent").open_actions()))  # type: ignore[arg-type]
         assert result.scores[1].metric == "element_accuracy" and result.scores[1].value == 1
 
 
@@ -356,7 +356,7 @@ def test_the_lexical_ranker_beats_chance_and_place(shared_tasks):
         return sentence(said), op, value
 
     roles = scripted(shared_tasks, described)
-    results = asyncio.run(evaluate(shared_tasks, roles, open_interface("web_agent")))  # type: ignore[arg-type]
+    results = asyncio.run(evaluate(shared_tasks, roles, DOMAINS.load("web_agent").open_actions()))  # type: ignore[arg-type]
     wrong_steps = {task.row: result.scores[0].detail for task, result in zip(shared_tasks, results, strict=True)}
     hits = sum(
         str(task.inputs["steps"][at]["step"]) not in wrong_steps[task.row].removeprefix("wrong steps: ").split(", ")

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from lumos_queue.actions.web.candidates import describe, document_order, parts
-from lumos_queue.actions.web.page import MAX_HTML, Page
+from lumos_queue.actions.web.page import MAX_HTML, HtmlPage
 
 SHOP = """<html backend_node_id="1">
   <body backend_node_id="2">
@@ -30,7 +30,7 @@ SHOP = """<html backend_node_id="1">
 
 
 def described(html: str, node: str) -> tuple[str, str]:
-    page = Page(html)
+    page = HtmlPage(html)
     assert page.element(node) is not None
     return parts(describe(page, node, "?", {}))
 
@@ -56,7 +56,7 @@ def test_what_says_nothing_is_left_out_below_a_candidate():
 
 
 def test_empty_elements_written_as_xml_do_not_swallow_what_follows():
-    page = Page(SHOP)
+    page = HtmlPage(SHOP)
     submit, button = page.element("3000"), page.element("14")
     assert submit and button and submit.parent is button.parent and not submit.items
 
@@ -83,13 +83,13 @@ def test_values_without_meaning_and_addresses_are_left_out():
 
 
 def test_a_candidate_that_the_page_lacks_is_described_by_its_own_attributes():
-    page = Page(SHOP)
+    page = HtmlPage(SHOP)
     attributes = {"class": "btn", "type": "submit", "data_gold": "yes"}
     assert describe(page, "99", "button", attributes) == "ancestors: \ntarget: (button id=0 submit btn )"
 
 
 def test_document_order_is_that_of_the_page_then_by_number():
-    page = Page(SHOP)
+    page = HtmlPage(SHOP)
     nodes = dict.fromkeys(["900", "14", "3000", "4", "80", "12"])
     assert document_order(page, nodes) == ["4", "12", "3000", "14", "80", "900"]
     assert document_order(page, dict.fromkeys(reversed(nodes))) == document_order(page, nodes)
@@ -97,10 +97,10 @@ def test_document_order_is_that_of_the_page_then_by_number():
 
 def test_a_page_that_is_cut_keeps_what_is_there():
     for end in range(len(SHOP)):
-        page = Page(SHOP[:end])
+        page = HtmlPage(SHOP[:end])
         assert page.element("12") is None or parts(describe(page, "12", "?", {}))[1] == "(input id=0 search q )"
     cut = SHOP[: SHOP.index('<button backend_node_id="14"') + 20] + "\n... [HTML truncated; original length 900] ..."
-    assert Page(cut).element("12") and not Page(cut).element("14")
+    assert HtmlPage(cut).element("12") and not HtmlPage(cut).element("14")
 
 
 def test_html_that_is_no_xml_is_read_as_html():
@@ -112,7 +112,7 @@ def test_html_that_is_no_xml_is_read_as_html():
     "html", ["", "   ", "no tag", "<", "<<<>>>", "</b>", "<!-- x -->", "<?php ?>", "\0", "\ud800<"]
 )
 def test_what_is_no_page_is_an_empty_one(html):
-    assert Page(html).element("1") is None
+    assert HtmlPage(html).element("1") is None
 
 
 def test_control_characters_and_lone_surrogates_do_no_harm():
@@ -127,16 +127,16 @@ def test_ten_megabytes_are_read():
     rows = "".join(row.format(2 * at, 2 * at + 1, at) for at in range(1, 100_001))
     html = f'<html backend_node_id="1">{rows}</html>'
     assert len(html) > 10_000_000
-    page = Page(html)
+    page = HtmlPage(html)
     assert parts(describe(page, "150001", "a", {}))[1] == "(a id=0 link 75000 Text of the link )"
     with pytest.raises(ValueError, match="longer than"):
-        Page(" " * (MAX_HTML + 1))
+        HtmlPage(" " * (MAX_HTML + 1))
 
 
 @pytest.mark.parametrize("closed", ["</div>" * 100_000, ""])
 def test_a_hundred_thousand_levels_end_where_the_parser_does(closed):
     html = '<html backend_node_id="1">' + '<div title="x">' * 100_000 + '<a backend_node_id="2"/>' + closed
-    page = Page(html)
+    page = HtmlPage(html)
     assert page.element("2") is None
     assert parts(describe(page, "1", "html", {}))[1].startswith("(html id=0 (div x (div x ")
 
@@ -151,7 +151,7 @@ def test_a_deep_way_is_climbed_once_for_all_candidates():
     count = 1000
     divs = "".join(f'<div title="x{at}" backend_node_id="{at}"><text>t{at}</text>' for at in range(1, count))
     links = "".join(f'<a backend_node_id="{count + at}"/>' for at in range(count))
-    page = Page(f"{divs}{links}{'<text>end</text></div>' * (count - 1)}")
+    page = HtmlPage(f"{divs}{links}{'<text>end</text></div>' * (count - 1)}")
     began = time.process_time()
     (way,) = {parts(describe(page, str(count + at), "a", {}))[0] for at in range(count)}
     assert time.process_time() - began < 12
@@ -163,7 +163,7 @@ def test_a_deep_way_is_climbed_once_for_all_candidates():
 def test_long_texts_beside_many_candidates_are_cut_first():
     links = "".join(f'<a backend_node_id="{at}"/>' for at in range(2, 302))
     texts = [f"<text>{character * 10**6}</text>" for character in '"xy']
-    page = Page(f'<html backend_node_id="1">{"".join(texts[:2])}{links}{texts[2]}</html>')
+    page = HtmlPage(f'<html backend_node_id="1">{"".join(texts[:2])}{links}{texts[2]}</html>')
     began = time.process_time()
     assert {describe(page, str(at), "a", {}) for at in range(2, 302)} == {f"ancestors: {'y' * 4000}\ntarget: (a id=0 )"}
     assert time.process_time() - began < 12
@@ -175,7 +175,7 @@ ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "ha" * 50}">' 
 @pytest.mark.parametrize("attribute", ["&e11;", "x"])
 def test_entities_are_not_expanded(attribute):
     html = f'<!DOCTYPE html [{ENTITIES}]><html backend_node_id="1" title="{attribute}"><text>&e11;</text></html>'
-    page = Page(html)
+    page = HtmlPage(html)
     assert len(describe(page, "1", "html", {})) < 1000
 
 
@@ -183,7 +183,7 @@ def test_nothing_is_fetched_or_read_from_files(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("token-123")
     html = f'<!DOCTYPE html [<!ENTITY x SYSTEM "file://{secret}">]><html backend_node_id="1"><text>&x;</text></html>'
-    page = Page(html)
+    page = HtmlPage(html)
     assert page.element("1") is None or "token-123" not in describe(page, "1", "html", {})
     dtd = f'<!DOCTYPE html SYSTEM "file://{secret}"><html backend_node_id="1"><text>a</text></html>'
     assert described(dtd, "1")[1] == "(html id=0 a )"

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from lumos_queue.commands import Ask, Do, Note
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import EpisodeError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
+from lumos_queue.prompts.dialogue import PLAN_HEAD
 from lumos_queue.records import Completion, Execution, Task
 
 PREVIOUS = ["[link]  Hats -> CLICK", "[searchbox]  Colour -> TYPE: red"]
-HEAD = domain_named("web_agent").ground_head
+HEAD = DOMAINS.load("web_agent").ground_head
 
 
 def task(*recorded):

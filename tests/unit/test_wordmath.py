@@ -12,11 +12,11 @@ from collections import defaultdict
 
 import pytest
 
-from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark, generate
 from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, templates
 from lumos_queue.benchmarks.wordmath.words import plural
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 
 #: Numbers that words of a question stand for, and those that its units bring along.
@@ -100,7 +100,7 @@ def test_every_template_is_used_and_operations_run_from_one_to_six(tasks):
 def test_the_maths_tools_print_every_gold_result(tasks):
     async def run_all() -> int:
         actions = 0
-        maths = open_interface("maths")
+        maths = DOMAINS.load("maths").open_actions()
         try:
             for task in tasks[::4]:
                 annotation, variables, execution = benchmark.gold(task), {}, None

@@ -1,4 +1,4 @@
-"""Checks put into a program, so that it cannot compare by size, or take for yes, what is only a text.
+"""Checks added to a program: it cannot compare texts by size, nor take any text for yes.
 
 Variables may be what a model answered. `yes` and `no` come as truth values: a comparison with the word means them.
 """
@@ -44,7 +44,7 @@ def _alike(left, right):
 """
 
 
-def checked(tree: ast.Module, variables: Collection[str], unsure: Collection[str], pseudo: bool) -> str:
+def add_checks(tree: ast.Module, variables: Collection[str], unsure: Collection[str], pseudo: bool) -> str:
     """The program's source with its checks in front.
 
     `unsure` variables are per cent, or `m`: compared with a bare number they are refused (ActionError, not_a_number).
@@ -83,9 +83,9 @@ class _Checks(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in _ORDERING and not node.keywords:
-            node.args = [_ordered(one) for one in node.args]
+            node.args = [_order(one) for one in node.args]
         elif isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.keywords:
-            node.func.value = _ordered(node.func.value)
+            node.func.value = _order(node.func.value)
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -112,7 +112,7 @@ def _is_bare_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and bool(node.value)
 
 
-def _ordered(node: ast.expr) -> ast.expr:
+def _order(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.GeneratorExp):
         node = ast.ListComp(node.elt, node.generators)
     return node if isinstance(node, ast.Starred) else _call("_orderable", node)

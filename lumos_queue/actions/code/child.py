@@ -88,7 +88,7 @@ def _failure(error: BaseException) -> ActionError:
     return ActionError(next((kind for types, kind in _KINDS if isinstance(error, types)), "failed"), message)
 
 
-def _is_expression(data: Any) -> bool:
+def _is_expression(data: object) -> bool:
     return isinstance(data, dict) and "python" in data
 
 
@@ -133,8 +133,8 @@ class _Result:
                 return {"object": [[self.text(str(name)), self.data(one)] for name, one in value.items()]}
         if value is None:
             return ""
-        raise ActionError("failed", f"a program's value must be a number, a text, True or False, or a list of them, not"
-                                    f" {type(value).__name__}")  # fmt: skip
+        expected = "a number, a text, True or False, or a list of them"
+        raise ActionError("failed", f"a program's value must be {expected}, not {type(value).__name__}")
 
     def text(self, value: str) -> str:
         self.characters += len(value)

@@ -1,15 +1,15 @@
 """Run a model's code. Its text and the variables go to a child process; a value comes back.
 
-What the wall covers. The code never reaches CPython: `monty`, an interpreter of a subset of Python written in Rust,
-runs it in a process of its own that is started for this one program and thrown away after it. That interpreter has no
+What isolation covers. The code never reaches CPython: `monty`, an interpreter of a subset of Python written in Rust,
+runs it in a separate process that is started for this one program and discarded after it. That interpreter has no
 files, no environment, no network, no processes and no classes of its host, and imports only what it brings along
 (math, re, datetime and the like). What differs from run to run is refused: clocks (time.time(), datetime.now()) and
-random numbers without a seed. It counts memory and depth of recursion; around it stand the kernel's limits:
+random numbers without a seed. It counts memory and depth of recursion; the kernel limits it as well:
 processor time (RLIMIT_CPU), address space (RLIMIT_AS) and no writing of files (RLIMIT_FSIZE), inherited from the
 `Sandbox` that holds both the interpreter and what speaks to it. So a fault of the interpreter costs a child process,
 which is replaced, and gives an execution whose status is 'crashed'.
 
-What it does not cover. Someone who breaks out of the interpreter is this user, with this user's files and network: the
+What it does not cover. Code that escapes from the interpreter has this user's rights, files and network: the
 processes have no namespaces and no system call filter. Processor time is counted in whole seconds, rounded up.
 Fractions are floats while the code runs (see values.py for how they are read back).
 """
@@ -17,10 +17,10 @@ Fractions are floats while the code runs (see values.py for how they are read ba
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.actions.code.values import as_inputs, as_value, exact_numbers, unsure_names
+from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sandbox import Sandbox
 from lumos_queue.util.sanitize import storable, storable_json
@@ -30,8 +30,6 @@ MEMORY = 256 << 20  #: bytes that one program may hold
 MAX_CODE = 20_000  #: characters of a program
 
 _VARIABLE = re.compile(r"(?<!\w)(?:R[0-9]+|Output)(?!\w)")
-
-Variables = Mapping[str, Mapping[str, Any]]
 
 
 class CodeRunner:
@@ -64,9 +62,13 @@ class CodeRunner:
         every = not named and "def " in text  # a function whose parameters may be any of them
         wanted = {name: value for name, value in variables.items() if every or name in named}
         request = {
-            "code": text, "inputs": as_inputs(wanted), "unsure": unsure_names(wanted), "by_order": every,
-            "seconds": self._seconds, "memory": self._memory,
-        }  # fmt: skip
+            "code": text,
+            "inputs": as_inputs(wanted),
+            "unsure": unsure_names(wanted),
+            "by_order": every,
+            "seconds": self._seconds,
+            "memory": self._memory,
+        }
         reply = await self._sandbox.call(request, self._seconds + 1)
         if "error" in reply:
             raise ActionError(reply["error"], storable(reply.get("message", ""))[0])

@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Collection
 
-from lumos_queue.actions.code.checks import checked
+from lumos_queue.actions.code.checks import add_checks
 from lumos_queue.actions.code.prelude import HELPERS, PRELUDE
 from lumos_queue.errors import ActionError
 
@@ -56,15 +56,15 @@ def program(text: str, variables: Collection[str], by_order: bool, unsure: Colle
 
 
 def _program(text: str, variables: Collection[str], by_order: bool, unsure: Collection[str]) -> str:
-    tree = _parsed(text)
+    tree = _parse(text)
     if tree is None and "\\n" in text:
-        tree = _parsed(text.replace("\\n", "\n").replace("\\t", "\t"))
+        tree = _parse(text.replace("\\n", "\n").replace("\\t", "\t"))
     compares = tree is not None and _is_comparison(tree, variables)
     if tree is None or compares or _is_one_expression(tree):
-        plain = _compared(_plain(text)) if compares else _plain(text)
+        plain = _use_double_equals(_plain(text)) if compares else _plain(text)
         tree = ast.fix_missing_locations(_Aliases(variables).visit(_expression(plain, variables)))
-        return f"{PRELUDE}\n{checked(tree, variables, unsure, pseudo=True)}"
-    return checked(ast.parse(_with_value(tree, variables, by_order)), variables, unsure, pseudo=False)
+        return f"{PRELUDE}\n{add_checks(tree, variables, unsure, pseudo=True)}"
+    return add_checks(ast.parse(_with_value(tree, variables, by_order)), variables, unsure, pseudo=False)
 
 
 def _is_comparison(tree: ast.Module, variables: Collection[str]) -> bool:
@@ -74,17 +74,17 @@ def _is_comparison(tree: ast.Module, variables: Collection[str]) -> bool:
 
 
 def _expression(text: str, variables: Collection[str]) -> ast.Module:
-    tree = _parsed(text)
+    tree = _parse(text)
     if tree and _is_one_expression(tree) and not _is_form(text, tree):
         return tree
     pieces = _pieces(text)
-    if pieces and not _IF.match(pieces[0]):  # words alone are no program
+    if pieces and not _IF.match(pieces[0]):  # words alone are not a program
         source, rest = _RETURN.sub("", pieces[0], count=1), pieces[1:]
     else:
         source, rest = _value(pieces, variables)
     if rest:
         raise ActionError("arity", f"{len(rest)} values too many after {source[:60]!r}; {FORM}")
-    if (tree := _parsed(source)) is None:
+    if (tree := _parse(source)) is None:
         raise ActionError("syntax", f"neither Python nor a form that is known; {FORM}")
     return tree
 
@@ -95,7 +95,7 @@ def _is_form(text: str, tree: ast.Module) -> bool:
     return bool(_IF.match(text)) and isinstance(value, ast.Call | ast.Tuple)
 
 
-def _parsed(text: str) -> ast.Module | None:
+def _parse(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError):
@@ -153,20 +153,20 @@ def _value(pieces: list[str], variables: Collection[str]) -> tuple[str, list[str
         return source, left + rest
     yes, rest = _value(rest, variables)
     no, rest = _value(rest, variables)
-    return f"(({yes}) if ({_compared(test)}) else ({no}))", rest
+    return f"(({yes}) if ({_use_double_equals(test)}) else ({no}))", rest
 
 
 def _branch(text: str, variables: Collection[str]) -> str:
     """A value: an expression, or words."""
     text = text[match.end() :] if (match := _RETURN.match(text)) else text
-    tree = _parsed(text)
+    tree = _parse(text)
     name = tree.body[0].value if tree and _is_one_expression(tree) else None  # type: ignore[attr-defined]
     known = isinstance(name, ast.Name) and (name.id in variables or len(name.id) == 1)
     words = (name is None or (isinstance(name, ast.Name) and not known)) and not set(_NAME.findall(text)) & {*variables}
     return repr(text) if words and _WORD_TEXT.fullmatch(text) else text
 
 
-def _compared(text: str) -> str:
+def _use_double_equals(text: str) -> str:
     """The condition with `==` for `=`, but for `=` in the brackets of a call."""
     found, calls = [], []
     for at, one in enumerate(text):
@@ -205,7 +205,7 @@ def _with_value(tree: ast.Module, variables: Collection[str], by_order: bool) ->
     functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     source = ast.unparse(tree)
     if isinstance(last, ast.FunctionDef):
-        return f"{source}\n{_called(functions.get('Code', last), variables, by_order)}"
+        return f"{source}\n{_write_call(functions.get('Code', last), variables, by_order)}"
     if isinstance(last, ast.Assign | ast.AnnAssign | ast.AugAssign):
         target = last.targets[0] if isinstance(last, ast.Assign) else last.target
         return f"{source}\n{ast.unparse(target)}"
@@ -215,7 +215,7 @@ def _with_value(tree: ast.Module, variables: Collection[str], by_order: bool) ->
     return source
 
 
-def _called(function: ast.FunctionDef, variables: Collection[str], by_order: bool) -> str:
+def _write_call(function: ast.FunctionDef, variables: Collection[str], by_order: bool) -> str:
     """A call of the function with the variables its parameters name, or with all of them in order."""
     parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
     needed = parameters[: len(parameters) - len(function.args.defaults)]

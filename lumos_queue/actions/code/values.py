@@ -3,7 +3,7 @@
 A number goes in as an int, or as the float next to it; so does a text that says one, without its unit
 (`$2.5 million`, `330 metres`) and per cent as hundredths; yes, no, true and false go in as truth values, other texts as
 they are. What comes out as a float is read back as exactly as can be: as the variable it equals; as its decimal of up
-to 15 digits; else as a fraction of a small denominator that lies within a few roundings of it, which undoes
+to 15 digits; else as a fraction of a small denominator within a few roundings of it, which undoes
 0.1 + 0.2 = 0.30000000000000004 and finds 1/3; else as its shortest decimal. A truth value is a text, True or False, as
 the other maths actions have it.
 """
@@ -23,12 +23,13 @@ from lumos_queue.actions.maths.nodes import Node, names
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.quantities.units import is_open, same_unit
+from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.scoring.numbers import parse_number, show_number
 
 MAX_DENOMINATOR = 10_000
 NEAR = 2.0**-49  #: of a float: about eight times the distance to the next one
-CHANCE = 1e-3  #: that a float lies so near a fraction without being meant
+CHANCE = 1e-3  #: probability that a float is so near a fraction without being meant
 DECIMALS = 15  #: digits that a float holds for certain
 
 _NUMERAL = re.compile(r"[-−]?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?")  #: a text that is a bare number
@@ -36,7 +37,7 @@ _NUMERAL = re.compile(r"[-−]?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?")  #: a tex
 _FUNCTIONS = {"abs": "abs", "min": "min", "max": "max", "ln": "math.log", "pi": "math.pi"}
 
 
-def as_inputs(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def as_inputs(values: Variables) -> dict[str, Any]:
     """Stored values as JSON for the child. Raises ActionError of kind not_a_number when they have different units.
 
     A bare number goes with any unit but per cent, and `m`, which may be million.
@@ -52,7 +53,7 @@ def as_inputs(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {name: as_input(value) for name, value in values.items()}
 
 
-def unsure_names(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def unsure_names(values: Variables) -> list[str]:
     """The variables whose unit leaves open what a bare number beside them means."""
     return [name for name, value in values.items() if any(is_open(one.unit) for one in _quantities(value))]
 
@@ -124,7 +125,7 @@ def _python(node: Node) -> str:
 
 
 def exact_numbers(values: Iterable[Mapping[str, Any]]) -> dict[float, Fraction]:
-    """The fractions among the variables, and their negatives, by the float that stands for each in a program."""
+    """The fractions among the variables, and their negatives, by the float that represents each in a program."""
     found = {}
     for value in values:
         data = as_input(value)

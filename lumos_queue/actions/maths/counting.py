@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 from lumos_queue.actions.maths.formula import read
 from lumos_queue.actions.maths.kinds import failure
+from lumos_queue.episode import Variables
 
 _DOTS = re.compile(r"\.{2,}|…")
 
 
-def count(text: str, variables: Mapping[str, Mapping[str, Any]]) -> int:
+def count(text: str, variables: Variables) -> int:
     """How many elements the list has. Raises ActionError."""
     text = text.strip().strip("[]{}").strip()
     if text in variables:
@@ -50,7 +49,7 @@ def _progression(before: list[Fraction], after: list[Fraction]) -> int:
     return int(steps) + 1
 
 
-def _number(text: str, variables: Mapping[str, Mapping[str, Any]]) -> Fraction:
+def _number(text: str, variables: Variables) -> Fraction:
     nodes, _ = read(text, variables)
     if len(nodes) != 1 or not isinstance(nodes[0], Fraction):
         raise failure("not_a_number", f"{text[:40]!r} is not a number")

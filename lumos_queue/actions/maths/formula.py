@@ -3,19 +3,24 @@
 Loosest first: relations, sums, products (also where no sign is written: `2x`, `3(4+1)`), signs, powers, `%` and `!`.
 `7//2` is 3, rounded down. `1/2x` is half of x: a product without a sign binds no tighter, except letters side by
 side (`1/xy`).
+
+The rules for rationales (rationales/maths/expressions.py) have another parser: they need the operations as written, one
+action each, and refuse whatever is not plain arithmetic, while here numbers are evaluated at once, unknowns, units and
+words are read, and a model is told what is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from lumos_queue.actions.maths.kinds import MAX_DEPTH, failure
-from lumos_queue.actions.maths.nodes import RELATIONS, Node, call, combine, limited, names, substitute
+from lumos_queue.actions.maths.nodes import RELATIONS, Node, call, combine, names, require_size, substitute
 from lumos_queue.actions.maths.tokens import Token, tokenise
+from lumos_queue.episode import Variables
 
-Variables = Mapping[str, Mapping[str, Any]]
+Inner = TypeVar("Inner")
 
 _SUM = frozenset("+-")
 _PRODUCT = {"*": "*", "/": "/", "mod": "mod"}
@@ -29,7 +34,7 @@ def read(text: str, variables: Variables) -> tuple[list[Node], bool]:
     `x-7y, where x=1` gives two formulas. Raises ActionError.
     """
     parser = _Parser(text, variables)
-    return [limited(node) for node in parser.formulas()], parser.decimal
+    return [require_size(node) for node in parser.formulas()], parser.decimal
 
 
 def value_node(value: Mapping[str, Any]) -> tuple[Node, bool]:
@@ -61,7 +66,7 @@ class _Parser:
             self.advance()
             nodes.append(self.relation())
         if self.kind != "end":
-            raise self.unexpected()
+            raise self.unexpected_error()
         return nodes
 
     def advance(self) -> Token:
@@ -70,7 +75,7 @@ class _Parser:
         self.kind = self.tokens[self.at][0]
         return token
 
-    def unexpected(self) -> Exception:
+    def unexpected_error(self) -> Exception:
         kind, value = self.tokens[self.at]
         if kind == "end":
             return failure("syntax", "the formula ends too early")
@@ -103,14 +108,14 @@ class _Parser:
         return left
 
     def product(self) -> Node:
-        left = self.signed()
+        left = self.unary()
         while True:
             if self.kind in _PRODUCT:
                 operator, _ = self.advance()
-                left = combine(operator, left, self.signed())
+                left = combine(operator, left, self.unary())
             elif self.kind == "//":
                 self.advance()
-                left = call("floor", [combine("/", left, self.signed())])
+                left = call("floor", [combine("/", left, self.unary())])
             elif self.kind in _BEGINS_FACTOR:
                 self.refuse_prose()
                 left = combine("*", left, self.power())
@@ -118,17 +123,17 @@ class _Parser:
                 return left
 
     def refuse_prose(self) -> None:
-        """Words side by side, a word before a bracket and variables side by side are no products."""
+        """Words side by side, a word before a bracket and variables side by side are not products."""
         (before, word), (after, next_word) = self.tokens[self.at - 1 : self.at + 1]
         words, references = ("name", "run"), ("reference", "call")
         if before in words and after in words and _is_long(word, next_word):
-            raise self.unexpected()
+            raise self.unexpected_error()
         if before == "name" and after == "(" and _is_long(word):
-            raise self.unexpected()
+            raise self.unexpected_error()
         if before in references and after in references:
-            raise self.unexpected()
+            raise self.unexpected_error()
 
-    def signed(self) -> Node:
+    def unary(self) -> Node:
         if self.kind not in _SUM:
             return self.power()
         negative = False
@@ -143,20 +148,20 @@ class _Parser:
             product = before[0]
             for letter in before[1:]:
                 product = combine("*", product, letter)
-            return combine("*", product, self.raised(last))
-        return self.raised(self.primary())
+            return combine("*", product, self.exponent(last))
+        return self.exponent(self.primary())
 
-    def raised(self, base: Node) -> Node:
-        base = self.postfixed(base)
+    def exponent(self, base: Node) -> Node:
+        base = self.postfix(base)
         if self.kind != "^":
             return base
         self.advance()
         self.deeper()
-        exponent = self.signed()
+        exponent = self.unary()
         self.depth -= 1
         return combine("^", base, exponent)
 
-    def postfixed(self, value: Node) -> Node:
+    def postfix(self, value: Node) -> Node:
         while self.kind in ("%", "!"):
             sign, _ = self.advance()
             value = combine("*", value, _HUNDREDTH) if sign == "%" else call("factorial", [value])
@@ -174,22 +179,22 @@ class _Parser:
             self.advance()
             return ("call", "pi") if value == "pi" else ("name", value)
         if kind == "(":
-            return self.bracketed(self.sum)
+            return self.bracket(self.sum)
         if kind == "function":
             self.advance()
-            return call(value, self.bracketed(self.arguments))
+            return call(value, self.bracket(self.arguments))
         if kind == "call":
             self.advance()
-            return self.substituted(value)
-        raise self.unexpected()
+            return self.substitute(value)
+        raise self.unexpected_error()
 
-    def bracketed(self, inner):
+    def bracket(self, inner: Callable[[], Inner]) -> Inner:
         self.advance()
         self.deeper()
         result = inner()
         self.depth -= 1
         if self.kind != ")":
-            raise self.unexpected()
+            raise self.unexpected_error()
         self.advance()
         return result
 
@@ -209,13 +214,13 @@ class _Parser:
         self.decimal = self.decimal or decimal
         return node
 
-    def substituted(self, name: str) -> Node:
+    def substitute(self, name: str) -> Node:
         """`R3(n=5)` or `R3(R1, R2)`: the value with its unknowns bound; for a number, `R3(2)` is a product."""
         node = self.variable(name)
         if isinstance(node, Fraction) and not self.binds_by_name():
-            return combine("*", node, self.bracketed(self.sum))
+            return combine("*", node, self.bracket(self.sum))
         first = self.at + 1
-        arguments = self.bracketed(self.arguments)
+        arguments = self.bracket(self.arguments)
         references = [value for kind, value in self.tokens[first : self.at] if kind == "reference"]
         sources = [self.variables[name] for name in references] if len(references) == len(arguments) else []
         return bind(node, arguments, sources)
@@ -235,10 +240,10 @@ def bind(node: Node, arguments: list[Node], sources: Sequence[Mapping[str, Any]]
     By position, a value that solves an unknown of the node (its source says which) is bound to that one; otherwise
     the unknowns are taken in alphabetical order.
     """
-    return limited(_bound(node, arguments, sources))
+    return require_size(_bind_arguments(node, arguments, sources))
 
 
-def _bound(node: Node, arguments: list[Node], sources: Sequence[Mapping[str, Any]]) -> Node:
+def _bind_arguments(node: Node, arguments: list[Node], sources: Sequence[Mapping[str, Any]]) -> Node:
     unknowns = sorted(set(names(node)))
     by_name = [a for a in arguments if isinstance(a, tuple) and a[0] == "=" and isinstance(a[1], tuple)]
     if by_name:

@@ -15,10 +15,11 @@ from lumos_queue.actions.maths.formula import Variables, bind, read
 from lumos_queue.actions.maths.kinds import MAX_TEXT, failure
 from lumos_queue.actions.maths.nodes import RELATIONS, Node, from_json, names, to_json
 from lumos_queue.actions.maths.systems import flat, latest, open_equations, parts_of, system
-from lumos_queue.actions.maths.values import Value, as_value, assigned, checked, range_value
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.maths.values import Value, as_value, assign, range_value, relation_value
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
+from lumos_queue.settings import Settings
 from lumos_queue.util.sandbox import Sandbox
 
 #: Processor seconds one symbolic action may take.
@@ -37,9 +38,14 @@ class MathsActions:
     defaults: Mapping[str, str] = {}
 
     def __init__(
-        self, tools: Mapping[str, str] | None = None, settings: Any = None, *,
-        sandbox: Sandbox | None = None, seconds: float = SYMBOLIC_SECONDS, program_seconds: float = SECONDS,
-    ):  # fmt: skip
+        self,
+        tools: Mapping[str, str] | None = None,
+        settings: Settings | None = None,
+        *,
+        sandbox: Sandbox | None = None,
+        seconds: float = SYMBOLIC_SECONDS,
+        program_seconds: float = SECONDS,
+    ):
         self._sandbox = sandbox or Sandbox("lumos_queue.actions.maths.symbolic")
         self._seconds = seconds
         self._programs = CodeRunner(program_seconds)
@@ -56,7 +62,7 @@ class MathsActions:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "maths")
+        check_option_names(tools, "maths")
         return {}
 
     def begin(self, task: Task) -> Stateless:
@@ -105,28 +111,28 @@ class MathsActions:
         (node, *bindings), decimal = read(text, variables)
         if bindings:
             node = bind(node, bindings)
-        return [await self._simplified(node, decimal)]
+        return [await self._simplify(node, decimal)]
 
-    async def _simplified(self, node: Node, decimal: bool) -> Value:
+    async def _simplify(self, node: Node, decimal: bool) -> Value:
         """The value of a node, expanded by the child unless it is a number or an unknown."""
         if isinstance(node, tuple) and node[0] in RELATIONS:
             if isinstance(node[1], Fraction) and isinstance(node[2], Fraction):
-                return checked(node, decimal)
-            (left, rough), (right, rougher) = [await self._expanded(side) for side in node[1:]]
+                return relation_value(node, decimal)
+            (left, rough), (right, rougher) = [await self._expand(side) for side in node[1:]]
             return as_value((node[0], left, right), decimal or rough or rougher)
         if isinstance(node, tuple) and node[0] == "list":
             return as_value(node, decimal)
-        node, rough = await self._expanded(node)
+        node, rough = await self._expand(node)
         return as_value(node, decimal or rough)
 
-    async def _expanded(self, node: Node) -> tuple[Node, bool]:
+    async def _expand(self, node: Node) -> tuple[Node, bool]:
         """The node expanded, and whether numbers had to be approximated."""
         if isinstance(node, Fraction) or node[0] == "name":
             return node, False
         reply = await self._ask(do="expand", node=to_json(node))
         return from_json(reply["node"]), reply["approximate"]
 
-    async def _ask(self, **request) -> dict[str, Any]:
+    async def _ask(self, **request: Any) -> dict[str, Any]:
         """The child's reply; raises the ActionError it names."""
         reply = await self._sandbox.call(request, self._seconds)
         if "error" in reply:
@@ -182,4 +188,4 @@ class MathsActions:
         equations, unknowns, asked = system(nodes)
         reply = await self._ask(do="solve", equations=[to_json(node) for node in equations], unknowns=unknowns)
         rows = [[from_json(data) for data in row[: len(asked)]] for row in reply["solutions"]]
-        return assigned(rows, asked, wanted, decimal or reply["approximate"])
+        return assign(rows, asked, wanted, decimal or reply["approximate"])

@@ -8,10 +8,10 @@ KINDS = {
     "unreadable": "the action's text could not be read",
     "unknown_action": "no action of that name",
     "undefined_variable": "a variable that no earlier action has set",
-    "syntax": "the arguments are no formula",
+    "syntax": "the arguments are not a formula",
     "arity": "too many or too few arguments, variables or unknowns",
     "division_by_zero": "a division by zero",
-    "not_a_number": "a value of another kind stands where a number or an expression is needed",
+    "not_a_number": "a value of another kind is used where a number or an expression is needed",
     "no_solution": "no real solution",
     "unsolved": "sympy has no answer",
     "too_large": "the text, a number or the reply passes its limit",
@@ -19,7 +19,7 @@ KINDS = {
     "memory": "more memory than is allowed",
     "crashed": "the child died twice over the same request, or the interpreter of Code did",
     "refused": "a program asks for a file, the environment, the network, a process or a module that is not there",
-    "failed": "a program ends with an error of its own, or without a value",
+    "failed": "a program ends with its own error, or without a value",
 }
 
 MAX_TEXT = 4_000  #: characters of an action's arguments, and of a value's text

@@ -1,4 +1,4 @@
-"""Formulas as trees that work themselves out: whatever holds only numbers is an exact Fraction at once.
+"""Formulas as trees that evaluate themselves: whatever holds only numbers is an exact Fraction at once.
 
 A node is a Fraction or a tuple: ('name', 'x'), (operator, left, right) with one of + - * / ^ = < > <= >=,
 ('call', function, argument, …) or ('list', node, …). Nodes go to the child process as JSON (`to_json`).
@@ -52,10 +52,10 @@ def _arithmetic(operator: str, left: Fraction, right: Fraction) -> Node:
         raise failure("division_by_zero", "division by zero")
     else:
         value = left / right if operator == "/" else left % right
-    return bounded(value)
+    return require_bits(value)
 
 
-def bounded(value: Fraction) -> Fraction:
+def require_bits(value: Fraction) -> Fraction:
     """The value itself; raises ActionError of kind too_large when it needs more than MAX_BITS."""
     if value.numerator.bit_length() > MAX_BITS or value.denominator.bit_length() > MAX_BITS:
         raise failure("too_large", f"a number needs more than {MAX_BITS} bits")
@@ -63,7 +63,7 @@ def bounded(value: Fraction) -> Fraction:
 
 
 def _power(base: Fraction, exponent: Fraction) -> Node:
-    """A power, worked out only when the size of its result is known to be harmless."""
+    """A power, evaluated only when the size of its result is known to be harmless."""
     if base == 0 and exponent < 0:
         raise failure("division_by_zero", "a negative power of zero")
     if base in (0, 1) and exponent != 0:
@@ -116,7 +116,7 @@ def _per_side(operator: str, left: Node, right: Node, sides: tuple[bool, bool]) 
 
 
 def call(function: str, arguments: list[Node]) -> Node:
-    """A function of its arguments, worked out if they are numbers and the result is one exactly."""
+    """A function of its arguments, evaluated if they are numbers and the result is exactly one."""
     if len(arguments) == 1 and isinstance(arguments[0], tuple) and arguments[0][0] == "list":
         arguments = list(arguments[0][1:])
     if any(isinstance(node, tuple) and (node[0] == "list" or _is_relation(node)) for node in arguments):
@@ -134,7 +134,7 @@ def call(function: str, arguments: list[Node]) -> Node:
     if all(isinstance(node, Fraction) for node in arguments):
         value = _NUMERIC[function](*arguments) if function in _NUMERIC else None
         if value is not None:
-            return bounded(value)
+            return require_bits(value)
     return ("call", function, *arguments)
 
 
@@ -155,7 +155,7 @@ def _factorial(value: Fraction) -> Fraction:
 
 
 def _round(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
-    """Half away from zero, as in school, to `places` decimals."""
+    """Half away from zero, to `places` decimals."""
     (count,) = _whole(places)
     if not -20 <= count <= 20:
         raise failure("too_large", "rounding is offered to 20 places")
@@ -182,7 +182,7 @@ _NUMERIC = {
 
 
 def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
-    """The node with nodes in place of names, worked out anew."""
+    """The node with names replaced by nodes, evaluated anew."""
     if isinstance(node, Fraction):
         return node
     if node[0] == "name":
@@ -196,7 +196,7 @@ def substitute(node: Node, bindings: Mapping[str, Node]) -> Node:
 
 
 def names(node: Node) -> Iterator[str]:
-    """The unknowns, in the order in which they stand; some more than once."""
+    """The unknowns, in order of appearance; some more than once."""
     if isinstance(node, tuple):
         if node[0] == "name":
             yield node[1]
@@ -205,7 +205,7 @@ def names(node: Node) -> Iterator[str]:
                 yield from names(part)
 
 
-def limited(node: Node) -> Node:
+def require_size(node: Node) -> Node:
     """The node itself; raises ActionError of kind too_large past MAX_NODES.
 
     Values filled into values can double a formula with every step, so its parts are counted before they are walked.
@@ -220,7 +220,7 @@ def limited(node: Node) -> Node:
     return node
 
 
-def to_json(node: Node):
+def to_json(node: Node) -> str | list[Any]:
     """The node as lists and texts; a number is `p/q`."""
     if isinstance(node, Fraction):
         return str(node)
@@ -231,10 +231,10 @@ def to_json(node: Node):
     return [node[0], *map(to_json, node[1:])]
 
 
-def from_json(data) -> Node:
+def from_json(data: str | list[Any]) -> Node:
     """The node `to_json` wrote; raises ActionError of kind too_large for a number past the limits."""
     if isinstance(data, str):
-        return bounded(Fraction(data))
+        return require_bits(Fraction(data))
     if data[0] == "name":
         return ("name", data[1])
     if data[0] == "call":

@@ -67,12 +67,12 @@ def _product(node: Node, left: tuple[str, int], right: tuple[str, int], decimal:
     if isinstance(node[1], Fraction) and left[1] != _ATOM:  # -2y, 2p/5, -3x/4
         over, under = Fraction(node[1].numerator), Fraction(node[1].denominator)
         if "/" not in left[0]:
-            text = _joined(left[0], _at_least(_POWER, right))
+            text = _join(left[0], _at_least(_POWER, right))
             return text, _sign(text)
         top = _show(("*", over, node[2]) if over != 1 else node[2], decimal)
         text = f"{top[0] if top[1] >= _PRODUCT or over < 0 else f'({top[0]})'}/{under.numerator}"
         return text, _sign(text)
-    text = _joined(_at_least(_PRODUCT, left), _at_least(_POWER if _is_quotient(node[2]) else _PRODUCT, right))
+    text = _join(_at_least(_PRODUCT, left), _at_least(_POWER if _is_quotient(node[2]) else _PRODUCT, right))
     return text, _sign(text)
 
 
@@ -80,7 +80,7 @@ def _is_quotient(node: Node) -> bool:
     return isinstance(node, Fraction) or node[0] in ("/", "*")
 
 
-def _joined(left: str, right: str) -> str:
+def _join(left: str, right: str) -> str:
     """Two factors side by side where that reads back as their product, else with a sign between."""
     word = _BEGINS_WITH_WORD.match(right)
     # `2e+1` would read as a power of ten.

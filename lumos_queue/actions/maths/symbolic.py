@@ -1,6 +1,6 @@
 """The child process of the maths actions: nodes to sympy and back. The only module that imports sympy.
 
-sympy objects are built from nodes, function by function from the tables below; sympy never sees a text but a symbol's
+sympy objects are built from nodes, function by function from the tables below; the only text sympy sees is a symbol's
 name. Unknowns are real: roots that are not are left out.
 """
 
@@ -13,21 +13,40 @@ import sympy
 from sympy import S
 
 from lumos_queue.actions.maths.kinds import failure
-from lumos_queue.actions.maths.nodes import Node, bounded, from_json, to_json
+from lumos_queue.actions.maths.nodes import Node, from_json, require_bits, to_json
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sandbox import serve
 
 Expression: TypeAlias = Any  #: a sympy.Expr, whose attributes sympy does not declare
 
 _FUNCTIONS = {
-    "sqrt": sympy.sqrt, "abs": sympy.Abs, "exp": sympy.exp, "ln": sympy.log, "log": sympy.log, "sin": sympy.sin,
-    "cos": sympy.cos, "tan": sympy.tan, "floor": sympy.floor, "ceil": sympy.ceiling, "min": sympy.Min,
-    "max": sympy.Max, "factorial": sympy.factorial,
-}  # fmt: skip
+    "sqrt": sympy.sqrt,
+    "abs": sympy.Abs,
+    "exp": sympy.exp,
+    "ln": sympy.log,
+    "log": sympy.log,
+    "sin": sympy.sin,
+    "cos": sympy.cos,
+    "tan": sympy.tan,
+    "floor": sympy.floor,
+    "ceil": sympy.ceiling,
+    "min": sympy.Min,
+    "max": sympy.Max,
+    "factorial": sympy.factorial,
+}
 _NAMES = {
-    sympy.Abs: "abs", sympy.exp: "exp", sympy.log: "ln", sympy.sin: "sin", sympy.cos: "cos", sympy.tan: "tan",
-    sympy.floor: "floor", sympy.ceiling: "ceil", sympy.Min: "min", sympy.Max: "max", sympy.factorial: "factorial",
-}  # fmt: skip
+    sympy.Abs: "abs",
+    sympy.exp: "exp",
+    sympy.log: "ln",
+    sympy.sin: "sin",
+    sympy.cos: "cos",
+    sympy.tan: "tan",
+    sympy.floor: "floor",
+    sympy.ceiling: "ceil",
+    sympy.Min: "min",
+    sympy.Max: "max",
+    sympy.factorial: "factorial",
+}
 _OPERATIONS = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -54,7 +73,7 @@ def handle(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": "division_by_zero", "message": "division by zero"}
     except (MemoryError, RecursionError):
         raise
-    except Exception as error:  # sympy has no error of its own for what it cannot do
+    except Exception as error:  # sympy has no specific error for what it cannot do
         return {"error": "unsolved", "message": f"sympy has no answer: {type(error).__name__}"}
 
 
@@ -89,7 +108,7 @@ def _roots(difference: Expression, unknown: sympy.Symbol) -> list[Expression]:
         if all(c.is_Rational for c in polynomial.all_coeffs()):
             roots: list[Expression] = list(dict.fromkeys(polynomial.real_roots()))
             return [root for root in roots if under.subs(unknown, root) != 0]
-    return _ordered([row[0] for row in _solve_system([difference], [unknown])])
+    return _sort([row[0] for row in _solve_system([difference], [unknown])])
 
 
 def _solve_system(equations: list[Expression], unknowns: list[sympy.Symbol]) -> list[tuple[Expression, ...]]:
@@ -104,7 +123,7 @@ def _solve_system(equations: list[Expression], unknowns: list[sympy.Symbol]) -> 
     return rows
 
 
-def _ordered(roots: list[Expression]) -> list[Expression]:
+def _sort(roots: list[Expression]) -> list[Expression]:
     return sorted(roots, key=lambda root: root.evalf(30)) if all(root.is_number for root in roots) else roots
 
 
@@ -172,13 +191,13 @@ def _build(node: Node) -> Expression:
             return S.Pi
         if node[1] not in _FUNCTIONS:
             raise failure("not_a_number", f"{node[1]} needs numbers")
-        return _defined(_FUNCTIONS[node[1]](*map(_build, node[2:])))
+        return _require_finite(_FUNCTIONS[node[1]](*map(_build, node[2:])))
     if node[0] not in _OPERATIONS:
         raise failure("not_a_number", "a list or an inequality stands where an expression is needed")
-    return _defined(_OPERATIONS[node[0]](*map(_build, node[1:])))
+    return _require_finite(_OPERATIONS[node[0]](*map(_build, node[1:])))
 
 
-def _defined(value: Expression) -> Expression:
+def _require_finite(value: Expression) -> Expression:
     if value.has(S.ComplexInfinity, S.NaN, S.Infinity, S.NegativeInfinity):
         raise failure("division_by_zero", "the formula has no finite value")
     return value
@@ -190,14 +209,14 @@ class _Notation:
     def __init__(self):
         self.approximate = False
 
-    def data(self, value: Expression):
+    def data(self, value: Expression) -> str | list[Any]:
         """The node as JSON."""
         return to_json(self.node(value))
 
     def node(self, value: Expression) -> Node:
         """The node; a real number that has no formula becomes a decimal of 15 digits."""
         if value.is_Rational:
-            return bounded(Fraction(int(value.p), int(value.q)))
+            return require_bits(Fraction(int(value.p), int(value.q)))
         if value.is_Symbol:
             return ("name", value.name)
         if value is S.Pi:

@@ -22,7 +22,7 @@ def flat(nodes: list[Node]) -> Node:
 def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
     """The equations of SolveEquation's arguments, the unknowns to solve for, and those whose values are asked for.
 
-    Their order: unknowns named as arguments of their own (`x+y=3, x`) come first, and only they are asked for; else,
+    Their order: unknowns named as separate arguments (`x+y=3, x`) come first, and only they are asked for; else,
     when each left side is one unknown (`y = 2x, x = 3`), their order; else the alphabet. When there are more unknowns
     than equations, the first are solved for.
     """
@@ -46,13 +46,13 @@ def system(nodes: list[Node]) -> tuple[list[Node], list[str], list[str]]:
     return equations, order[: len(equations)], order[: len(equations)]
 
 
-def _numbered(variables: Variables) -> list[str]:
+def _newest_first(variables: Variables) -> list[str]:
     """The names of the variables, the newest first."""
     return sorted((name for name in variables if name[1:].isdigit()), key=lambda name: -int(name[1:]))
 
 
 def latest(variables: Variables, kind: str) -> str:
-    for name in _numbered(variables):
+    for name in _newest_first(variables):
         if variables[name].get("kind") == kind:
             return name
     raise failure("arity", f"there is no {kind} to solve")
@@ -62,7 +62,7 @@ def open_equations(variables: Variables) -> tuple[list[Node], bool]:
     """The newest equations: the last one, and earlier ones while there are more unknowns than equations."""
     nodes: list[Node] = []
     decimal = False
-    for name in _numbered(variables):
+    for name in _newest_first(variables):
         kind = variables[name].get("kind")
         node, has_decimals = value_node(variables[name]) if kind in ("equation", "list") else (None, False)
         if node is None or (kind == "list" and any(isinstance(p, Fraction) or p[0] != "=" for p in node[1:])):

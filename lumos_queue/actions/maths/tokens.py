@@ -2,8 +2,8 @@
 
 Readings that a formula leaves open, and how they are settled:
 
-- `x` is times where a number stands on both sides (`5 x 3`, `5x3`) or a bracket follows ` x `; else the unknown x.
-- `%` is per cent when it touches what stands before and not what comes after (`25% of 80`), or when nothing that
+- `x` is times between two numbers (`5 x 3`, `5x3`) or where a bracket follows ` x `; else the unknown x.
+- `%` is per cent when it touches what is before it and not what comes after (`25% of 80`), or when nothing that
   could be divided by follows (`25%)`); else the remainder (`7 % 3`, `7%3`).
 - A word after a number, a letter or a bracket is its unit and is dropped (`5 red apples`, `12 cm`, `60 miles/hour`,
   `25 (cents)`); units are never converted. `dozen`, `hundred`, `thousand`, `million` and `billion` multiply.
@@ -60,7 +60,7 @@ _OPERAND = re.compile(r"\s*(?![xX]\s*[0-9])(?!of\b|times\b|plus\b|minus\b)[\w(.]
 _BRACKETED_UNIT = re.compile(r" +\( *[^\W\d_]{3,}(?:[ /]+[^\W\d_]{2,})* *\)")
 _PER = re.compile(r"\s*/\s*([^\W\d_]+)(?![\w(])")
 
-#: What can stand before an operator.
+#: What can precede an operator.
 _ENDS = frozenset({"number", "reference", "name", "run", ")", "%", "!", "unit"})
 
 Token = tuple[str, Any]
@@ -109,7 +109,7 @@ def tokenise(text: str) -> tuple[list[Token], bool]:
             last = "%" if glued or not _OPERAND.match(text, position) else "mod"
             tokens.append((last, None))
         elif kind == "mixed":
-            tokens.append(("number", _mixed(word)))
+            tokens.append(("number", _mixed_number(word)))
             last = "number"
         else:
             raise failure("syntax", f"{word!r} is not part of a formula")
@@ -127,7 +127,7 @@ def _number(word: str) -> tuple[Fraction, bool]:
     return value * Fraction(10) ** int(exponent or "0"), "." in mantissa
 
 
-def _mixed(word: str) -> Fraction:
+def _mixed_number(word: str) -> Fraction:
     whole, _, part = word.partition(" ")
     over, under = (read_numeral(digits) for digits in part.strip().split("/"))
     value = read_numeral(whole)

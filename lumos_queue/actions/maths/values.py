@@ -24,7 +24,7 @@ def as_value(node: Node, decimal: bool) -> Value:
     return {"kind": "expression", "text": text}
 
 
-def assigned(rows: list[list[Node]], unknowns: list[str], wanted: int, decimal: bool) -> list[Value]:
+def assign(rows: list[list[Node]], unknowns: list[str], wanted: int, decimal: bool) -> list[Value]:
     """Solutions to the action's variables, all of them kept.
 
     One unknown: its roots in order, the last variable keeps what is left over. Several unknowns: one variable each,
@@ -71,7 +71,7 @@ def range_value(pieces: list[dict], unknown: str, decimal: bool) -> Value:
     return {"kind": "inequality" if simple else "text", "text": " or ".join(texts) or f"all real {unknown}"}
 
 
-def checked(node: Node, decimal: bool) -> Value:
+def relation_value(node: Node, decimal: bool) -> Value:
     """A relation between numbers: `2 + 3 = 5` is 5, `3 > 2` is True."""
     operator, left, right = node
     if operator == "=" and left == right:

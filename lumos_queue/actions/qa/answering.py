@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from lumos_queue.actions.qa.pages import Page, page_of
+from lumos_queue.actions.qa.pages import TextPage, page_of
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.episode import StepContext
@@ -29,7 +29,7 @@ FORCED_YES_NO = (
     "Please answer the following question. Please answer with one brief entity, beginning with 'Answer: '.\n\n"
     "Question: {question}\n"
 )
-YES_NO = "Must answer yes/no."  #: what a question ends with that has to be answered so
+YES_NO = "Must answer yes/no."  #: the end of a question that must be answered with yes or no
 NO_ANSWER = "No answer"
 MAX_CONTEXT = 20_000  #: characters
 MAX_ANSWER = 300  #: characters; the model was asked for one brief entity
@@ -47,49 +47,51 @@ def read_answer(reply: str) -> str:
     return "" if _NO_ANSWER.match(text) or not text.strip(" .") else text[:MAX_ANSWER].rstrip()
 
 
-async def answered(context: str, question: str, place: StepContext, ranker: Ranker, search: bool) -> dict[str, Any]:
+async def answer_question(
+    facts: str, question: str, context: StepContext, ranker: Ranker, search: bool
+) -> dict[str, Any]:
     """The value of a QA: kind 'answer' with `question`, `answer` and `source`, which says what answered.
 
     `search` says whether the last resort may be tried: Wikipedia, live or recorded. No answer at all is
     `No answer`: a value like any other, so that the episode goes on.
     """
-    prompts = [("context", WITH_CONTEXT.format(question=question, context=context[:MAX_CONTEXT]))] if context else []
+    prompts = [("context", WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT]))] if facts else []
     forced = question.endswith(YES_NO)
     prompts.append(("model", (FORCED_YES_NO if forced else CLOSED_BOOK).format(question=question)))
     for source, prompt in prompts:
-        if answer := read_answer((await place.ask("qa", prompt)).text):
+        if answer := read_answer((await context.ask("qa", prompt)).text):
             return _value(question, answer, source)
-    if search and (answer := await _searched(question, place, ranker)):
+    if search and (answer := await _answer_from_search(question, context, ranker)):
         return _value(question, answer, "search")
     return _value(question, NO_ANSWER, "none")
 
 
-async def live_pages(query: str, place: StepContext) -> list[Page]:
+async def live_pages(query: str, context: StepContext) -> list[TextPage]:
     """What the tool `wikipedia` finds. Raises ActionError as it does."""
-    found = await place.call("wikipedia", query=query)
+    found = await context.call("wikipedia", query=query)
     if not found.ok:
         raise ActionError(found.status, found.message)
     return [page_of(page) for page in found.values[0].get("pages") or ()]
 
 
-async def _searched(question: str, place: StepContext, ranker: Ranker) -> str:
+async def _answer_from_search(question: str, context: StepContext, ranker: Ranker) -> str:
     """The answer from the first pages that a search for the question finds; '' when they have none."""
     query = question.removesuffix(YES_NO).strip()
-    found = await place.call("search", query=f"{query} Wikipedia")
+    found = await context.call("search", query=f"{query} Wikipedia")
     hits: Sequence[Any] = found.values[0].get("hits") or () if found.ok else ()
     for hit in [hit for hit in hits if _on_wikipedia(hit)][:HITS]:
         try:
-            pages = await live_pages(hit["url"], place)
-            context = (await evidence(pages, query, ranker))["text"]
+            pages = await live_pages(hit["url"], context)
+            facts = (await evidence(pages, query, ranker))["text"]
         except ActionError:
-            continue  # a page that is gone: the next one may do
-        prompt = WITH_CONTEXT.format(question=question, context=context[:MAX_CONTEXT])
-        if answer := read_answer((await place.ask("qa", prompt)).text):
+            continue  # a page that no longer exists: the next one may have the answer
+        prompt = WITH_CONTEXT.format(question=question, context=facts[:MAX_CONTEXT])
+        if answer := read_answer((await context.ask("qa", prompt)).text):
             return answer
     return ""
 
 
-def _on_wikipedia(hit: Any) -> bool:
+def _on_wikipedia(hit: object) -> bool:
     address = urlsplit(str(hit.get("url", ""))) if isinstance(hit, dict) else urlsplit("")
     return address.hostname == "en.wikipedia.org" and address.path.startswith("/wiki/")
 

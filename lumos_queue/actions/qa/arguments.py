@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lumos_queue.actions.qa.pages import Page, page_of
+from lumos_queue.actions.qa.pages import TextPage, page_of
 from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 from lumos_queue.notation import replace_variables
@@ -30,8 +30,8 @@ _FIRST = re.compile(rf"(\[[^\]]*\]|{_VARIABLE})\s*,\s*(\S.*)", re.DOTALL)
 def context_and_question(text: str, label: str, variables: Variables) -> tuple[list[Mapping[str, Any] | str], str]:
     """The values (or, where none is named, the words) before `, Question: `, and the question behind it.
 
-    `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question stand for
-    their values. Raises ActionError.
+    `[R1, R2], Question: q`, `R1, Question: q`, `R1, q` and `Question: q` are read. Variables in the question are
+    replaced by their values. Raises ActionError.
     """
     if found := _LABELS[label].search(text):
         before, question = text[: found.start()], text[found.end() :]
@@ -39,7 +39,7 @@ def context_and_question(text: str, label: str, variables: Variables) -> tuple[l
         before, question = first[1], first[2]
     else:
         raise ActionError("unreadable", f"expected [R1, R2], {label}: …; there is no ', {label}: '")
-    question = inlined(question, variables)
+    question = inline_variables(question, variables)
     if not question:
         raise ActionError("unreadable", f"the {label.lower()} is empty")
     return _context(before.strip(), variables), question
@@ -52,7 +52,7 @@ def _context(text: str, variables: Variables) -> list[Mapping[str, Any] | str]:
         return []
     if _LIST.fullmatch(inner):
         return [value_of(name.strip(), variables) for name in inner.split(",")]
-    return [inlined(inner, variables)]
+    return [inline_variables(inner, variables)]
 
 
 def value_of(name: str, variables: Variables) -> Mapping[str, Any]:
@@ -62,7 +62,7 @@ def value_of(name: str, variables: Variables) -> Mapping[str, Any]:
     return variables[name]
 
 
-def inlined(text: str, variables: Variables) -> str:
+def inline_variables(text: str, variables: Variables) -> str:
     """The text on one line, whole variables replaced by their values. Raises ActionError.
 
     A text that is one variable needs its value; in other texts a word may just look like one (`R2-D2`).
@@ -70,20 +70,20 @@ def inlined(text: str, variables: Variables) -> str:
     if _LIST.fullmatch(text.strip()):
         for name in text.split(","):
             value_of(name.strip(), variables)
-    found = replace_variables(text, lambda name: inline(variables[name]) if name in variables else name)
+    found = replace_variables(text, lambda name: short_text(variables[name]) if name in variables else name)
     if len(found) > MAX_QUESTION:
         raise ActionError("too_large", f"with its variables the text has {len(found)} of {MAX_QUESTION} characters")
     return " ".join(found.split())
 
 
-def inline(value: Mapping[str, Any]) -> str:
+def short_text(value: Mapping[str, Any]) -> str:
     """A value as a part of a sentence: short and without a closing full stop."""
     if value.get("kind") == "pages":
         return ", ".join(page.title for page in pages_in(value))[:MAX_INLINE]
     return " ".join(str(value["text"]).split())[:MAX_INLINE].rstrip(".")
 
 
-def in_full(value: Mapping[str, Any] | str) -> str:
+def full_text(value: Mapping[str, Any] | str) -> str:
     """A value as context for a question: of pages all their text, of an answer also what was asked."""
     if isinstance(value, str):
         return value
@@ -95,6 +95,6 @@ def in_full(value: Mapping[str, Any] | str) -> str:
     return "\n".join(line for page in lines for line in page if line)
 
 
-def pages_in(value: Mapping[str, Any]) -> Sequence[Page]:
+def pages_in(value: Mapping[str, Any]) -> Sequence[TextPage]:
     """The pages that a value of kind 'pages' holds."""
     return [page_of(page) for page in value.get("pages") or ()]

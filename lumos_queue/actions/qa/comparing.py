@@ -13,10 +13,10 @@ from typing import Any
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.maths.kinds import MAX_TEXT
 from lumos_queue.actions.qa.arguments import value_of
-from lumos_queue.actions.qa.reckoning import Unclear, names_units, reckoned
+from lumos_queue.actions.qa.unit_arithmetic import Unclear, evaluate, names_units
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
-from lumos_queue.actions.quantities.reading import read_quantity, read_value, shown
+from lumos_queue.actions.quantities.reading import read_quantity, read_value, show_quantity
 from lumos_queue.actions.quantities.units import readings
 from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
@@ -33,16 +33,17 @@ _NOT = re.compile(r"not\b\s*", re.IGNORECASE)
 _ONLY_NUMBERS = re.compile(r"[-−–+*/×÷.,()\s0-9]+")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DAY_FIRST = re.compile(r"[0-9]{1,2}([-/])[0-9]{1,2}\1[0-9]{4}")
-_UNREADABLE = ("syntax", "not_a_number", "arity", "unsolved", "no_solution")  #: maths failures that a model may mend
+#: maths failures after which a model is asked
+_UNREADABLE = ("syntax", "not_a_number", "arity", "unsolved", "no_solution")
 
 Operand = Quantity | When | bool | str
 
 
-async def calculated(text: str, variables: Variables, maths: MathsActions) -> dict[str, Any]:
+async def calculate(text: str, variables: Variables, maths: MathsActions) -> dict[str, Any]:
     """The value: kind 'boolean' (`yes`, `no`), 'number' or 'date'. Raises Unclear, and ActionError.
 
-    A number has its unit behind it, so that whoever reads it again knows it. A plain whole number beside a date is a
-    year. Equal texts are equal; whether others mean the same is Unclear.
+    A number has its unit behind it, so that it is known when the text is read again. A plain whole number beside a date
+    is a year. Equal texts are equal; whether others mean the same is Unclear.
     """
     if len(text) > MAX_TEXT:
         raise ActionError("too_large", f"a formula may have {MAX_TEXT} characters, this has {len(text)}")
@@ -57,7 +58,7 @@ def is_question(text: str) -> bool:
 
 
 def split(text: str, mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """The parts of a text between marks that stand in no brackets, and the marks."""
+    """The parts of a text between marks outside of brackets, and the marks."""
     parts, marks, depth, start = [], [], 0, 0
     at = 0
     while at < len(text):
@@ -90,7 +91,7 @@ class _Reader:
         if not marks:
             return operands[0]
         steps = zip(operands, marks, operands[1:], strict=False)
-        return all([await asyncio.to_thread(compared, left, mark, right) for left, mark, right in steps])
+        return all([await asyncio.to_thread(compare, left, mark, right) for left, mark, right in steps])
 
     async def _truth(self, text: str, depth: int) -> bool:
         found = await self.whole(text, depth + 1)
@@ -117,7 +118,7 @@ class _Reader:
             return text
         values = {name: self._quantity(name) for name in named}
         if names_units(text) or any(value.unit for value in values.values()):
-            return await asyncio.to_thread(reckoned, text, values)
+            return await asyncio.to_thread(evaluate, text, values)
         bare = {
             name: {"kind": "number", "text": show_number(value.number, decimal=True)} for name, value in values.items()
         }
@@ -148,7 +149,7 @@ def read_literal(text: str) -> Quantity | When | bool | None:
     return read_quantity(text)
 
 
-def compared(left: Operand, mark: str, right: Operand) -> bool:
+def compare(left: Operand, mark: str, right: Operand) -> bool:
     """Whether the relation holds. Raises Unclear where it makes no sense, or cannot be known."""
     mark = _RELATIONS.get(mark, mark)
     if isinstance(left, str) or isinstance(right, str):
@@ -180,10 +181,15 @@ def _is_bracket(text: str) -> bool:
 
 
 def _holds(left: Any, mark: str, right: Any) -> bool:
-    return {
-        "=": left == right, "!=": left != right, "<": left < right, ">": left > right, "<=": left <= right,
+    holds = {
+        "=": left == right,
+        "!=": left != right,
+        "<": left < right,
+        ">": left > right,
+        "<=": left <= right,
         ">=": left >= right,
-    }[mark]  # fmt: skip
+    }
+    return holds[mark]
 
 
 def _date(value: Quantity | When | bool) -> When:
@@ -195,7 +201,7 @@ def _date(value: Quantity | When | bool) -> When:
 
 
 def _dates(one: When, mark: str, other: When) -> bool:
-    """Compared as far as both dates go: June 4, 1990 is in 1990, but nobody knows which of them is earlier."""
+    """Compared as far as both dates go: June 4, 1990 is in 1990, but which of them is earlier is unknown."""
     pairs = zip((one.year, one.month, one.day), (other.year, other.month, other.day), strict=True)
     for left, right in pairs:
         if left is None or right is None:
@@ -215,7 +221,7 @@ def _value(found: Operand) -> dict[str, Any]:
     if isinstance(found, bool):
         return {"kind": "boolean", "text": "yes" if found else "no"}
     if isinstance(found, Quantity):
-        return {"kind": "number", "text": shown(found, show_number(found.number, decimal=True))}
+        return {"kind": "number", "text": show_quantity(found, show_number(found.number, decimal=True))}
     if isinstance(found, When):
         parts = [f"{abs(found.year):04}", *(f"{part:02}" for part in (found.month, found.day) if part)]
         return {"kind": "date", "text": "-".join(parts) + (" BC" if found.year < 0 else "")}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.qa.dump import dump_pages
-from lumos_queue.actions.qa.pages import Page
+from lumos_queue.actions.qa.pages import TextPage
 from lumos_queue.errors import SpecError
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
@@ -27,14 +27,14 @@ TEXT_FIELDS = ("text", "paragraph_text", "contents")
 ENDINGS = (".txt", ".md")
 MAX_LINE = 16 * 2**20  #: bytes of a JSON line, or of a text file
 _BLANK_LINES = re.compile(r"\n\s*\n")
-_SHOWN = 10  #: broken places that are named
+_SHOWN = 10  #: broken parts that are named
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A place of a corpus that could not be read."""
+class UnreadablePart:
+    """A part of a corpus that could not be read."""
 
-    place: str  #: 'line 7', 'notes/a.txt'
+    where: str  #: 'line 7', 'notes/a.txt'
     problem: str
 
 
@@ -44,11 +44,11 @@ class Counted:
     def __init__(self, path: Path):
         self.path = path
         self.pages = self.broken = 0
-        self.examples: list[Broken] = []
+        self.examples: list[UnreadablePart] = []
 
-    def __iter__(self) -> Iterator[Page]:
+    def __iter__(self) -> Iterator[TextPage]:
         for item in _read(self.path):
-            if isinstance(item, Page):
+            if isinstance(item, TextPage):
                 self.pages += 1
                 yield item
                 continue
@@ -58,10 +58,10 @@ class Counted:
 
     @property
     def warning(self) -> str:
-        """One line that names the first broken places; '' when there are none."""
+        """One line that names the first broken parts; '' when there are none."""
         if not self.broken:
             return ""
-        named = "; ".join(f"{one.place}: {one.problem}" for one in self.examples)
+        named = "; ".join(f"{one.where}: {one.problem}" for one in self.examples)
         more = f"; and {self.broken - len(self.examples):,} more" if self.broken > len(self.examples) else ""
         return f"{self.broken:,} places of '{self.path}' could not be read, {self.pages:,} pages could: {named}{more}"
 
@@ -86,7 +86,7 @@ def check_form(path: Path) -> None:
         if next(iter(_text_files(path)), None) is None:
             raise SpecError(f"The folder '{path}' has no .txt or .md file. Expected {FORMATS}.")
     elif not path.name.endswith((".jsonl", ".xml", ".xml.bz2")):
-        raise SpecError(f"'{path}' is no corpus by its name. Expected {FORMATS}.")
+        raise SpecError(f"'{path}' is not named like a corpus. Expected {FORMATS}.")
 
 
 def _digest_of_file(path: Path) -> str:
@@ -98,43 +98,43 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _text_files(folder: Path) -> list[Path]:
-    """In the order of their names; what lies outside the folder (by a link) is left out."""
+    """In the order of their names; what is outside the folder (by a link) is left out."""
     root = folder.resolve()
     files = (file for file in folder.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
     return sorted(file for file in files if file.resolve().is_relative_to(root))
 
 
-def _read(path: Path) -> Iterator[Page | Broken]:
+def _read(path: Path) -> Iterator[TextPage | UnreadablePart]:
     check_form(path)
     if path.is_dir():
         return _files(path)
     if path.suffix == ".jsonl":
         return _lines(path)
-    return (Broken("file", item) if isinstance(item, str) else item for item in dump_pages(path))
+    return (UnreadablePart("file", item) if isinstance(item, str) else item for item in dump_pages(path))
 
 
-def _files(folder: Path) -> Iterator[Page | Broken]:
+def _files(folder: Path) -> Iterator[TextPage | UnreadablePart]:
     files = _text_files(folder)
     names = Counter(file.stem.casefold() for file in files)
     for file in files:
-        place = storable(file.relative_to(folder).as_posix())[0]
+        where = storable(file.relative_to(folder).as_posix())[0]
         try:
             with file.open("rb") as stream:
                 data = stream.read(MAX_LINE + 1)
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            yield Broken(place, f"no UTF-8 at byte {error.start}")
+            yield UnreadablePart(where, f"no UTF-8 at byte {error.start}")
         except OSError as error:
-            yield Broken(place, error.strerror or "cannot be read")
+            yield UnreadablePart(where, error.strerror or "cannot be read")
         else:
             if len(data) > MAX_LINE:
-                yield Broken(place, f"longer than {MAX_LINE:,} bytes")
+                yield UnreadablePart(where, f"longer than {MAX_LINE:,} bytes")
             else:
-                title = storable(file.stem)[0] if names[file.stem.casefold()] == 1 else place
-                yield Page(title, _BLANK_LINES.split(storable(text)[0]))
+                title = storable(file.stem)[0] if names[file.stem.casefold()] == 1 else where
+                yield TextPage(title, _BLANK_LINES.split(storable(text)[0]))
 
 
-def _lines(path: Path) -> Iterator[Page | Broken]:
+def _lines(path: Path) -> Iterator[TextPage | UnreadablePart]:
     with path.open("rb") as stream:
         number = 0
         while line := stream.readline(MAX_LINE + 1):
@@ -142,13 +142,13 @@ def _lines(path: Path) -> Iterator[Page | Broken]:
             if len(line) > MAX_LINE:
                 while line and not line.endswith(b"\n"):
                     line = stream.readline(MAX_LINE)
-                yield Broken(f"line {number}", f"longer than {MAX_LINE:,} bytes")
+                yield UnreadablePart(f"line {number}", f"longer than {MAX_LINE:,} bytes")
             elif line.strip():
                 found = _page(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-                yield Broken(f"line {number}", found) if isinstance(found, str) else found
+                yield UnreadablePart(f"line {number}", found) if isinstance(found, str) else found
 
 
-def _page(line: bytes) -> Page | str:
+def _page(line: bytes) -> TextPage | str:
     try:
         record = read_json(line.decode())
     except UnicodeDecodeError as error:
@@ -158,7 +158,7 @@ def _page(line: bytes) -> Page | str:
     return record_page(record)
 
 
-def record_page(record: Any) -> Page | str:
+def record_page(record: object) -> TextPage | str:
     """The page of one object with a title and a text; or what is wrong with it."""
     if not isinstance(record, Mapping):
         return "expected an object"
@@ -169,4 +169,4 @@ def record_page(record: Any) -> Page | str:
     paragraphs = [storable(text)[0] for text in texts if isinstance(text, str) and text.strip()]
     if not paragraphs:
         return f"no text in any of {', '.join(TEXT_FIELDS)}"
-    return Page(storable(record["title"])[0], paragraphs)
+    return TextPage(storable(record["title"])[0], paragraphs)

@@ -1,7 +1,7 @@
 """The articles of a Wikipedia dump (pages-articles, `.xml` or `.xml.bz2`), one by one, however large the file is.
 
 The XML is read by expat as for the benchmarks: no document types, so no entities, and nothing is fetched. A page is
-held in memory while it is read, nothing else. Redirects and pages that are no articles are passed over.
+held in memory while it is read, nothing else. Redirects and pages that are not articles are skipped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, cast
 
-from lumos_queue.actions.qa.pages import Page
+from lumos_queue.actions.qa.pages import TextPage
 from lumos_queue.actions.qa.wikitext import facts_of, paragraphs_of
 from lumos_queue.errors import SpecError
 from lumos_queue.readers.xml import read_elements
@@ -26,8 +26,8 @@ SLACK = 64 * 2**20  #: bytes that may be unpacked in any case
 _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 
 
-def dump_pages(path: Path) -> Iterator[Page | str]:
-    """The articles; at last, where the file breaks off or is no such dump, a line that says what is wrong."""
+def dump_pages(path: Path) -> Iterator[TextPage | str]:
+    """The articles; last, where the file is cut off or is not such a dump, a line that says what is wrong."""
     try:
         with path.open("rb") as packed:
             file = cast(IO[bytes], _Bounded(packed)) if path.suffix == ".bz2" else packed
@@ -55,9 +55,9 @@ class _Bounded:
         return data
 
 
-def _article(record: Mapping[str, str]) -> Page | None:
+def _article(record: Mapping[str, str]) -> TextPage | None:
     text = storable(record.get("text", ""))[0][:MAX_WIKITEXT]
     if record.get("ns", "0").strip() != "0" or "redirect" in record or _REDIRECT.match(text):
         return None
     title, paragraphs, facts = storable(record.get("title", "").strip())[0], paragraphs_of(text), facts_of(text)
-    return Page(title, paragraphs, facts) if title and (paragraphs or facts) else None
+    return TextPage(title, paragraphs, facts) if title and (paragraphs or facts) else None

@@ -1,4 +1,4 @@
-"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or in a folder for good.
+"""Pages that can be searched: their texts in SQLite, BM25 over their paragraphs. In memory, or kept in a folder.
 
 A paragraph is the unit that is ranked (with its page's title, see actions/ranking/lexical.py); a page is as good as
 its best paragraph. A folder holds `texts.db` and bm25s's own files, which are mapped into memory and not read.
@@ -16,9 +16,9 @@ from typing import cast
 import numpy as np
 from bm25s import BM25
 
-from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, Page, tidied, tidy
+from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, TextPage, tidy, tidy_paragraphs
 from lumos_queue.actions.qa.titles import key_of, titles_in
-from lumos_queue.actions.ranking.lexical import Lexicon, counted, index, score
+from lumos_queue.actions.ranking.lexical import Lexicon, index, score, weighed_words
 
 PAGES = 5  #: how many pages a query finds (as the original took five search hits)
 PARAGRAPHS = 200  #: how many paragraphs are looked at for them
@@ -40,7 +40,7 @@ class Index:
         (self._count,) = texts.execute("SELECT count(*) FROM paragraph").fetchone()
 
     @classmethod
-    def build(cls, pages: Iterable[Page], folder: Path | None = None) -> Index:
+    def build(cls, pages: Iterable[TextPage], folder: Path | None = None) -> Index:
         """The index of some pages; pages of the same title are one. With a folder, it is also written there."""
         texts = sqlite3.connect(folder / "texts.db" if folder else ":memory:", check_same_thread=False)
         texts.executescript(_TABLES)
@@ -60,28 +60,28 @@ class Index:
         there = (folder / "words").is_dir()
         return cls(texts, BM25.load(folder / "words", mmap=True, show_progress=False) if there else None)
 
-    def pages(self, query: str, count: int = PAGES) -> list[Page]:
+    def pages(self, query: str, count: int = PAGES) -> list[TextPage]:
         """The pages that a query names, and else those whose paragraphs fit it best.
 
         `Ann, Bob` names two pages when there are pages called Ann and Bob. A query that names pages finds these alone.
         """
         with self._lock:
-            if named := titles_in(query, self._named):
+            if named := titles_in(query, self._pages_called):
                 return [self._page(number, ()) for number in named]
             hits: dict[int, list[int]] = {}
-            for place in self._ranked(query, PARAGRAPHS):
-                hits.setdefault(self._page_of(place), []).append(place)
-            return [self._page(number, places) for number, places in list(hits.items())[:count]]
+            for position in self._rank(query, PARAGRAPHS):
+                hits.setdefault(self._page_of(position), []).append(position)
+            return [self._page(number, positions) for number, positions in list(hits.items())[:count]]
 
     def paragraphs(self, query: str, count: int) -> list[tuple[str, str]]:
         """(title, text) of the paragraphs that fit the query best."""
         with self._lock:
-            return [self._paragraph(place) for place in self._ranked(query, count)]
+            return [self._paragraph(position) for position in self._rank(query, count)]
 
     def close(self) -> None:
         self._texts.close()
 
-    def _ranked(self, query: str, count: int) -> Iterator[int]:
+    def _rank(self, query: str, count: int) -> Iterator[int]:
         """At most so many paragraphs with a word of the query, the best first."""
         scores = score(self._words, query, self._count)
         wanted = min(count, int(np.count_nonzero(scores)))
@@ -90,30 +90,31 @@ class Index:
         top = np.argpartition(-scores, wanted - 1)[:wanted]
         return iter(top[np.lexsort((top, -scores[top]))].tolist())
 
-    def _named(self, title: str) -> list[int]:
+    def _pages_called(self, title: str) -> list[int]:
         key = key_of(title)
         return [row[0] for row in self._texts.execute("SELECT id FROM page WHERE key = ? ORDER BY id", (key,))][:PAGES]
 
     def _page_of(self, paragraph: int) -> int:
         return self._texts.execute("SELECT page FROM paragraph WHERE id = ?", (paragraph,)).fetchone()[0]
 
-    def _page(self, number: int, hits: Sequence[int]) -> Page:
+    def _page(self, number: int, hits: Sequence[int]) -> TextPage:
         """The page with as many of its paragraphs as a value may hold: those that were hit, then from the beginning."""
         title, facts = self._texts.execute("SELECT title, facts FROM page WHERE id = ?", (number,)).fetchone()
         kept: dict[int, str] = {}
         room = MAX_PAGE
-        for place in hits:
-            kept[place] = self._paragraph(place)[1]
-            room -= len(kept[place])
+        for position in hits:
+            kept[position] = self._paragraph(position)[1]
+            room -= len(kept[position])
             if room < 0:
                 break
-        for place, text in self._texts.execute("SELECT id, text FROM paragraph WHERE page = ? ORDER BY id", (number,)):
+        found = self._texts.execute("SELECT id, text FROM paragraph WHERE page = ? ORDER BY id", (number,))
+        for position, text in found:
             if room < 0:
                 break
-            if place not in kept:
-                kept[place] = text
+            if position not in kept:
+                kept[position] = text
                 room -= len(text)
-        return Page(title, [kept[place] for place in sorted(kept)], facts)
+        return TextPage(title, [kept[position] for position in sorted(kept)], facts)
 
     def _paragraph(self, number: int) -> tuple[str, str]:
         return self._texts.execute(
@@ -121,13 +122,13 @@ class Index:
         ).fetchone()
 
 
-def _store(texts: sqlite3.Connection, page: Page, lexicon: Lexicon, documents: list[array]) -> None:
+def _store(texts: sqlite3.Connection, page: TextPage, lexicon: Lexicon, documents: list[array]) -> None:
     title = tidy(page.title)[:MAX_TITLE]
     texts.execute(
         "INSERT INTO page (title, key, facts) VALUES (?, ?, ?) ON CONFLICT (title) DO NOTHING",
         (title, key_of(title), page.table),
     )
     (number,) = texts.execute("SELECT id FROM page WHERE title = ?", (title,)).fetchone()
-    for text in tidied(page.paragraphs):
+    for text in tidy_paragraphs(page.paragraphs):
         texts.execute("INSERT INTO paragraph VALUES (?, ?, ?)", (len(documents), number, text))
-        documents.append(cast(array, lexicon.numbered(counted(title, text))))
+        documents.append(cast(array, lexicon.number_words(weighed_words(title, text))))

@@ -8,17 +8,24 @@ from pathlib import Path
 
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.qa.answering import NO_ANSWER, WITH_CONTEXT, YES_NO, answered, live_pages, read_answer
-from lumos_queue.actions.qa.arguments import context_and_question, in_full, inline, inlined, pages_in, value_of
-from lumos_queue.actions.qa.comparing import Unclear, calculated, is_question
+from lumos_queue.actions.options import check_option_names
+from lumos_queue.actions.qa.answering import NO_ANSWER, WITH_CONTEXT, YES_NO, answer_question, live_pages, read_answer
+from lumos_queue.actions.qa.arguments import (
+    context_and_question,
+    full_text,
+    inline_variables,
+    pages_in,
+    short_text,
+    value_of,
+)
+from lumos_queue.actions.qa.comparing import Unclear, calculate, is_question
 from lumos_queue.actions.qa.corpus import record_page
 from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.library import Library, prepare_corpus
-from lumos_queue.actions.qa.pages import Page, pages_value
+from lumos_queue.actions.qa.pages import TextPage, pages_value
 from lumos_queue.actions.qa.retrieve import evidence
 from lumos_queue.actions.ranking.base import Ranker
-from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.ranking.registry import open_prepared, prepare_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, SpecError, unknown
@@ -44,10 +51,10 @@ class QaActions:
     defaults: Mapping[str, str] = {"corpus": "the task's own paragraphs", "ranker": "lexical"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when a corpus or a ranker's weights are not here, or other ones than when submitted."""
+        """Raises SpecError when a corpus or a ranker's weights are missing, or changed since submission."""
         tools = tools or {}
         self.live = tools.get("knowledge") == "live"
-        self.ranker: Ranker = ranker_of(tools)
+        self.ranker: Ranker = open_prepared(tools)
         self.library: Library | None = None
         if "corpus" in tools:
             home = (settings or read_settings()).home
@@ -56,7 +63,7 @@ class QaActions:
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "complex_qa", OPTIONS)
+        check_option_names(tools, "complex_qa", OPTIONS)
         if (source := tools.get("knowledge", "local")) not in ("local", "live"):
             raise unknown("source of knowledge", source, ("local", "live"))
         if source == "live" and "corpus" in tools:
@@ -82,24 +89,24 @@ class QaSession(ActionSession):
         self._actions, self._task = actions, task
         self._own: Index | None = None
 
-    async def execute(self, action: Action, place: StepContext) -> Execution:
+    async def execute(self, action: Action, context: StepContext) -> Execution:
         """Also answers to ParagraphRetrieval, as the paper calls ParagraphRetrieve."""
         if action.name == "ParagraphRetrieval":
             action = Action(action.variables, "ParagraphRetrieve", action.arguments, action.raw)
-        return await super().execute(action, place)
+        return await super().execute(action, context)
 
     async def close(self) -> None:
         if self._own is not None:
             self._own.close()
 
     @action("KnowledgeQuery(query)")
-    async def KnowledgeQuery(self, text: str, place: StepContext) -> Value:
+    async def KnowledgeQuery(self, text: str, context: StepContext) -> Value:
         """Capture the relevant webpages according to the query."""
-        query = inlined(text.removeprefix("Query: "), place.variables)
+        query = inline_variables(text.removeprefix("Query: "), context.variables)
         if not query:
             raise ActionError("unreadable", "expected something to look for, for example: KnowledgeQuery(Eiffel Tower)")
         if self._actions.live:
-            pages = await live_pages(query, place)
+            pages = await live_pages(query, context)
         else:
             index = await self._index()
             pages = await asyncio.to_thread(index.pages, query)
@@ -108,79 +115,79 @@ class QaSession(ActionSession):
         return pages_value(pages)
 
     @action("ParagraphRetrieve(context, query)")
-    async def ParagraphRetrieve(self, text: str, place: StepContext) -> Value:
+    async def ParagraphRetrieve(self, text: str, context: StepContext) -> Value:
         """Given a query, retrieve the most relevant paragraphs from the given context."""
-        context, query = context_and_question(text, "Query", place.variables)
-        pages: list[Page] = []
-        for value in context:
+        facts, query = context_and_question(text, "Query", context.variables)
+        pages: list[TextPage] = []
+        for value in facts:
             if isinstance(value, str):
-                pages.append(Page("", [value]))
+                pages.append(TextPage("", [value]))
             elif value.get("kind") == "pages":
                 pages += pages_in(value)
             else:
-                pages.append(Page("", str(value["text"]).splitlines()))
+                pages.append(TextPage("", str(value["text"]).splitlines()))
         return await evidence(pages, query, self._actions.ranker)
 
     @action("QA(context, query)")
-    async def QA(self, text: str, place: StepContext) -> Value:
+    async def QA(self, text: str, context: StepContext) -> Value:
         """Given context, answer the given query."""
-        context, question = context_and_question(text, "Question", place.variables)
-        joined = "\n".join(in_full(value) for value in context)
-        if place.final:
-            asked = f"{question} {YES_NO}" if place.final.answer_by == "yes/no" else self._task.question.strip()
-            found = await answered(joined, asked, place, self._actions.ranker, search=False)
-            if place.final.answer_by == "yes/no" or found["answer"] != NO_ANSWER:
+        facts, question = context_and_question(text, "Question", context.variables)
+        joined = "\n".join(full_text(value) for value in facts)
+        if context.final:
+            asked = f"{question} {YES_NO}" if context.final.answer_by == "yes/no" else self._task.question.strip()
+            found = await answer_question(joined, asked, context, self._actions.ranker, search=False)
+            if context.final.answer_by == "yes/no" or found["answer"] != NO_ANSWER:
                 return found
-        return await answered(joined, question, place, self._actions.ranker, self._actions.live)
+        return await answer_question(joined, question, context, self._actions.ranker, self._actions.live)
 
     @action("")
-    async def Conclude(self, text: str, place: StepContext) -> Value:
+    async def Conclude(self, text: str, context: StepContext) -> Value:
         """Answer the task's own question from these answers: what LUMOS does when its planner stops (spec 5.2).
 
-        The question stands as it is, also where it holds what looks like a variable; ` yes/no` behind the list asks for
+        The question is unchanged, also where it holds what looks like a variable; ` yes/no` behind the list asks for
         one of the two. Each answer ends in `;`, the last one too: so the original joins them. Jobs of formulation
         version 1 go on without the last one (formulations/answer.py).
         """
         names, yes_no = text.removesuffix(" yes/no").strip("[]").split(", "), text.endswith(" yes/no")
-        answers = "; ".join(in_full(value_of(name, place.variables)) for name in names)
-        context = f"{answers};" if place.final else answers
+        answers = "; ".join(full_text(value_of(name, context.variables)) for name in names)
+        facts = f"{answers};" if context.final else answers
         question = self._task.question.strip() + (f" {YES_NO}" if yes_no else "")
-        return await answered(context, question, place, self._actions.ranker, self._actions.live)
+        return await answer_question(facts, question, context, self._actions.ranker, self._actions.live)
 
     @action("Calculator(formula)")
-    async def Calculator(self, text: str, place: StepContext) -> Value:
+    async def Calculator(self, text: str, context: StepContext) -> Value:
         """Calculate the input formula."""
         why = ""
         try:
-            value = await calculated(text, place.variables, self._actions.maths)
+            value = await calculate(text, context.variables, self._actions.maths)
         except Unclear as error:
             value, why = None, str(error)
-        if place.final and place.final.answer_by == "yes/no" and place.final.subgoal:
-            return await self._ask_yes_or_no(text, place, place.final.subgoal, value)
+        if context.final and context.final.answer_by == "yes/no" and context.final.subgoal:
+            return await self._ask_yes_or_no(text, context, context.final.subgoal, value)
         if value is None:
-            return await self._asked(text, place, why)
-        return {**value, "question": inlined(text, place.variables), "answer": value["text"]}
+            return await self._ask_for_result(text, context, why)
+        return {**value, "question": inline_variables(text, context.variables), "answer": value["text"]}
 
     @action("Code(pseudo_code)")
-    async def Code(self, text: str, place: StepContext) -> Value:
+    async def Code(self, text: str, context: StepContext) -> Value:
         """Generate a Python function that corresponds to the pseudo code."""
-        found = await self._actions.code.run(text, place.variables)
+        found = await self._actions.code.run(text, context.variables)
         truth = {"True": "yes", "False": "no"}.get(found["text"])
         return {"kind": "boolean", "text": truth} if truth else found
 
-    async def _asked(self, text: str, place: StepContext, why: str) -> Value:
+    async def _ask_for_result(self, text: str, context: StepContext, why: str) -> Value:
         """What a model makes of a formula that cannot be read, as in the original; the value says so."""
-        shown = inlined(text, place.variables)
+        shown = inline_variables(text, context.variables)
         question = f"Is it true that {shown}? {YES_NO}" if is_question(text) else f"What is the result of {shown}?"
-        prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, place)]))
-        answer = read_answer((await place.ask("qa", prompt)).text) or NO_ANSWER
+        prompt = WITH_CONTEXT.format(question=question, context="\n".join([text, *_variable_lines(text, context)]))
+        answer = read_answer((await context.ask("qa", prompt)).text) or NO_ANSWER
         return {"kind": "model", "text": answer, "question": question, "answer": answer, "why": why}
 
-    async def _ask_yes_or_no(self, text: str, place: StepContext, subgoal: str, value: Value | None) -> Value:
+    async def _ask_yes_or_no(self, text: str, context: StepContext, subgoal: str, value: Value | None) -> Value:
         """Yes or no to the question of the last subgoal, from its formula and what that comes to."""
         formula = text if value is None else f"{text} = {value['text']}"
-        context = "\n".join([formula, *_variable_lines(text, place)])
-        return await answered(context, f"{subgoal} {YES_NO}", place, self._actions.ranker, search=False)
+        facts = "\n".join([formula, *_variable_lines(text, context)])
+        return await answer_question(facts, f"{subgoal} {YES_NO}", context, self._actions.ranker, search=False)
 
     async def _index(self) -> Index:
         if self._actions.library is not None:
@@ -189,11 +196,11 @@ class QaSession(ActionSession):
             given = self._task.inputs.get(PARAGRAPHS)
             if not given:
                 raise ActionError("no_corpus", "there is nothing to look in: give --tool corpus=PATH")
-            pages = [page for item in given if isinstance(page := record_page(item), Page)]
+            pages = [page for item in given if isinstance(page := record_page(item), TextPage)]
             self._own = await asyncio.to_thread(Index.build, pages)
         return self._own
 
 
-def _variable_lines(text: str, place: StepContext) -> list[str]:
-    """What the variables of a formula stand for, a line each."""
-    return [f"{name}: {inline(place.variables[name])}" for name in variables_in(text)]
+def _variable_lines(text: str, context: StepContext) -> list[str]:
+    """The values of a formula's variables, a line each."""
+    return [f"{name}: {short_text(context.variables[name])}" for name in variables_in(text)]

@@ -1,4 +1,4 @@
-"""Indexes of corpora that lie in files: made once, kept by the corpus' sha256, shared by all episodes of a process."""
+"""Indexes of corpora in files: made once, kept by the corpus' sha256, shared by all episodes of a process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def prepare_corpus(path: Path, home: Path) -> dict[str, str]:
     path = path.absolute()
     check_form(path)
     digest = digest_of(path)
-    folder = _place(home, digest)
+    folder = _index_folder(home, digest)
     if not folder.is_dir():
         _build(path, folder, digest)
     warning = (folder / _WARNING).read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ class Library:
 
     def __init__(self, path: Path, digest: str, home: Path):
         """Raises SpecError when neither the corpus nor its index is on this machine."""
-        self._path, self._digest, self._folder = path, digest, _place(home, digest)
+        self._path, self._digest, self._folder = path, digest, _index_folder(home, digest)
         self._opening = asyncio.Lock()
         self._index: Index | None = None
         if not self._folder.is_dir():
@@ -62,20 +62,20 @@ class Library:
                 _build(self._path, self._folder, self._digest)
             except SpecError as error:
                 raise InfrastructureError(str(error)) from error
-        return _loaded(self._folder)
+        return _load(self._folder)
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: Path) -> Index:
+def _load(folder: Path) -> Index:
     return Index.load(folder)
 
 
-def _place(home: Path, digest: str) -> Path:
+def _index_folder(home: Path, digest: str) -> Path:
     return home.absolute() / FOLDER / f"{digest}-{FORMAT}"
 
 
 def _build(path: Path, folder: Path, digest: str) -> None:
-    """Make the index beside its place and move it there whole: two processes may do so at the same time.
+    """Make the index beside its final path and move it there whole: two processes may do so at the same time.
 
     Raises SpecError when the corpus no longer has the digest once it is read: the index would be that of another one.
     """

@@ -14,26 +14,27 @@ MAX_PAGE = 20_000  #: characters of one page's paragraphs that a value holds
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A title and what stands under it."""
+class TextPage:
+    """A title and the text under it."""
 
     title: str
     paragraphs: Sequence[str]
     table: str = ""  #: what a table of facts on the page says, as text
 
 
-def page_of(value: Any) -> Page:
-    """A page from its JSON form. Raises ActionError when it is none: a tool or a recording gave something else."""
+def page_of(value: object) -> TextPage:
+    """A page from its JSON form. Raises ActionError when it is not one: a tool or a recording gave something else."""
     if not isinstance(value, Mapping) or not isinstance(value.get("title"), str):
         raise ActionError("bad_reply", "expected a page with a title and paragraphs")
     paragraphs = [text for text in value.get("paragraphs") or () if isinstance(text, str)]
     table = value.get("table")
-    return Page(tidy(value["title"])[:MAX_TITLE], tidied(paragraphs), tidy(table) if isinstance(table, str) else "")
+    shown = tidy(table) if isinstance(table, str) else ""
+    return TextPage(tidy(value["title"])[:MAX_TITLE], tidy_paragraphs(paragraphs), shown)
 
 
-def pages_value(pages: Iterable[Page]) -> dict[str, Any]:
+def pages_value(pages: Iterable[TextPage]) -> dict[str, Any]:
     """The value of a KnowledgeQuery. Its text names the pages, as the LUMOS annotations do."""
-    held = [_bounded(page) for page in pages]
+    held = [_cut_page(page) for page in pages]
     text = ", ".join(f"WikipediaPage({page['title']})" for page in held)
     return {"kind": "pages", "text": text, "pages": held}
 
@@ -43,12 +44,12 @@ def tidy(text: str) -> str:
     return " ".join(text[: 2 * MAX_PARAGRAPH].split())[:MAX_PARAGRAPH]
 
 
-def tidied(paragraphs: Iterable[str]) -> list[str]:
+def tidy_paragraphs(paragraphs: Iterable[str]) -> list[str]:
     """The paragraphs, each on one line, without empty ones."""
     return [text for paragraph in paragraphs if (text := tidy(paragraph))]
 
 
-def _bounded(page: Page) -> dict[str, Any]:
+def _cut_page(page: TextPage) -> dict[str, Any]:
     kept, room = [], MAX_PAGE
     for paragraph in page.paragraphs:
         room -= len(paragraph)

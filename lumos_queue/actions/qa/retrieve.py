@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumos_queue.actions.qa.pages import Page
-from lumos_queue.actions.ranking.base import Ranker, best, titled
+from lumos_queue.actions.qa.pages import TextPage
+from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.errors import ActionError
 
 EVIDENCES = 5
 MAX_EVIDENCE = 3_000  #: characters of one paragraph that are shown
 
 
-async def evidence(pages: Sequence[Page], query: str, ranker: Ranker) -> dict[str, Any]:
+async def evidence(pages: Sequence[TextPage], query: str, ranker: Ranker) -> dict[str, Any]:
     """The value of kind 'evidence': `evidence` lists title and text, best first.
 
     Its text is that of the original, `Evidence 1: …` line by line, after `Reference Table: …` when the first page has
@@ -23,14 +23,14 @@ async def evidence(pages: Sequence[Page], query: str, ranker: Ranker) -> dict[st
     table = pages[0].table if pages else ""
     if not passages and not table:
         raise ActionError("no_pages", "there is no paragraph to choose from: KnowledgeQuery found no page with text")
-    scores = await ranker.scores(query, [titled(*passage) for passage in passages]) if passages else []
-    chosen = [passages[place] for place in best(scores, EVIDENCES)]
+    scores = await ranker.scores(query, [join_title(*passage) for passage in passages]) if passages else []
+    chosen = [passages[position] for position in top_positions(scores, EVIDENCES)]
     lines = [f"Reference Table: {table}"] if table else []
-    lines += [f"Evidence {number}: {_shown(*passage)}" for number, passage in enumerate(chosen, start=1)]
+    lines += [f"Evidence {number}: {_show(*passage)}" for number, passage in enumerate(chosen, start=1)]
     found = [{"title": title, "text": text} for title, text in chosen]
     return {"kind": "evidence", "text": "\n".join(lines), "evidence": found}
 
 
-def _shown(title: str, text: str) -> str:
+def _show(title: str, text: str) -> str:
     text = text[:MAX_EVIDENCE]
     return text if not title or text.startswith(title) else f"{title}: {text}"

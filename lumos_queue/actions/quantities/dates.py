@@ -28,7 +28,7 @@ _YEAR_LAST = re.compile(r"(?:([0-9]{2})/|([0-9]{1,2})([-./])([0-9]{1,2})\3)([0-9
 
 
 def read_date(text: str) -> When | None:
-    """A date that names a month, one in digits, or a year with its era. A year alone is a number, as nobody can tell.
+    """A date that names a month, one in digits, or a year with its era. A year alone is ambiguous: it is a number.
 
     None for `4/6/1990`: it is in April or in June.
     """
@@ -70,7 +70,7 @@ def _with_month(plain: str, shown: str, year: int) -> When | None:
     rest = " ".join(re.sub(r"\b(?:of|the)\b", " ", f"{before}2000{after}", flags=re.IGNORECASE).split()).strip(" ,.")
     try:
         one, two = (dates.parse(rest, default=datetime(1904, month, month)) for month in (3, 5))
-    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError):  # dateutil has no error of its own
+    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError):  # dateutil raises no specific error
         return None
     if (one.year, one.hour, one.minute) != (2000, 0, 0) or one.month != two.month:
         return None

@@ -1,8 +1,8 @@
 """What an answer says, as something that can be compared: a number with its unit, a date, yes or no.
 
 A text is read only when all of it fits: `about 2.5 million people`, `1,083 feet (330 m)`, `June 4, 1990`, `44 BC`.
-`5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: whoever asks has to ask somebody
-who understands them.
+`5 to 10 days`, `less than 100`, `11 am`, `three quarters` and `1990s` are not read: the
+caller has to ask a model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
-from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES, spelled
+from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES, read_spelled
 from lumos_queue.actions.quantities.units import BEHIND_A_UNIT, SHORT
 from lumos_queue.scoring.numbers import parse_number
 
@@ -37,9 +37,15 @@ _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9}
 _UNIT = re.compile(r"\s?(%|(?![A-Z])°?[^\W\d_]+\.?(?:[ /²³^-]+[^\W\d_]+\.?){0,5}[²³]?)?\s*(?P<aside>\([^()]*\))?")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s)\b", re.IGNORECASE)
 _MONEY = {
-    "dollar": "$", "dollars": "$", "us dollars": "$", "euro": "€", "euros": "€", "pounds sterling": "£", "yen": "¥",
+    "dollar": "$",
+    "dollars": "$",
+    "us dollars": "$",
+    "euro": "€",
+    "euros": "€",
+    "pounds sterling": "£",
+    "yen": "¥",
     "rupees": "₹",
-}  # fmt: skip
+}
 _PER_CENT = ("percent", "per cent")
 #: Words that change what the number before them means.
 _UNCLEAR = frozenset("and or to less more fewer plus minus point times bc bce ce ad percent cent".split())  # noqa: SIM905
@@ -69,7 +75,7 @@ def read_quantity(text: str) -> Quantity | None:
         if _ORDINAL.match(rest):  # the 19th, the 1990s
             return None
     else:
-        number, rest = spelled(text)
+        number, rest = read_spelled(text)
     while number is not None and (scale := _SCALE.match(rest)):
         number *= SCALES[scale[1].lower()]
         rest = rest[scale.end() :]
@@ -103,7 +109,7 @@ def _unit(text: str, currency: str) -> str | None:
 
 
 def _is_short_unit(unit: str, words: list[str]) -> bool:
-    """Whether a word of one or two letters is a unit: `am` is none, `m people` may be million, `in all` is no inch."""
+    """Whether a word of one or two letters is a unit: not in `am`, `m people` (maybe million) or `in all` (no inch)."""
     first = unit.split()[0].rstrip(".")
     if not first.startswith("°") and words[0] not in SHORT and first.split("/")[0].rstrip("²³") not in SHORT:
         return False
@@ -112,7 +118,7 @@ def _is_short_unit(unit: str, words: list[str]) -> bool:
     return True
 
 
-def shown(found: Quantity, number: str) -> str:
+def show_quantity(found: Quantity, number: str) -> str:
     """A number's text with its unit, as `read_value` reads it: `8 miles`, `$5`, `25%`."""
     sign, _, rest = found.unit.partition(" ")
     if sign and sign in CURRENCIES:

@@ -12,10 +12,21 @@ _NAMES = (
 _SMALL = {word: number for number, word in enumerate(_NAMES.split())}
 _TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))  # noqa: SIM905
 SCALES = {
-    "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "quadrillion": 10**15,
-    "quintillion": 10**18, "milliard": 10**9, "dozen": 12, "lakh": 10**5, "crore": 10**7, "bn": 10**9, "mn": 10**6,
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "quadrillion": 10**15,
+    "quintillion": 10**18,
+    "milliard": 10**9,
+    "dozen": 12,
+    "lakh": 10**5,
+    "crore": 10**7,
+    "bn": 10**9,
+    "mn": 10**6,
     "mln": 10**6,
-}  # fmt: skip
+}
 _PARTS = "half halves third thirds quarter quarters fifth fifths sixth sixths eighth eighths tenth tenths".split()  # noqa: SIM905
 _OTHERS = "hundredth hundredths thousandth thousandths mil mio thou score gross sextillion myriad".split()  # noqa: SIM905
 #: A unit that holds one of these is a part of the number that was not read.
@@ -26,7 +37,7 @@ NUMBER_WORDS = frozenset(
 _WORD = re.compile(r"[\s-]*([a-z]+)\b", re.IGNORECASE)
 
 
-def spelled(text: str) -> tuple[Fraction | None, str]:
+def read_spelled(text: str) -> tuple[Fraction | None, str]:
     """The number whose words begin the text, and what follows them; None where no number begins it.
 
     Words go on as long as they make one number: `nineteen ninety` ends after nineteen.

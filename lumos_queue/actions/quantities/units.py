@@ -45,8 +45,8 @@ _BESIDE_BARE = {"%": (Fraction(1), Fraction(1, 100)), "m": (Fraction(1), Fractio
 def readings(one: Quantity, other: Quantity) -> list[tuple[Fraction, Fraction]]:
     """The two numbers in one unit, once for each thing that the units may mean.
 
-    As they stand when the unit is the same or missing on one side. None at all when the units are different and one of
-    them is not known, or they measure different things.
+    Unchanged when the unit is the same or missing on one side. None at all when the units are different and one of them
+    is not known, or they measure different things.
     """
     if same_unit(one.unit, other.unit):
         return [(one.number, other.number)]
@@ -103,7 +103,7 @@ def _units(text: str) -> tuple[Any, ...]:
     if "per" not in words:
         return _powers(words)
     at = words.index("per")
-    return _combined(over / under for over in _powers(words[:at]) for under in _powers(words[at + 1 :]))
+    return _without_temperatures(over / under for over in _powers(words[:at]) for under in _powers(words[at + 1 :]))
 
 
 def _powers(words: list[str]) -> tuple[Any, ...]:
@@ -112,16 +112,16 @@ def _powers(words: list[str]) -> tuple[Any, ...]:
         if len(words) > 1 and words[at] in _POWERS:
             power, words = _POWERS[words[at]], words[1:] if at == 0 else words[:-1]
             break
-    units = _known("_".join(words))
-    return _combined(unit**power for unit in units) if power > 1 else units
+    units = _find_units("_".join(words))
+    return _without_temperatures(unit**power for unit in units) if power > 1 else units
 
 
-def _combined(units: Iterable[Any]) -> tuple[Any, ...]:
-    """Without those of temperatures: degrees per hour do not begin at a zero of their own, which pint refuses."""
+def _without_temperatures(units: Iterable[Any]) -> tuple[Any, ...]:
+    """Without those of temperatures: degrees per hour have no zero point of their own, and pint refuses them."""
     return tuple(unit for unit in units if "[temperature]" not in unit.dimensionality)
 
 
-def _known(name: str) -> tuple[Any, ...]:
+def _find_units(name: str) -> tuple[Any, ...]:
     for word in (name, name.removesuffix("s"), name.removesuffix("es")):
         if word in _NAMES:
             return tuple(_registry().Unit(unit) for unit in _NAMES[word])

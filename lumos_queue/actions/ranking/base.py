@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -14,27 +16,35 @@ class Ranker(Protocol):
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; comparable within one call only.
 
-        A text that has a title begins with it, on a line of its own (`titled`). Raises SpecError when the ranker's
+        A text that has a title begins with it, on a separate line (`join_title`). Raises SpecError when the ranker's
         model cannot be loaded, InfrastructureError when it fails on the way.
         """
         ...
 
     async def close(self) -> None:
-        """End its threads and let go of its model."""
+        """End its threads and release its model."""
         ...
 
 
-def titled(title: str, text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class RankerKind:
+    """One way to rank, as an option names it."""
+
+    published: str  #: the model of this kind that LUMOS ranks with; '' where no weights are needed
+    open: Callable[[Path | None], Ranker]  #: from a folder of weights, where they are needed
+
+
+def join_title(title: str, text: str) -> str:
     """The text with its title in front, as rankers are given it."""
     return f"{' '.join(title.split())}\n{text}" if title else text
 
 
-def parted(text: str) -> tuple[str, str]:
-    """(title, text) of what `titled` made; the title is '' when there is none."""
+def split_title(text: str) -> tuple[str, str]:
+    """(title, text) of what `join_title` made; the title is '' when there is none."""
     title, line_break, rest = text.partition("\n")
     return (title, rest) if line_break else ("", text)
 
 
-def best(scores: Sequence[float], count: int) -> list[int]:
-    """The places of the `count` highest scores, the best first; of equal ones the earlier first."""
-    return sorted(range(len(scores)), key=lambda place: -scores[place])[:count]
+def top_positions(scores: Sequence[float], count: int) -> list[int]:
+    """The positions of the `count` highest scores, the best first; of equal ones the earlier first."""
+    return sorted(range(len(scores)), key=lambda position: -scores[position])[:count]

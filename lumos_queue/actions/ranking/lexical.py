@@ -15,12 +15,13 @@ import logging
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from bm25s import BM25
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
-from lumos_queue.actions.ranking.base import parted
+from lumos_queue.actions.ranking.base import RankerKind, split_title
 
 TITLE_WEIGHT = 3  #: how often each word of a title counts
 #: What a question is made of beside what it is about; the library's list lacks some.
@@ -38,7 +39,7 @@ def words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
-def counted(title: str, text: str) -> list[str]:
+def weighed_words(title: str, text: str) -> list[str]:
     """The words of a text with its title's words repeated: in BM25 a field's weight is a count (BM25F, simple form)."""
     return words(title) * TITLE_WEIGHT + words(text)
 
@@ -49,7 +50,7 @@ class Lexicon:
     def __init__(self, known: Mapping[str, int] | None = None):
         self.numbers: dict[str, int] = dict(known or {})
 
-    def numbered(self, some: Iterable[str]) -> array:
+    def number_words(self, some: Iterable[str]) -> array:
         """The numbers of the words; 4 bytes each, as there are very many."""
         numbers = self.numbers
         return array("i", [numbers.setdefault(word, len(numbers)) for word in some])
@@ -87,5 +88,12 @@ class Lexical:
 
 def _scores(query: str, texts: Sequence[str]) -> list[float]:
     lexicon = Lexicon()
-    documents = [lexicon.numbered(counted(*parted(text))) for text in texts]
+    documents = [lexicon.number_words(weighed_words(*split_title(text))) for text in texts]
     return score(index(documents, lexicon), query, len(documents)).tolist()
+
+
+def _open(_folder: Path | None) -> Lexical:
+    return Lexical()
+
+
+LEXICAL = RankerKind("", _open)

@@ -17,16 +17,15 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.actions.ranking.base import parted
+from lumos_queue.actions.ranking.base import RankerKind, split_title
 from lumos_queue.errors import InfrastructureError, LumosError, SpecError
 
 MAX_LENGTH = 512  #: tokens of a query with a text; what is longer is cut
 BATCH = 10  #: texts in one forward pass, as in the original
-
-KINDS = ("dpr", "cross-encoder", "swapped-cross-encoder")
 
 
 class Neural:
@@ -38,7 +37,7 @@ class Neural:
         self._model: Any = None
         self._tokenizer: Any = None
         self._closed = threading.Event()
-        # One thread: two forward passes at once would only get in each other's way.
+        # One thread: two forward passes at once would only slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"rank {folder.name}")
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -66,17 +65,18 @@ class Neural:
             rows = [self._row(query, text) for text in texts]
             found = [0.0] * len(rows)
             with torch.inference_mode():
-                for places in _batches(rows):
+                for positions in _batches(rows):
                     if self._closed.is_set():
                         raise InfrastructureError(f"the ranker {self.name} was closed")
-                    for place, logit in zip(places, self._logits([rows[place] for place in places]), strict=True):
-                        found[place] = logit
+                    logits = self._logits([rows[position] for position in positions])
+                    for position, logit in zip(positions, logits, strict=True):
+                        found[position] = logit
         except LumosError:
             raise
         except Exception as error:  # memory, say
             raise InfrastructureError(f"the ranker {self.name} failed: " + str(error).partition("\n")[0]) from None
         if not all(map(math.isfinite, found)):
-            raise SpecError(f"'{self._folder}' gives scores that are no numbers: its weights are damaged.")
+            raise SpecError(f"'{self._folder}' gives scores that are not numbers: its weights are damaged.")
         return found
 
     def _load(self) -> None:
@@ -90,16 +90,19 @@ class Neural:
         try:
             tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
             model, report = loader.from_pretrained(
-                self._folder, dtype=torch.float32, use_safetensors=True, local_files_only=True,
+                self._folder,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
                 output_loading_info=True,
-            )  # fmt: skip
+            )
         except MemoryError:
             raise
-        except Exception as error:  # whatever a foreign folder makes two libraries raise
+        except Exception as error:  # an untrusted folder can make the two libraries raise anything
             reason = str(error).partition("\n")[0]
             raise SpecError(f"'{self._folder}' cannot be loaded as a {self._kind}: {reason}") from None
         if missing := sorted(report["missing_keys"]):
-            raise SpecError(f"'{self._folder}' is no {self._kind}: it has no weights for '{missing[0]}'.")
+            raise SpecError(f"'{self._folder}' is not a {self._kind}: it has no weights for '{missing[0]}'.")
         if self._kind != "dpr" and model.config.num_labels != 1:
             raise SpecError(f"'{self._folder}' has {model.config.num_labels} outputs, expected 1: a score.")
         self._model, self._tokenizer = model.eval(), tokenizer
@@ -113,7 +116,7 @@ class Neural:
         read = self._tokenizer
         if self._kind == "dpr":
             # [CLS] query [SEP] title [SEP] text, as the reader was trained (transformers, DPRReaderTokenizer).
-            title, body = parted(text)
+            title, body = split_title(text)
             start = [read.cls_token_id, *self._ids(query), read.sep_token_id, *self._ids(title), read.sep_token_id]
             return {"input_ids": [*start, *self._ids(body)][: self._most]}
         pair = (query, text) if self._kind == "cross-encoder" else (text, query)
@@ -141,7 +144,19 @@ class Neural:
 
 
 def _batches(rows: list[dict[str, list[int]]]) -> Iterator[list[int]]:
-    """Places in `rows`, similar lengths together."""
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]["input_ids"]))
+    """Positions in `rows`, similar lengths together."""
+    order = sorted(range(len(rows)), key=lambda position: len(rows[position]["input_ids"]))
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]
+
+
+def _open(kind: str, folder: Path | None) -> Neural:
+    assert folder is not None, f"the ranker {kind} needs a folder of weights"
+    return Neural(kind, folder)
+
+
+DPR = RankerKind("facebook/dpr-reader-multiset-base", partial(_open, "dpr"))
+CROSS_ENCODER = RankerKind("cross-encoder/stsb-roberta-large", partial(_open, "cross-encoder"))
+SWAPPED_CROSS_ENCODER = RankerKind(
+    "osunlp/MindAct_CandidateGeneration_deberta-v3-base", partial(_open, "swapped-cross-encoder")
+)

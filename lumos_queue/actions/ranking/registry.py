@@ -7,19 +7,22 @@ from functools import cache
 from importlib import util
 from pathlib import Path
 
-from lumos_queue.actions.ranking.base import Ranker
-from lumos_queue.actions.ranking.lexical import Lexical
-from lumos_queue.actions.ranking.neural import KINDS, Neural
+from lumos_queue.actions.ranking.base import Ranker, RankerKind
 from lumos_queue.endpoints.model_folder import identity, weights
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.registry import Registry
 
-#: The model of each kind that LUMOS ranks with.
-PUBLISHED = {
-    "dpr": "facebook/dpr-reader-multiset-base",
-    "cross-encoder": "cross-encoder/stsb-roberta-large",
-    "swapped-cross-encoder": "osunlp/MindAct_CandidateGeneration_deberta-v3-base",
-}
+RANKERS: Registry[RankerKind] = Registry(
+    "ranker",
+    {
+        "lexical": "lumos_queue.actions.ranking.lexical:LEXICAL",
+        "dpr": "lumos_queue.actions.ranking.neural:DPR",
+        "cross-encoder": "lumos_queue.actions.ranking.neural:CROSS_ENCODER",
+        "swapped-cross-encoder": "lumos_queue.actions.ranking.neural:SWAPPED_CROSS_ENCODER",
+    },
+)
+DEFAULT = "lexical"  #: needs no weights, and so no folder
 
 
 def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
@@ -27,43 +30,43 @@ def prepare_ranker(tools: Mapping[str, str]) -> dict[str, str]:
 
     Raises SpecError, saying what is needed and how to get it, when the ranker cannot run here.
     """
-    found = _read(tools.get("ranker", ""))
-    if found is None:
+    name, folder = _read(tools.get("ranker", ""))
+    if folder is None:
         return dict(tools)
-    kind, folder = found[0], found[1].resolve()
-    return {**tools, "ranker": f"{kind}:{folder}", "ranker_sha256": _digest(folder, _state(folder))}
+    folder = folder.resolve()
+    return {**tools, "ranker": f"{name}:{folder}", "ranker_sha256": _digest(folder, _state(folder))}
 
 
-def ranker_of(tools: Mapping[str, str]) -> Ranker:
-    """The ranker that prepared options name. Raises SpecError also when its weights are not those of then."""
-    found = _read(tools.get("ranker", ""))
-    meant = tools.get("ranker_sha256", "")
-    if found is not None and meant and (now := _digest(found[1], _state(found[1]))) != meant:
+def open_prepared(tools: Mapping[str, str]) -> Ranker:
+    """The ranker that prepared options name. Raises SpecError also when its weights have changed since submission."""
+    _, folder = _read(tools.get("ranker", ""))
+    expected = tools.get("ranker_sha256", "")
+    if folder is not None and expected and (found := _digest(folder, _state(folder))) != expected:
         raise SpecError(
-            f"The weights in '{found[1]}' have the sha256 {now[:12]}…, expected {meant[:12]}… as submitted."
+            f"The weights in '{folder}' have the sha256 {found[:12]}…, expected {expected[:12]}… as submitted."
         )
     return open_ranker(tools.get("ranker", ""))
 
 
 def open_ranker(spec: str) -> Ranker:
     """`''` or `lexical`; or `KIND:DIR`, a folder of weights on this machine. Raises SpecError as `prepare_ranker`."""
-    found = _read(spec)
-    return Lexical() if found is None else Neural(*found)
+    name, folder = _read(spec)
+    return RANKERS.load(name).open(folder)
 
 
-def _read(spec: str) -> tuple[str, Path] | None:
-    """Kind and folder; None: lexical."""
-    if spec in ("", "lexical"):
-        return None
-    kind, _, place = spec.partition(":")
-    if kind not in KINDS or not place:
-        raise unknown("ranker", spec, ("lexical", *(f"{one}:DIR" for one in KINDS)))
-    _check(kind, folder := from_launch(place))
-    return kind, folder
+def _read(spec: str) -> tuple[str, Path | None]:
+    """Name and folder; the folder is None where no weights are needed."""
+    name, _, path = (spec or DEFAULT).partition(":")
+    if spec in ("", DEFAULT):
+        return name, None
+    if name not in RANKERS or name == DEFAULT or not path:
+        raise unknown("ranker", spec, (one if one == DEFAULT else f"{one}:DIR" for one in RANKERS))
+    _check(name, folder := from_launch(path))
+    return name, folder
 
 
 def _check(kind: str, folder: Path) -> None:
-    model = PUBLISHED[kind]
+    model = RANKERS.load(kind).published
     if not (folder / "config.json").is_file():
         raise SpecError(
             f"not run: needs the weights of {model} (or of another {kind}) in '{folder}'. "
@@ -85,6 +88,6 @@ def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 @cache
-def _digest(folder: Path, _state: tuple) -> str:
+def _digest(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> str:
     """sha256 of the weights; hashed once in a process for each state of the files."""
     return identity(folder)["sha256"]

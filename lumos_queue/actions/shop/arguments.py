@@ -6,16 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
-
-Variables = Mapping[str, Mapping[str, Any]]
 
 _QUERY = re.compile(r",?\s*\b(?:Query|QUERY)\s*:\s*")
 _VARIABLE = re.compile(r"\bR[0-9]{1,6}\b")
 _VARIABLE_ALONE = re.compile(r"\[?\s*(R[0-9]{1,6})\s*\]?")
 
 
-def asked(text: str, name: str) -> tuple[tuple[str, ...], str]:
+def read_query(text: str, name: str) -> tuple[tuple[str, ...], str]:
     """(variables, query) of `R2, Query: words`; the query may hold anything. Raises ActionError without a query."""
     found = _QUERY.search(text)
     before, query = (text[: found.start()], text[found.end() :].strip()) if found else (text, "")
@@ -40,7 +39,7 @@ def value_of(name: str, kind: str, variables: Variables) -> Mapping[str, Any]:
     return value
 
 
-def clicked(text: str, variables: Variables) -> list[str]:
+def click_targets(text: str, variables: Variables) -> list[str]:
     """What a Click names: the text itself, or what its variable holds, in the order in which it is tried."""
     named = _VARIABLE_ALONE.fullmatch(text)
     if named is None or named[1] not in variables:
@@ -51,14 +50,14 @@ def clicked(text: str, variables: Variables) -> list[str]:
     return value["features"] if value.get("kind") == "features" else [str(value["text"])]
 
 
-def described(items: Mapping[str, Any], features: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def describe_items(items: Mapping[str, Any], features: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """(asin, description) of each item whose features were looked at: by its asin, else by their order."""
     by_asin = {value["asin"]: value["text"] for value in features}
     texts = []
-    for place, item in enumerate(items["items"]):
+    for position, item in enumerate(items["items"]):
         known = by_asin.get(item["asin"])
-        if known is None and place < len(features) and not any(v["asin"] in by_asin for v in items["items"]):
-            known = features[place]["text"]
+        if known is None and position < len(features) and not any(v["asin"] in by_asin for v in items["items"]):
+            known = features[position]["text"]
         if known is not None:
             texts.append((item["asin"], f"{item['asin']} - {item['title']}. Available features: {known}"))
     return texts

@@ -57,13 +57,13 @@ def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) ->
             "small_description": [f"{name} {kind.name}" for name in names],
             "full_description": f"{kind.name} by {brand.lower()}",
             "pricing": f"${price:.2f}",
-            "customization_options": {GROUP_NAMES[group]: _offered(group, rng) for group in kind.groups},
+            "customization_options": {GROUP_NAMES[group]: _draw_options(group, rng) for group in kind.groups},
             "images": ["none"],
             "attributes": names,
         }
 
 
-def _offered(group: str, rng: random.Random) -> list[dict[str, Any]]:
+def _draw_options(group: str, rng: random.Random) -> list[dict[str, Any]]:
     """About half of a group's values, in the group's order."""
     values = list(OPTIONS[group])
     kept = set(rng.sample(values, max(2, (len(values) + 1) // 2 - (len(values) > 6))))

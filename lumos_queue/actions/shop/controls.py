@@ -1,4 +1,4 @@
-"""What the shop's buttons are called. No option of a product may be called like one: it would stand in its place."""
+"""What the shop's buttons are called. No option of a product may have the same name: it would replace the button."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ FOUND, SHOWN = 50, 10  #: products a search finds at most, and shows on a page
 MAX_QUERY = 2_000  #: characters of a search
 MAX_LISTED, MAX_CHOICE = 20, 60  #: choices that an error names, and their characters
 
-Move = Callable[[], "Page"]
+Move = Callable[[], "ShopPage"]
 _A_SEARCH = "Search(red running shoes)"
 _LETTERS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ShopPage:
     """What a visitor sees."""
 
     name: str  #: search, results, item, description, features, reviews or done
@@ -57,7 +57,7 @@ class Visit:
         self.chosen: dict[str, str] = {}  #: option group to value
         self.page = self._search_page()
 
-    def search(self, query: str) -> Page:
+    def search(self, query: str) -> ShopPage:
         """Search from any page, as the simulator allows. Raises ActionError."""
         self._must_be_open()
         if not query:
@@ -68,7 +68,7 @@ class Visit:
         self.page = self._results_page(1)
         return self.page
 
-    def click(self, wanted: str) -> Page:
+    def click(self, wanted: str) -> ShopPage:
         """Click what is written. Raises ActionError naming the choices when it is not on the page."""
         self._must_be_open()
         self.page = self.page.moves[self.choice(wanted)]()
@@ -102,12 +102,12 @@ class Visit:
     def _texts(self, *texts: str) -> str:
         return SEPARATOR.join(("Instruction:", self._instruction, *texts))
 
-    def _search_page(self) -> Page:
+    def _search_page(self) -> ShopPage:
         """Its button can be seen but not clicked: searching needs words."""
         self.product, self.chosen = None, {}
-        return Page("search", f"WebShop{SEPARATOR}{self._texts('Search')}", {})
+        return ShopPage("search", f"WebShop{SEPARATOR}{self._texts('Search')}", {})
 
-    def _results_page(self, number: int) -> Page:
+    def _results_page(self, number: int) -> ShopPage:
         self._number, self.product, self.chosen = number, None, {}
         shown = tuple(self._found[(number - 1) * SHOWN : number * SHOWN])
         texts = [BACK, f"Page {number} (Total results: {len(self._found)})"]
@@ -121,33 +121,33 @@ class Visit:
         for product in shown:
             texts += [product.asin, product.title, product.price_tag]
             moves[product.asin.lower()] = lambda product=product: self._item_page(product)
-        return Page("results", self._texts(*texts), moves, products=shown)
+        return ShopPage("results", self._texts(*texts), moves, products=shown)
 
-    def _item_page(self, product: Product) -> Page:
+    def _item_page(self, product: Product) -> ShopPage:
         self.product = product
         texts, options = [BACK, PREVIOUS], []
         moves: dict[str, Move] = {
             BACK.lower(): self._search_page,
             PREVIOUS.lower(): lambda: self._results_page(self._number),
             **{name.lower(): lambda name=name: self._sub_page(product, name) for name in SUB_PAGES},
-            BUY.lower(): lambda: self._done_page(product),
+            BUY.lower(): lambda: self._end_page(product),
         }
         for group, values in product.options.items():
             texts += [group, *values]
             for value in values:
                 options.append(value)
-                moves[value] = lambda group=group, value=value: self._chosen(product, group, value)
+                moves[value] = lambda group=group, value=value: self._choose(product, group, value)
         texts += [product.title, f"Price: {product.price_tag}", "Rating: N.A.", *SUB_PAGES, BUY]
-        return Page("item", self._texts(*texts), moves, options=tuple(options))
+        return ShopPage("item", self._texts(*texts), moves, options=tuple(options))
 
-    def _chosen(self, product: Product, group: str, value: str) -> Page:
+    def _choose(self, product: Product, group: str, value: str) -> ShopPage:
         self.chosen[group] = value
         return self._item_page(product)
 
-    def _sub_page(self, product: Product, name: str) -> Page:
+    def _sub_page(self, product: Product, name: str) -> ShopPage:
         texts = {"Description": (product.description,), "Features": product.bullets}.get(name, ())
         moves: dict[str, Move] = {BACK.lower(): self._search_page, PREVIOUS.lower(): lambda: self._item_page(product)}
-        return Page(name.lower(), self._texts(BACK, PREVIOUS, *filter(None, texts)), moves)
+        return ShopPage(name.lower(), self._texts(BACK, PREVIOUS, *filter(None, texts)), moves)
 
-    def _done_page(self, product: Product) -> Page:
-        return Page("done", SEPARATOR.join(("Thank you for shopping with us!", "Purchased", product.asin)), {})
+    def _end_page(self, product: Product) -> ShopPage:
+        return ShopPage("done", SEPARATOR.join(("Thank you for shopping with us!", "Purchased", product.asin)), {})

@@ -7,16 +7,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.actions.ranking.base import Ranker, best
-from lumos_queue.actions.ranking.registry import ranker_of
+from lumos_queue.actions.ranking.base import Ranker, top_positions
+from lumos_queue.actions.ranking.registry import open_prepared
 from lumos_queue.actions.session import ActionSession, Value, action
-from lumos_queue.actions.shop.arguments import asked, clicked, described, value_of
-from lumos_queue.actions.shop.environment import Page, Visit
+from lumos_queue.actions.shop.arguments import click_targets, describe_items, read_query, value_of
+from lumos_queue.actions.shop.environment import ShopPage, Visit
 from lumos_queue.actions.shop.stock import open_stock
-from lumos_queue.actions.shop.tools import check_files, prepared
+from lumos_queue.actions.shop.tools import check_files, prepare_tools
 from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
+from lumos_queue.settings import Settings
 
 RESULTS_SHOWN = 2  #: items that Search names, as in the original
 BEST_FEATURES = 3  #: options that FeatureRetrieve names, as in the original
@@ -27,7 +28,7 @@ MOVES = ("Search", "Click")  #: the actions that change the page
 
 
 class ShopActions:
-    """A shop for every episode: the same stock, each a visit of its own. Options: tools.OPTIONS.
+    """A shop for every episode: the same stock, each a separate visit. Options: tools.OPTIONS.
 
     The stock is read, or generated, at the first action.
     """
@@ -36,15 +37,15 @@ class ShopActions:
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"catalogue": "generated", "ranker": "lexical"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError when a file is missing or not the one that was meant."""
         self._tools = dict(tools or {})
         check_files(self._tools)
-        self._ranker: Ranker = ranker_of(self._tools)
+        self._ranker: Ranker = open_prepared(self._tools)
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        return prepared(tools)
+        return prepare_tools(tools)
 
     def begin(self, task: Task) -> ShopSession:
         return ShopSession(task.question, self._tools, self._ranker)
@@ -61,68 +62,68 @@ class ShopSession(ActionSession):
         self._visit: Visit | None = None
         self._walked = 0  #: actions of the episode that this visit has seen
 
-    async def execute(self, action: Action, place: StepContext) -> Execution:
+    async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises Diverged when the shop is not the one that was recorded."""
         if self._visit is None:
             self._visit = Visit(await asyncio.to_thread(open_stock, self._tools), self._instruction)
-        await self._walk_again(place)
-        execution = await super().execute(action, place)
+        await self._walk_again(context)
+        execution = await super().execute(action, context)
         self._walked += 1
         return execution
 
-    async def _walk_again(self, place: StepContext) -> None:
-        if self._walked == len(place.done):
+    async def _walk_again(self, context: StepContext) -> None:
+        if self._walked == len(context.done):
             return
         variables: dict[str, Mapping[str, Any]] = {}
-        for number, (done, recorded) in enumerate(place.done):
+        for number, (done, recorded) in enumerate(context.done):
             if number >= self._walked and done.name in MOVES:
-                again = await super().execute(done, StepContext(place.position, place.branch, variables))
+                again = await super().execute(done, StepContext(context.position, context.branch, variables))
                 if _comparable(again) != _comparable(recorded):
                     raise Diverged(f"'{done.raw[:80]}' gives another page than the one recorded: is the shop the same?")
             if recorded.ok:
                 variables.update(zip(done.variables, recorded.values, strict=False))
-        self._walked = len(place.done)
+        self._walked = len(context.done)
 
     @action("Search(Query)")
-    async def Search(self, text: str, place: StepContext) -> Value:
+    async def Search(self, text: str, context: StepContext) -> Value:
         """Search related items according to the Query."""
         visit = self._open()
         page = await asyncio.to_thread(visit.search, " ".join(text.split()))
         items = [{"asin": found.asin.lower(), "title": found.title} for found in page.products[:RESULTS_SHOWN]]
         text = " ** ".join(f"{item['asin']} - {item['title']}" for item in items)
-        return {"kind": "items", "text": text or "no items were found", "items": items, **_seen(page)}
+        return {"kind": "items", "text": text or "no items were found", "items": items, **_page_value(page)}
 
     @action("FeatureRetrieve(Feature_list, Query)")
-    async def FeatureRetrieve(self, text: str, place: StepContext) -> Value:
+    async def FeatureRetrieve(self, text: str, context: StepContext) -> Value:
         """Select the most relevant features from Feature_list according to Query."""
-        names, query = asked(text, "FeatureRetrieve")
+        names, query = read_query(text, "FeatureRetrieve")
         if not names:
             raise ActionError("syntax", "FeatureRetrieve needs the variable of a page, for example: R2")
-        page = value_of(names[0], "page", place.variables)
+        page = value_of(names[0], "page", context.variables)
         if page["page"] != "item":
             raise ActionError("wrong_kind", f"{names[0]} holds a page of '{page['page']}', which offers no features")
         found = await self._best(query, page["options"], BEST_FEATURES)
         return {"kind": "features", "text": ", ".join(found) or NO_OPTIONS, "features": found, "asin": page["asin"]}
 
     @action("Pick(Item_names, Item_features, Query)")
-    async def Pick(self, text: str, place: StepContext) -> Value:
+    async def Pick(self, text: str, context: StepContext) -> Value:
         """Pick the most relevant item from Item_names according to Query, Item_names and Item_features."""
-        names, query = asked(text, "Pick")
+        names, query = read_query(text, "Pick")
         if not names:
             raise ActionError("syntax", "Pick needs the variable of a search, for example: Item_names: R1")
-        items = value_of(names[0], "items", place.variables)
+        items = value_of(names[0], "items", context.variables)
         if not items["items"]:
             raise ActionError("empty", f"{names[0]} holds no item")
-        texts = described(items, [value_of(name, "features", place.variables) for name in names[1:]])
+        texts = describe_items(items, [value_of(name, "features", context.variables) for name in names[1:]])
         found = await self._best(query, [text for _, text in texts], 1)
         picked = next((asin for asin, text in texts if found == [text]), items["items"][0]["asin"])
         return {"kind": "item", "text": picked, "asin": picked}
 
     @action("Click(Item)")
-    async def Click(self, text: str, place: StepContext) -> Value:
+    async def Click(self, text: str, context: StepContext) -> Value:
         """Click the Item to check more information."""
         visit = self._open()
-        wanted = clicked(text, place.variables)
+        wanted = click_targets(text, context.variables)
         there = [one for one in wanted if one in visit.page.moves]
         page = visit.click((there or wanted or [text])[0])
         product = visit.product
@@ -130,19 +131,22 @@ class ShopSession(ActionSession):
             bought = {"asin": product.asin.lower(), "options": dict(visit.chosen), "price": product.price}
             return {"kind": "purchase", "text": "Done", **bought, "ends": True}
         listed = ", ".join(page.clickables) or "a search box"
-        seen = {"asin": product.asin.lower() if product else "", "options": list(page.options), **_seen(page)}
+        seen = {"asin": product.asin.lower() if product else "", "options": list(page.options), **_page_value(page)}
         return {"kind": "page", "text": _cut(listed, MAX_TEXT), **seen, "chosen": dict(visit.chosen)}
 
     async def _best(self, query: str, texts: list[str], most: int) -> list[str]:
         """The texts that fit the query best; of equals, the first."""
-        return [texts[place] for place in best(await self._ranker.scores(query, texts), most)] if texts else []
+        if not texts:
+            return []
+        scores = await self._ranker.scores(query, texts)
+        return [texts[position] for position in top_positions(scores, most)]
 
     def _open(self) -> Visit:
         assert self._visit is not None
         return self._visit
 
 
-def _seen(page: Page) -> dict[str, Any]:
+def _page_value(page: ShopPage) -> dict[str, Any]:
     return {"page": page.name, "clickables": page.clickables, "observation": _cut(page.observation, MAX_OBSERVATION)}
 
 

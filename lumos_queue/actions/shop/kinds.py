@@ -15,7 +15,7 @@ class Kind:
     path: str  #: `Home › Furniture › Sofas`
     attributes: tuple[str, ...]  #: of which each product has two
     groups: tuple[str, ...]  #: of options: keys of `lexicon.OPTIONS`
-    dollars: tuple[int, int]  #: between which its prices lie
+    dollars: tuple[int, int]  #: the lowest and the highest price
 
 
 def _kind(text: str) -> Kind:

@@ -20,41 +20,39 @@ def _attribute(line: str) -> Attribute:
     return Attribute(name, *(tuple(one.strip() for one in part.split(",")) for part in (before, after)))
 
 
-ATTRIBUTES = {
-    one.name: one
-    for one in map(_attribute, (
-        "waterproof | rainproof, water resistant | that keeps water out, for rainy days",
-        "lightweight | featherlight, not heavy | that weighs little, that is light to carry",
-        "foldable | collapsible, folding | that folds up, that folds flat",
-        "padded | cushioned, well padded | with soft padding, with a soft lining",
-        "breathable | airy, well aired | that lets air through, that stays airy",
-        "machine washable | easily washed, washable | that goes in the washer, for the washing machine",
-        "non slip | grippy, slip free | that does not slide, with a good grip",
-        "wireless | cordless, cable free | without any cable, that needs no wire",
-        "rechargeable | recharging, battery saving | that can be charged again, with a charging port",
-        "noise cancelling | quiet listening, sound blocking | that blocks noise, that shuts out noise",
-        "heavy duty | rugged, extra strong | that takes hard use, built for hard work",
-        "stainless steel | rustfree steel, steel | made from steel, that cannot rust",
-        "dishwasher safe | dishwasher proof, dishwasher ready | for the dishwasher, that survives the dishwasher",
-        "leak proof | spill free, leakfree | that never drips, that does not leak",
-        "insulated | heat keeping, thermal | that stays warm inside, that holds its heat",
-        "solid wood | wooden, timber | made from wood, made of real timber",
-        "easy assemble | quickly built, simple to build | that goes together fast, that anyone can put together",
-        "space saving | compact, slim line | for a small room, that takes little room",
-        "adjustable | resizable, fully adjusting | that can be adjusted, whose fit can be set",
-        "gluten free | wheat free, glutenless | without gluten, that has no gluten",
-        "sugar free | unsweetened, sugarless | without sugar, that has no sugar",
-        "organic | pesticide free, organically grown | grown without pesticides, from organic farms",
-        "fragrance free | unscented, perfume free | without perfume, that has no smell",
-        "cruelty free | animal friendly, not animal tested | that spares animals, never tested on animals",
-        "long lasting | enduring, lasting | that lasts all day, that lasts for hours",
-        "sensitive skin | gentle, mild | for tender skin, that is kind to skin",
-        "fast drying | quick dry, quickly drying | that dries fast, that dries in minutes",
-        "high waist | high rise, high cut | that sits high, with a high cut",
-        "long sleeve | longsleeved, full sleeve | with long arms, with full sleeves",
-        "memory foam | foam filled, soft foam | with a foam core, that remembers my shape",
-    ))
-}  # fmt: skip
+_ATTRIBUTES = (
+    "waterproof | rainproof, water resistant | that keeps water out, for rainy days",
+    "lightweight | featherlight, not heavy | that weighs little, that is light to carry",
+    "foldable | collapsible, folding | that folds up, that folds flat",
+    "padded | cushioned, well padded | with soft padding, with a soft lining",
+    "breathable | airy, well aired | that lets air through, that stays airy",
+    "machine washable | easily washed, washable | that goes in the washer, for the washing machine",
+    "non slip | grippy, slip free | that does not slide, with a good grip",
+    "wireless | cordless, cable free | without any cable, that needs no wire",
+    "rechargeable | recharging, battery saving | that can be charged again, with a charging port",
+    "noise cancelling | quiet listening, sound blocking | that blocks noise, that shuts out noise",
+    "heavy duty | rugged, extra strong | that takes hard use, built for hard work",
+    "stainless steel | rustfree steel, steel | made from steel, that cannot rust",
+    "dishwasher safe | dishwasher proof, dishwasher ready | for the dishwasher, that survives the dishwasher",
+    "leak proof | spill free, leakfree | that never drips, that does not leak",
+    "insulated | heat keeping, thermal | that stays warm inside, that holds its heat",
+    "solid wood | wooden, timber | made from wood, made of real timber",
+    "easy assemble | quickly built, simple to build | that goes together fast, that anyone can put together",
+    "space saving | compact, slim line | for a small room, that takes little room",
+    "adjustable | resizable, fully adjusting | that can be adjusted, whose fit can be set",
+    "gluten free | wheat free, glutenless | without gluten, that has no gluten",
+    "sugar free | unsweetened, sugarless | without sugar, that has no sugar",
+    "organic | pesticide free, organically grown | grown without pesticides, from organic farms",
+    "fragrance free | unscented, perfume free | without perfume, that has no smell",
+    "cruelty free | animal friendly, not animal tested | that spares animals, never tested on animals",
+    "long lasting | enduring, lasting | that lasts all day, that lasts for hours",
+    "sensitive skin | gentle, mild | for tender skin, that is kind to skin",
+    "fast drying | quick dry, quickly drying | that dries fast, that dries in minutes",
+    "high waist | high rise, high cut | that sits high, with a high cut",
+    "long sleeve | longsleeved, full sleeve | with long arms, with full sleeves",
+    "memory foam | foam filled, soft foam | with a foam core, that remembers my shape",
+)
+ATTRIBUTES = {one.name: one for one in map(_attribute, _ATTRIBUTES)}
 
 #: Option values, each with other words for it. A product offers some of its group's.
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -88,11 +86,19 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 #: What a group is called on a product's page. Sizes are matched word for word by the reward.
-GROUP_NAMES = {"color": "color", "flavor": "flavor", "size": "size", "shoe": "size", "bed": "size", "pack": "quantity",
-               "length": "size"}  # fmt: skip
+GROUP_NAMES = {
+    "color": "color",
+    "flavor": "flavor",
+    "size": "size",
+    "shoe": "size",
+    "bed": "size",
+    "pack": "quantity",
+    "length": "size",
+}
 
 #: Invented makers.
-BRANDS = (
-    "Velmora", "Tindrel", "Ostrava", "Kelpin", "Morvane", "Brackit", "Sunfeld", "Noriva", "Pellowe", "Quendal",
-    "Ravello", "Sorrin", "Tamsett", "Ulvera", "Wexmoor", "Yarrowe", "Zelphin", "Aldane", "Brindle", "Corvell",
-)  # fmt: skip
+_BRANDS = """
+Velmora Tindrel Ostrava Kelpin Morvane Brackit Sunfeld Noriva Pellowe Quendal
+Ravello Sorrin Tamsett Ulvera Wexmoor Yarrowe Zelphin Aldane Brindle Corvell
+"""
+BRANDS = tuple(_BRANDS.split())

@@ -74,7 +74,7 @@ def clean(text: str, limit: int) -> str:
 def read_products(
     path: Path | None, attributes: Mapping[str, tuple[str, ...]] | None = None
 ) -> Iterator[Product | BadRow]:
-    """The products in file order, or why a row is none. Raises SpecError when the file as a whole cannot be read."""
+    """The products in file order, or why a row is not one. Raises SpecError when the file as a whole cannot be read."""
     seen: set[str] = set()
     for item in json_rows(path, FORMAT, ("asin", "name")):
         if isinstance(item, BadRow):
@@ -83,7 +83,7 @@ def read_products(
         try:
             product = read_product(Node(item[0], "", item[1]), attributes or {})
             if product.asin in seen:
-                raise BadRow(item[0], "asin", f"'{product.asin}' stands twice")
+                raise BadRow(item[0], "asin", f"'{product.asin}' appears twice")
         except BadRow as bad:
             yield bad
         else:
@@ -192,5 +192,5 @@ def json_object(path: Path, what: str) -> Mapping[str, object]:
     except ValueError as error:
         raise SpecError(f"'{path}' is not {what}: {error}.") from error
     if not isinstance(found, dict):
-        raise SpecError(f"'{path}' is not {what}: its outermost value is no object.")
+        raise SpecError(f"'{path}' is not {what}: its outermost value is not an object.")
     return found

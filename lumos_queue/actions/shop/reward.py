@@ -34,7 +34,7 @@ COLOURS = tuple(_COLOURS.split())
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a visitor was sent for, as WebShop writes it down."""
+    """What a visitor is asked to buy, as WebShop states it."""
 
     asin: str
     category: str

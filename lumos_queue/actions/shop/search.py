@@ -41,7 +41,7 @@ class SearchIndex:
             return []
         scores = np.asarray(self._index.get_scores(known))
         best = np.argsort(-scores, kind="stable")[:most]
-        return [self._products[place] for place in best if scores[place] > 0]
+        return [self._products[position] for position in best if scores[position] > 0]
 
 
 def words(text: str) -> list[str]:

@@ -20,7 +20,7 @@ class Stock:
     def __init__(self, rows: Iterable[Product | BadRow], name: str):
         """Raises SpecError when no row is a product; `name` is what to call the file then."""
         self.products: dict[str, Product] = {}
-        self.bad = 0  #: rows that are no product
+        self.bad = 0  #: rows that are not products
         self.left_out = 0  #: options called like a button
         first: BadRow | None = None
         for row in rows:
@@ -39,11 +39,11 @@ def open_stock(tools: Mapping[str, str]) -> Stock:
     """The stock that an agent's tool options name. Slow the first time. Raises SpecError."""
     names = ("catalogue", "attributes", "catalogue_sha256", "attributes_sha256")
     with _ONE_AT_A_TIME:
-        return _opened(*(tools.get(name, "") for name in names))
+        return _open(*(tools.get(name, "") for name in names))
 
 
 @lru_cache(maxsize=2)
-def _opened(catalogue: str, attributes: str, *_digests: str) -> Stock:
+def _open(catalogue: str, attributes: str, *_digests: str) -> Stock:
     """The digests are part of the key alone: other content under the same name is another stock."""
     if not catalogue:
         from lumos_queue.actions.shop.catalogue import products  # which needs Product from here

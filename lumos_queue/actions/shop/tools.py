@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.ranking.registry import prepare_ranker
-from lumos_queue.actions.registry import no_options
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
@@ -23,12 +23,12 @@ OPTIONS = {
 }
 
 
-def prepared(tools: Mapping[str, str]) -> dict[str, str]:
+def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     """The options with absolute paths, the files' sha256, and what was read of the catalogue. Raises SpecError.
 
-    That is how many rows are products or none, and how many options were left out (Product.left_out).
+    That is how many rows are products and how many are not, and how many options were left out (Product.left_out).
     """
-    no_options(tools, "webshop", OPTIONS)
+    check_option_names(tools, "webshop", OPTIONS)
     if "attributes" in tools and "catalogue" not in tools:
         raise SpecError("--tool attributes=… goes with a catalogue: give --tool catalogue=… too, or leave it out.")
     found = prepare_ranker(tools)
@@ -38,14 +38,15 @@ def prepared(tools: Mapping[str, str]) -> dict[str, str]:
     if "catalogue" in tools:
         stock = open_stock(found)
         found |= {
-            "catalogue_products": str(len(stock.products)), "catalogue_bad_rows": str(stock.bad),
+            "catalogue_products": str(len(stock.products)),
+            "catalogue_bad_rows": str(stock.bad),
             "catalogue_options_left_out": str(stock.left_out),
-        }  # fmt: skip
+        }
     return found
 
 
 def check_files(tools: Mapping[str, str]) -> None:
-    """Raises SpecError when a file that prepared options name is missing, or is another one than then."""
+    """Raises SpecError when a file that prepared options name is missing, or has changed since."""
     for name in FILES.keys() & tools.keys():
         found, meant = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
         if meant and found != meant:

@@ -1,4 +1,4 @@
-"""Words of product titles: what stands in for the tagger that WebShop's reward uses (spaCy's `en_core_web_*`).
+"""Words of product titles: what replaces the tagger that WebShop's reward uses (spaCy's `en_core_web_*`).
 
 WebShop counts the nouns and proper nouns of two titles. In a title nearly every word is capitalised, and the tagger
 takes nearly every capitalised word for a proper noun. So here every word with letters is a noun, unless it is
@@ -32,14 +32,14 @@ def nouns(title: str) -> list[str]:
     """The nouns of a title in lower case, in order, repeated as they are repeated."""
     tokens = [token.lower() for token in _TOKEN.findall(_SIZES.sub(" ", title))]
     found = []
-    for place, token in enumerate(tokens):
-        before = tokens[place - 1] if place else ""
-        after = tokens[place + 1] if place + 1 < len(tokens) else ""
+    for position, token in enumerate(tokens):
+        before = tokens[position - 1] if position else ""
+        after = tokens[position + 1] if position + 1 < len(tokens) else ""
         if token[0].isdigit():
             alone = not (_MEASURE.fullmatch(before) or _MEASURE.fullmatch(after))
             counts = bool(_MEASURE.fullmatch(token)) and alone
         else:
-            participle = place == 0 and token.endswith("ing")
+            participle = position == 0 and token.endswith("ing")
             counts = token[0].isalpha() and token not in _NO_NOUNS and after not in _PARTICLES and not participle
         if counts:
             found.append(token)

@@ -8,9 +8,10 @@ from typing import Any
 from lumos_queue.actions.sql.database import SECONDS
 from lumos_queue.actions.sql.tools import Tools
 from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.settings import Settings
 from lumos_queue.util.sandbox import Sandbox
 
-CHILDREN = 2  #: processes of one job; a server's slow answer holds up one of them only
+CHILDREN = 2  #: processes of one job; a server's slow answer blocks one of them only
 #: Processor seconds of a request: reading a large database, an episode's earlier writes, and the statement.
 REQUEST_SECONDS = 60.0
 
@@ -22,7 +23,7 @@ def new_sandbox(children: int = CHILDREN) -> Sandbox:
 class Databases:
     """Runs statements on throw-away copies of databases, in killable processes."""
 
-    def __init__(self, tools: Tools, settings: Any = None, children: int = CHILDREN):
+    def __init__(self, tools: Tools, settings: Settings | None = None, children: int = CHILDREN):
         self.tools = tools
         self._sandbox = new_sandbox(children)
         self._account = {
@@ -30,12 +31,12 @@ class Databases:
             "password": getattr(settings, "mysql_password", None) or "",
         }
 
-    async def ask(self, database: Any, text: str, writes: Sequence[str] | None = None) -> dict[str, Any]:
+    async def ask(self, database: object, text: str, writes: Sequence[str] | None = None) -> dict[str, Any]:
         """The child's storable reply; `writes` are the episode's earlier ones, None where the database is read only.
 
         Raises ActionError, and InfrastructureError when a server or the child itself cannot work.
         """
-        request: dict[str, Any] = {"text": text, "writes": writes, **self.tools.place(database)}
+        request: dict[str, Any] = {"text": text, "writes": writes, **self.tools.locate(database)}
         if "server" in request:
             request["server"] |= self._account
         try:

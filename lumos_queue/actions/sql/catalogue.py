@@ -7,14 +7,23 @@ from typing import Any
 
 from sqlglot import exp
 
-from lumos_queue.actions.sql.database import Column, Tables
-from lumos_queue.actions.sql.schema import is_required, shown_default
+from lumos_queue.actions.sql.database import TableColumn, Tables
+from lumos_queue.actions.sql.schema import default_text, is_required
 
 _TABLES = ("TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE")
 _COLUMNS = (
-    "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "ORDINAL_POSITION", "COLUMN_DEFAULT", "IS_NULLABLE",
-    "DATA_TYPE", "COLUMN_TYPE", "COLUMN_KEY", "EXTRA",
-)  # fmt: skip
+    "TABLE_CATALOG",
+    "TABLE_SCHEMA",
+    "TABLE_NAME",
+    "COLUMN_NAME",
+    "ORDINAL_POSITION",
+    "COLUMN_DEFAULT",
+    "IS_NULLABLE",
+    "DATA_TYPE",
+    "COLUMN_TYPE",
+    "COLUMN_KEY",
+    "EXTRA",
+)
 OFFERED: Mapping[str, Sequence[str]] = {"tables": _TABLES, "columns": _COLUMNS}
 NAME = "information_schema"
 
@@ -36,8 +45,8 @@ def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
     return tree.transform(narrow)
 
 
-def written_out(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
-    """The statement, changed: the catalogue's rows, made of `tables`, stand in it in place of its name."""
+def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
+    """The statement, changed: the catalogue's rows, made of `tables`, replace its name."""
     for node in list(tree.find_all(exp.Table)):
         if is_catalogue(node):
             names = OFFERED[node.name.casefold()]
@@ -45,7 +54,7 @@ def written_out(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
             numbered = [
                 exp.alias_(exp.column(f"column{number}"), name, quoted=True) for number, name in enumerate(names, 1)
             ]
-            # A VALUES without rows is none: one row that no condition lets through stands for it.
+            # SQL has no VALUES without rows: one row that no condition lets through represents it.
             values = exp.values(rows or [(None,) * len(names)], alias="_")
             query = exp.select(*numbered).from_(values)
             node.replace(_as_table(query if rows else query.where(exp.false()), node))
@@ -53,7 +62,7 @@ def written_out(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
 
 
 def _as_table(query: exp.Select, table: exp.Table) -> exp.Subquery:
-    """The query in place of a table, by the name that the table has in the statement."""
+    """The query that replaces a table, by the name that the table has in the statement."""
     found = query.subquery(alias=table.alias_or_name, copy=False)
     found.set("joins", table.args.get("joins"))
     return found
@@ -65,13 +74,24 @@ def _table_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
 
 def _column_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:
     return [
-        ("def", database, table, column.name, place, shown_default(column), "NO" if is_required(column) else "YES",
-         _type(column), column.type.lower(), "PRI" if column.key else "", "")
+        (
+            "def",
+            database,
+            table,
+            column.name,
+            position,
+            default_text(column),
+            "NO" if is_required(column) else "YES",
+            _type(column),
+            column.type.lower(),
+            "PRI" if column.key else "",
+            "",
+        )
         for table, columns in tables.items()
-        for place, column in enumerate(columns, 1)
-    ]  # fmt: skip
+        for position, column in enumerate(columns, 1)
+    ]
 
 
-def _type(column: Column) -> str:
+def _type(column: TableColumn) -> str:
     """The type without its sizes."""
     return column.type.lower().partition("(")[0].strip()

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql import mysql
-from lumos_queue.actions.sql.database import SECONDS, Rows, again, open_copy, read_tables, run, table_names
+from lumos_queue.actions.sql.database import SECONDS, ResultRows, again, open_copy, read_tables, run, table_names
 from lumos_queue.actions.sql.dialect import Statement, read_statement
-from lumos_queue.actions.sql.schema import DESCRIBED, described, shown_tables
+from lumos_queue.actions.sql.schema import DESCRIBED, describe_table, show_tables
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.util.sandbox import serve
 from lumos_queue.util.sanitize import storable_json
@@ -35,10 +35,10 @@ def main() -> None:
 
 def handle(request: Mapping[str, Any]) -> dict[str, Any]:
     """The reply to a request, storable. MemoryError and RecursionError are for `serve` to answer."""
-    return {name: storable_json(value) for name, value in _handled(request).items()}
+    return {name: storable_json(value) for name, value in _handle(request).items()}
 
 
-def _handled(request: Mapping[str, Any]) -> dict[str, Any]:
+def _handle(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         statement = read_statement(request["text"], request["name"], request["writes"] is not None)
         if "server" in request:
@@ -54,33 +54,34 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     copy, earlier = _copy(Path(request["file"])), []
     if request["writes"]:
         copy = again(copy)
-        earlier = [_changed(copy, read_statement(text, request["name"], True)) for text in request["writes"]]
+        earlier = [_count_changes(copy, read_statement(text, request["name"], True)) for text in request["writes"]]
     if statement.kind == "tables":
         names = sorted(table_names(copy), key=str.casefold)
-        reply = _rows(Rows((f"Tables_in_{request['name']}",), [[name] for name in names]), shown=shown_tables(copy))
+        found = ResultRows((f"Tables_in_{request['name']}",), [[name] for name in names])
+        reply = _rows(found, shown=show_tables(copy))
     elif statement.kind == "columns":
-        reply = _rows(Rows(DESCRIBED, described(copy, statement.table, request["name"])))
+        reply = _rows(ResultRows(DESCRIBED, describe_table(copy, statement.table, request["name"])))
     elif statement.kind == "write":
-        reply = {"changed": _changed(copy if request["writes"] else again(copy), statement)}
+        reply = {"changed": _count_changes(copy if request["writes"] else again(copy), statement)}
     else:
         plan = "EXPLAIN QUERY PLAN " if statement.kind == "plan" else ""
         sql = statement.sqlite(read_tables(copy))
-        reply = _rows(_limited(copy, f"{plan}{sql}"), sql=sql)
+        reply = _rows(_run_limited(copy, f"{plan}{sql}"), sql=sql)
     return {"kind": statement.kind, "earlier": earlier, **reply}
 
 
-def _rows(found: Rows, **more: Any) -> dict[str, Any]:
+def _rows(found: ResultRows, **more: Any) -> dict[str, Any]:
     return {"columns": list(found.columns), "rows": found.rows, **more}
 
 
-def _changed(copy: sqlite3.Connection, statement: Statement) -> int:
+def _count_changes(copy: sqlite3.Connection, statement: Statement) -> int:
     """How many rows a statement changed."""
     before = copy.total_changes
-    _limited(copy, statement.sqlite(read_tables(copy)), writes=True)
+    _run_limited(copy, statement.sqlite(read_tables(copy)), writes=True)
     return copy.total_changes - before
 
 
-def _limited(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
+def _run_limited(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
     """Past its time a statement is interrupted; what cannot be interrupted ends this process."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS + HARD_SECONDS)
     return run(copy, statement, writes)

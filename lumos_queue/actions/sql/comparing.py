@@ -78,7 +78,7 @@ class Kinds:
     def __init__(self, tree: exp.Expr, tables: Tables):
         self._columns: dict[int, str] = {}
         self._tables = {
-            name.casefold(): {column.name.casefold(): declared_kind(column.type) for column in columns}
+            name.casefold(): {column.name.casefold(): kind_of_declaration(column.type) for column in columns}
             for name, columns in tables.items()
         }
         try:
@@ -137,13 +137,14 @@ class Kinds:
     def _find_kind(self, column: exp.Column, scope: Scope) -> str | None:
         """The kind of a column that one of the scope's sources has; None where none has it, '' where several differ."""
         found = {
-            kind for name, source in scope.sources.items()
+            kind
+            for name, source in scope.sources.items()
             if not column.table or name.casefold() == column.table.casefold()
-            if (kind := self._given(source, column.name.casefold())) is not None
-        }  # fmt: skip
+            if (kind := self._kind_in(source, column.name.casefold())) is not None
+        }
         return (found.pop() if len(found) == 1 else "") if found else None
 
-    def _given(self, source: Any, name: str) -> str | None:
+    def _kind_in(self, source: Any, name: str) -> str | None:
         """The kind of a source's column of that name; None where it has none, as far as is known."""
         if isinstance(source, exp.Table):
             return self._tables.get(source.name.casefold(), {}).get(name)
@@ -151,13 +152,13 @@ class Kinds:
         if not isinstance(query, exp.Select):
             return ""  # of a UNION: one part may be a number where another is a text
         if query.is_star:
-            found = {self._given(one, name) for one in source.sources.values()} - {None}
+            found = {self._kind_in(one, name) for one in source.sources.values()} - {None}
             return (found.pop() if len(found) == 1 else "") if found else None
         named: Mapping[str, exp.Expr] = {one.alias_or_name.casefold(): one for one in query.selects}
         return self.of(named[name]) if name in named else None
 
 
-def declared_kind(declared: str) -> str:
+def kind_of_declaration(declared: str) -> str:
     """What a declared type holds: NUMBER, TEXT, or '' for dates, bits and what is not said."""
     return next((kind for kind, pattern in _DECLARED if pattern.search(declared.lower())), "")
 

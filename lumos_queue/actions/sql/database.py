@@ -17,7 +17,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,22 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500, sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1, sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }  # fmt: skip
-_CHANGES = frozenset((
-    sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_CREATE_TABLE,
-    sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_INDEX, sqlite3.SQLITE_REINDEX,
-))  # fmt: skip
+_CHANGES = frozenset(
+    (
+        sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_UPDATE,
+        sqlite3.SQLITE_DELETE,
+        sqlite3.SQLITE_CREATE_TABLE,
+        sqlite3.SQLITE_CREATE_INDEX,
+        sqlite3.SQLITE_DROP_TABLE,
+        sqlite3.SQLITE_DROP_INDEX,
+        sqlite3.SQLITE_REINDEX,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ResultRows:
     """What a statement gave: column names and rows; neither for a statement that has no result."""
 
     columns: tuple[str, ...]
@@ -57,7 +65,7 @@ class Rows:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """The database in memory. Raises ActionError of kind no_database when the file is not there or is none."""
+    """The database in memory. Raises ActionError of kind no_database when the file does not exist or is not one."""
     try:
         if path.stat().st_size > MAX_FILE:
             raise ActionError("no_database", f"the database has more than {MAX_FILE >> 20} MiB")
@@ -87,19 +95,19 @@ def open_copy(path: Path) -> sqlite3.Connection:
 def _copy_table(copy: sqlite3.Connection, name: str) -> None:
     """A table of the same columns and primary key, with the same rows in the same order."""
     columns = table_columns(copy, name, "source")
-    names = ", ".join(quoted(column.name) for column in columns)
+    names = ", ".join(quote_name(column.name) for column in columns)
     for keyed in (True, False):  # without its key where two keys differ in nothing but case
-        copy.execute(f"CREATE TABLE main.{quoted(name)} ({_definitions(columns, keyed)})")
+        copy.execute(f"CREATE TABLE main.{quote_name(name)} ({_definitions(columns, keyed)})")
         try:
-            copy.execute(f"INSERT INTO main.{quoted(name)} ({names}) SELECT {names} FROM source.{quoted(name)}")
+            copy.execute(f"INSERT INTO main.{quote_name(name)} ({names}) SELECT {names} FROM source.{quote_name(name)}")
             return
         except sqlite3.IntegrityError:
-            copy.execute(f"DROP TABLE main.{quoted(name)}")
+            copy.execute(f"DROP TABLE main.{quote_name(name)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column as the file declares it. `key`: its place in the primary key, 0 when it is in none."""
+class TableColumn:
+    """A column as the file declares it. `key`: its position in the primary key, 0 when it is not in it."""
 
     name: str
     type: str
@@ -109,32 +117,32 @@ class Column:
 
 
 #: Of each table, in the order in which they were made, the columns in order.
-Tables = Mapping[str, Sequence[Column]]
+Tables = Mapping[str, Sequence[TableColumn]]
 
 
 def read_tables(copy: sqlite3.Connection) -> Tables:
     return {name: table_columns(copy, name) for name in table_names(copy)}
 
 
-def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[Column]:
+def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[TableColumn]:
     """The columns in order; none for a table that is not there."""
-    found = connection.execute(f"PRAGMA {schema}.table_xinfo({quoted(table)})").fetchall()
+    found = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
     return [
-        Column(name, kind if _TYPE.fullmatch(kind or "") else "", bool(required), default, key)
+        TableColumn(name, kind if _TYPE.fullmatch(kind or "") else "", bool(required), default, key)
         for _, name, kind, required, default, key, hidden in found
         if hidden != 1
     ]
 
 
-def _definitions(columns: Sequence[Column], keyed: bool) -> str:
+def _definitions(columns: Sequence[TableColumn], keyed: bool) -> str:
     parts = []
     for column in columns:
         required = " NOT NULL" if column.required and keyed else ""
         default = f" DEFAULT {column.default}" if column.default and _LITERAL.fullmatch(column.default) else ""
-        parts.append(f"{quoted(column.name)} {column.type} COLLATE NOCASE{required}{default}")
+        parts.append(f"{quote_name(column.name)} {column.type} COLLATE NOCASE{required}{default}")
     key = [column.name for column in sorted(columns, key=lambda one: one.key) if column.key]
     if key and keyed:
-        parts.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
+        parts.append(f"PRIMARY KEY ({', '.join(map(quote_name, key))})")
     return ", ".join(parts)
 
 
@@ -151,7 +159,7 @@ def again(copy: sqlite3.Connection) -> sqlite3.Connection:
     return other
 
 
-def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
+def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
     """Run one statement that `dialect` wrote. Raises ActionError of kind sql_error, refused, timeout or too_large.
 
     Raises MemoryError when the process may have no more.
@@ -168,7 +176,7 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
     copy.set_progress_handler(lambda: int(time.process_time() > deadline), _EVERY)
     copy.set_authorizer(_authorizer(tables, writes))
     try:
-        return _fetched(copy.execute(statement))
+        return _fetch(copy.execute(statement))
     except sqlite3.Warning as error:  # several statements, which the parser has excluded
         raise ActionError("several", str(error)) from None
     except sqlite3.Error as error:
@@ -178,10 +186,10 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Rows:
         copy.set_progress_handler(None, 0)
 
 
-def _authorizer(tables: set[str], writes: bool):
+def _authorizer(tables: set[str], writes: bool) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
     """What SQLite asks before it does anything: only what is named here is allowed."""
 
-    def allowed(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
+    def decide(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
         if action == sqlite3.SQLITE_SELECT:
             right = True
         elif schema == "temp":  # where it looks for views when a table or column gets another name
@@ -193,19 +201,19 @@ def _authorizer(tables: set[str], writes: bool):
             right = (name in INTERNAL or name in OFFERED - CLOCKS) if writes else name in OFFERED
         elif action == sqlite3.SQLITE_TRANSACTION:
             right = writes
-        elif action == sqlite3.SQLITE_ALTER_TABLE:  # the schema stands elsewhere, and in its place a dropped column
+        elif action == sqlite3.SQLITE_ALTER_TABLE:  # its schema is `first`; `schema` is a dropped column
             right = writes and first == "main"
         else:
             right = writes and action in _CHANGES and schema in ("main", None)
         return sqlite3.SQLITE_OK if right else sqlite3.SQLITE_DENY
 
-    return allowed
+    return decide
 
 
-def _fetched(cursor: sqlite3.Cursor) -> Rows:
+def _fetch(cursor: sqlite3.Cursor) -> ResultRows:
     if cursor.description is None:
         cursor.fetchall()
-        return Rows((), [])
+        return ResultRows((), [])
     rows, size = [], 0
     for row in cursor:
         rows.append([value if not isinstance(value, bytes) else repr(value) for value in row])
@@ -215,7 +223,7 @@ def _fetched(cursor: sqlite3.Cursor) -> Rows:
             raise ActionError(
                 "too_large", f"the result has more than {MAX_ROWS} rows or {MAX_BYTES} characters: use LIMIT"
             )
-    return Rows(tuple(name for name, *_ in cursor.description), rows)
+    return ResultRows(tuple(name for name, *_ in cursor.description), rows)
 
 
 def _failure(error: sqlite3.Error) -> ActionError:
@@ -232,5 +240,5 @@ def _failure(error: sqlite3.Error) -> ActionError:
     return ActionError("sql_error", text)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

@@ -1,6 +1,6 @@
 """MySQL's STR_TO_DATE, DATE_FORMAT and FROM_UNIXTIME for SQLite, which has no such formats.
 
-Rules: MySQL 8.0 Reference Manual, 14.7, in its default mode, where a date with a zero month or day is none (NULL).
+Rules: MySQL 8.0 Reference Manual, 14.7, in its default mode, where a date with a zero month or day is NULL.
 The time zone is UTC. Not covered: week numbers in STR_TO_DATE, and %U, %V and %X; such a format is an error.
 """
 
@@ -13,8 +13,20 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 LAST_SECOND = 32_536_771_199  #: the last that FROM_UNIXTIME knows, in the year 3001
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _STORED = re.compile(r"\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?\s*")
 _COMPOSED = {"T": "%H:%i:%S", "r": "%h:%i:%S %p"}
@@ -47,11 +59,11 @@ def str_to_date(text: Any, form: Any) -> str | None:
     letters = {found[1] for found in _ELEMENT.finditer(form) if found[1] and found[1] != "%"}
     if fields is None or not letters:
         return None
-    return _written(fields, bool(letters - _TIMES), bool(letters & _TIMES), "f" in letters)
+    return _write(fields, bool(letters - _TIMES), bool(letters & _TIMES), "f" in letters)
 
 
 def date_format(value: Any, form: Any) -> str | None:
-    """A date in the parts of `form`; None for what is no date. Raises ValueError for a part that is not covered."""
+    """A date in the parts of `form`; None for what is not a date. Raises ValueError for a part that is not covered."""
     found = None if value is None or form is None else _STORED.fullmatch(str(value))
     if found is None:
         return None
@@ -64,7 +76,7 @@ def date_format(value: Any, form: Any) -> str | None:
 
 
 def from_unixtime(seconds: Any, form: Any = "") -> str | None:
-    """The moment so many seconds after 1970 began, UTC; None before that, after LAST_SECOND and for what is none."""
+    """The moment so many seconds after 1970 began, UTC; None before that, after LAST_SECOND and for no number."""
     if seconds is None or form is None:
         return None
     try:
@@ -82,29 +94,29 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
 
 
 def _read_fields(text: str, form: str) -> dict[str, int] | None:
-    """The fields that stand in the text; None where it is another one. Spaces are passed over before each element."""
+    """The fields found in the text; None where it does not match. Spaces before each element are skipped."""
     fields: dict[str, int] = {}
-    place = 0
+    position = 0
     for found in _ELEMENT.finditer(form):
-        place += len(text[place:]) - len(text[place:].lstrip())
-        if place == len(text):
+        position += len(text[position:]) - len(text[position:].lstrip())
+        if position == len(text):
             break
         letter, plain = found[1], found[2] or ("%" if found[1] == "%" else "")
         if plain:
             if not plain.isspace():
-                if text[place] != plain:
+                if text[position] != plain:
                     return None
-                place += 1
+                position += 1
             continue
         if letter in _WEEKS:
             raise ValueError(f"%{letter} cannot be read here")
-        pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # what is no part fits nothing
-        part = re.compile(pattern, re.IGNORECASE).match(text, place)
+        pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # what is not a part fits nothing
+        part = re.compile(pattern, re.IGNORECASE).match(text, position)
         if part is None:
             return None
         fields[field] = _number(letter, part[0])
         fields |= {"twelve": 1} if letter in "hIl" else {}
-        place = part.end() + (2 if letter == "D" else 0)
+        position = part.end() + (2 if letter == "D" else 0)
     return fields
 
 
@@ -123,7 +135,7 @@ def _number(letter: str, part: str) -> int:
     return int(part)
 
 
-def _written(fields: dict[str, int], dated: bool, timed: bool, fraction: bool) -> str | None:
+def _write(fields: dict[str, int], dated: bool, timed: bool, fraction: bool) -> str | None:
     hour, minute, second = (fields.get(name, 0) for name in ("hour", "minute", "second"))
     if "twelve" in fields:
         if not 1 <= hour <= 12:
@@ -179,7 +191,7 @@ def _ordinal(day: int) -> str:
 
 
 def _monday_week(moment: datetime) -> int:
-    """The week of its own year, the first being that with more than three days of it; 0 before that."""
+    """The week of the date's year, the first being that with more than three days of it; 0 before that."""
     year, week, _ = moment.isocalendar()
     if year == moment.year:
         return week

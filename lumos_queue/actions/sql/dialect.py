@@ -1,7 +1,7 @@
 """Statements in MySQL's words, read and checked with sqlglot and written for both databases (spec/lumos.md 5.6).
 
 What is run is always what the parser understood, written anew without comments: a text that MySQL and the parser
-read differently (`/*! … */`, odd quotes) never reaches a database as it stands. The database checks a second time.
+read differently (`/*! … */`, odd quotes) never reaches a database unchanged. The database checks a second time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumos_queue.actions.sql.database import Tables
 from lumos_queue.actions.sql.functions import OFFERED
 from lumos_queue.errors import ActionError
 
-logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # a child's words go nowhere; its errors say it
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # a child's log is not read; its errors say the same
 
 MAX_SHOWN = 200  #: characters of a parser's message that a model is shown
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Alter)
@@ -34,9 +34,16 @@ _FORBIDDEN = {
 #: Times of day: an answer may depend on the day, but a database that is rebuilt must be the same again. Those that
 #: SQLite tells by an argument, date('now'), are for its authorizer to find.
 _CLOCKS = (
-    exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp,
-    exp.UtcDate, exp.UtcTime, exp.UtcTimestamp,
-)  # fmt: skip
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.CurrentTimestamp,
+    exp.CurrentDatetime,
+    exp.Localtime,
+    exp.Localtimestamp,
+    exp.UtcDate,
+    exp.UtcTime,
+    exp.UtcTimestamp,
+)
 
 
 class _MySQL(MySQL):
@@ -63,7 +70,7 @@ class Statement:
         """The statement for a copy with these tables. Raises ActionError for what SQLite has no words for."""
         assert self.tree is not None
         try:
-            return for_sqlite.written(self.tree, self.database, tables)
+            return for_sqlite.write_for_sqlite(self.tree, self.database, tables)
         except SqlglotError as error:
             raise ActionError("unsupported_sql", f"a copy of this database cannot do that: {_short(error)}") from None
 
@@ -77,9 +84,9 @@ def read_statement(text: str, database: str, writes: bool = False) -> Statement:
         if isinstance(tree.this, exp.Table):
             _check_database(tree.this.db, database)
             return Statement("columns", table=tree.this.name)
-        return _written("plan", tree.this, database)
+        return _write("plan", tree.this, database)
     if isinstance(tree, exp.Query) or (isinstance(tree, exp.Values) and tree.expressions):
-        return _written("query", tree, database)
+        return _write("query", tree, database)
     if isinstance(tree, _WRITES):
         if not writes:
             kind = str(tree.args.get("alternative") or tree.key).upper()
@@ -87,7 +94,7 @@ def read_statement(text: str, database: str, writes: bool = False) -> Statement:
         defaults = tree.find_all(exp.DefaultColumnConstraint)
         if any(tree.find_all(*_CLOCKS)) or any(one.find(exp.Func) for one in defaults):
             raise ActionError("refused", "what is written may not depend on the time, nor a default on a function")
-        return _written("write", tree, database)
+        return _write("write", tree, database)
     offered = sorted(READABLE) + (sorted(WRITABLE) if writes else [])
     raise ActionError("refused", f"only {', '.join(offered)} are offered")
 
@@ -131,7 +138,7 @@ def _show(tree: exp.Show, database: str) -> Statement:
     raise ActionError("refused", f"SHOW {kind} is not offered; SHOW TABLES and SHOW COLUMNS FROM a table are")
 
 
-def _written(kind: str, tree: exp.Expr, database: str) -> Statement:
+def _write(kind: str, tree: exp.Expr, database: str) -> Statement:
     """The tree written for both databases, once nothing in it is forbidden."""
     try:
         _check(tree, database)

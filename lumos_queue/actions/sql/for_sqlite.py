@@ -1,4 +1,4 @@
-"""A statement that was read in MySQL's words, written for a SQLite copy; and what SQLite has no words for.
+"""A statement that was read in MySQL's words, written for a SQLite copy; and what SQLite cannot express.
 
 Where MySQL compares texts it ignores their case: SQLite does so for columns of a copy (`database`), and for anything
 else (`lower(name) = 'CAP'`) only where the statement asks for it, which is what `_without_case` does.
@@ -13,7 +13,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
-from lumos_queue.actions.sql.catalogue import written_out
+from lumos_queue.actions.sql.catalogue import insert_catalogue
 from lumos_queue.actions.sql.comparing import NUMBER_OF, with_numbers
 from lumos_queue.actions.sql.database import Tables
 
@@ -24,7 +24,7 @@ _ALTERS = (exp.ColumnDef, exp.RenameColumn, exp.AlterRename, exp.Drop)
 class _Dialect(SQLite):
     """SQLite with names in backticks: a name in double quotes that no column has would be a text there.
 
-    LEFT and RIGHT are words of its own there, and no functions. New columns compare like the others of a copy.
+    LEFT and RIGHT are keywords there, not functions. New columns compare like the others of a copy.
     """
 
     class Tokenizer(SQLite.Tokenizer):
@@ -51,11 +51,11 @@ class _Dialect(SQLite):
             return f"{super().columndef_sql(expression, sep)} COLLATE NOCASE"
 
 
-def written(tree: exp.Expr, database: str, tables: Tables) -> str:
+def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
     """The statement for a copy of `database` with these tables. Raises UnsupportedError for what SQLite has not."""
-    if missing := _missing(tree):
+    if missing := _unsupported(tree):
         raise UnsupportedError(missing)
-    mine = with_numbers(written_out(_without_parentheses(tree), database, tables), tables)
+    mine = with_numbers(insert_catalogue(_without_parentheses(tree), database, tables), tables)
     mine = _without_case(mine)
     if isinstance(mine, exp.Update):  # `SET hat.price = 1` names a column only
         for one in mine.expressions:
@@ -63,7 +63,7 @@ def written(tree: exp.Expr, database: str, tables: Tables) -> str:
     return mine.sql(_Dialect, comments=False, identify=True, unsupported_level=ErrorLevel.RAISE)
 
 
-def _missing(tree: exp.Expr) -> str:
+def _unsupported(tree: exp.Expr) -> str:
     """What a statement that changes something asks for and SQLite has not."""
     if isinstance(tree, exp.Insert) and tree.args.get("conflict"):
         return "ON DUPLICATE KEY UPDATE"

@@ -14,16 +14,14 @@ from lumos_queue.actions.sql.dates import date_format, from_unixtime, str_to_dat
 from lumos_queue.actions.sql.numbers import number_of
 
 #: Of SQLite itself; the dates are here although they can say what day it is.
-BUILT_IN = frozenset((
-    "abs", "acos", "asin", "atan", "atan2", "avg", "ceil", "ceiling", "char", "coalesce", "cos", "count", "cume_dist",
-    "current_date", "current_time", "current_timestamp", "date", "datetime", "degrees", "dense_rank", "exp",
-    "first_value", "floor", "glob", "group_concat", "hex", "ifnull", "iif", "instr", "julianday", "lag",
-    "last_value", "lead", "length", "like", "ln", "log", "log10", "log2", "lower", "ltrim", "max", "min", "mod",
-    "nth_value", "ntile", "nullif", "percent_rank",
-    "pi", "pow", "power", "quote", "radians", "rank", "replace", "round",
-    "row_number", "rtrim", "sign", "sin", "sqrt", "strftime", "substr", "substring", "sum", "tan", "time", "total",
-    "trim", "trunc", "typeof", "unicode", "unixepoch", "upper",
-))  # fmt: skip
+_BUILT_IN = """
+abs acos asin atan atan2 avg ceil ceiling char coalesce cos count cume_dist current_date current_time
+current_timestamp date datetime degrees dense_rank exp first_value floor glob group_concat hex ifnull iif instr
+julianday lag last_value lead length like ln log log10 log2 lower ltrim max min mod nth_value ntile nullif
+percent_rank pi pow power quote radians rank replace round row_number rtrim sign sin sqrt strftime substr substring
+sum tan time total trim trunc typeof unicode unixepoch upper
+"""
+BUILT_IN = frozenset(_BUILT_IN.split())
 
 
 def _part_of_date(start: int, end: int) -> Callable[[Any], int | None]:
@@ -66,8 +64,8 @@ def _concat_ws(mark: Any, *texts: Any) -> str | None:
 
 
 def _field(wanted: Any, *choices: Any) -> int:
-    """The place of a value in a list, from 1; 0 where it is not."""
-    return next((place for place, one in enumerate(choices, 1) if one is not None and one == wanted), 0)
+    """The position of a value in a list, from 1; 0 where it is not."""
+    return next((position for position, one in enumerate(choices, 1) if one is not None and one == wanted), 0)
 
 
 #: MySQL's, by name: number of arguments (-1: any) and what they do.
@@ -85,18 +83,18 @@ ADDED: dict[str, tuple[int, Callable[..., Any]]] = {
     "str_to_date": (2, str_to_date),
     "date_format": (2, date_format),
     "from_unixtime": (-1, from_unixtime),
-}  # fmt: skip
+}
 OFFERED = BUILT_IN | ADDED.keys()
-#: What SQLite itself calls where tables are changed; the parser lets nobody else.
-INTERNAL = frozenset((
-    "printf", "sqlite_drop_column", "sqlite_rename_column", "sqlite_rename_quotefix", "sqlite_rename_table",
-    "sqlite_rename_test",
-))  # fmt: skip
+#: What SQLite itself calls where tables are changed; the parser allows it to no statement.
+_INTERNAL = """
+printf sqlite_drop_column sqlite_rename_column sqlite_rename_quotefix sqlite_rename_table sqlite_rename_test
+"""
+INTERNAL = frozenset(_INTERNAL.split())
 #: What may say what time it is, by its arguments or always. Nothing that is written may come from them.
-CLOCKS = frozenset((
-    "current_date", "current_time", "current_timestamp", "date", "datetime", "julianday", "strftime", "time",
-    "unixepoch",
-))  # fmt: skip
+_CLOCKS = """
+current_date current_time current_timestamp date datetime julianday strftime time unixepoch
+"""
+CLOCKS = frozenset(_CLOCKS.split())
 
 
 def add_functions(connection: sqlite3.Connection) -> None:

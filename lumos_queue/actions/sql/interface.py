@@ -11,10 +11,11 @@ from typing import Any
 
 from lumos_queue.actions.session import ActionSession, Value
 from lumos_queue.actions.sql.asking import Databases
-from lumos_queue.actions.sql.tools import opened, prepared
+from lumos_queue.actions.sql.tools import open_tools, prepare_tools
 from lumos_queue.actions.sql.wording import is_statement
 from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.records import Execution, Task
+from lumos_queue.settings import Settings
 
 MAX_SHOWN = 2000  #: characters of a result that models are shown
 
@@ -26,13 +27,13 @@ class SqlActions:
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"writes": "no", "turns": "1"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError when the databases are not there, or not those that the job was submitted with."""
-        self._databases = Databases(opened(tools or {}), settings)
+        self._databases = Databases(open_tools(tools or {}), settings)
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        return prepared(tools)
+        return prepare_tools(tools)
 
     def begin(self, task: Task) -> SqlSession:
         return SqlSession(self._databases, task.inputs.get("database"))
@@ -44,20 +45,20 @@ class SqlActions:
 class SqlSession(ActionSession):
     """One episode's database. It holds nothing: what was written follows from the actions so far.
 
-    So a resumed episode needs no rebuilding of its own: each statement begins with a new copy and the earlier writes,
+    So a resumed episode needs no extra rebuilding: each statement begins with a new copy and the earlier writes,
     and the first one that does not give what is recorded raises Diverged.
     """
 
-    def __init__(self, databases: Databases, database: Any):
+    def __init__(self, databases: Databases, database: object):
         self._databases, self._database = databases, database
 
-    async def alias(self, text: str, place: StepContext) -> Value:
+    async def alias(self, text: str, context: StepContext) -> Value:
         """Nothing here is a call: this is every action."""
-        if text in place.variables:  # neither written nor submitted again, and no rows twice
-            return {"kind": "alias", "text": place.variables[text]["text"], "of": text}
+        if text in context.variables:  # neither written nor submitted again, and no rows twice
+            return {"kind": "alias", "text": context.variables[text]["text"], "of": text}
         if not is_statement(text):
             return {"kind": "fragment", "text": text}
-        done = [value for _, execution in place.done for value in _values(execution)]
+        done = [value for _, execution in context.done for value in _values(execution)]
         earlier = [value for value in done if value["kind"] == "written"]
         tools = self._databases.tools
         writes = [value["sql"] for value in earlier] if tools.writes else None
@@ -76,7 +77,7 @@ def _values(execution: Execution) -> list[Mapping[str, Any]]:
 
 def _query(reply: Mapping[str, Any]) -> dict[str, Any]:
     rows = reply["rows"]
-    return {"kind": "rows", "text": shown_rows(rows), "columns": reply["columns"], "rows": rows, "sql": reply["sql"]}
+    return {"kind": "rows", "text": show_rows(rows), "columns": reply["columns"], "rows": rows, "sql": reply["sql"]}
 
 
 def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -88,11 +89,11 @@ def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
         case "tables":
             shown = f"Results: {reply['shown']}."
         case _:
-            shown = shown_rows(reply["rows"])
+            shown = show_rows(reply["rows"])
     return {"kind": reply["kind"], "text": shown, "columns": reply["columns"], "rows": reply["rows"]}
 
 
-def shown_rows(rows: list[list[Any]]) -> str:
+def show_rows(rows: list[list[Any]]) -> str:
     """The rows as InterCode prints them, cut where they become long: `[('Joe', 3), ('Ann', 4)] and 18 more rows`."""
     shown, length = [], 0
     for row in rows:

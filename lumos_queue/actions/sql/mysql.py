@@ -15,9 +15,9 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lumos_queue.actions.sql.database import MAX_BYTES, MAX_ROWS, SECONDS, Column, Rows
+from lumos_queue.actions.sql.database import MAX_BYTES, MAX_ROWS, SECONDS, ResultRows, TableColumn
 from lumos_queue.actions.sql.dialect import Statement, read_statement
-from lumos_queue.actions.sql.schema import DESCRIBED, written_tables
+from lumos_queue.actions.sql.schema import DESCRIBED, write_tables
 from lumos_queue.errors import ActionError, InfrastructureError
 
 CONNECT_SECONDS = 10
@@ -33,17 +33,24 @@ def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     connection = None
     try:
         connection = pymysql.connect(
-            host=server["host"], port=server["port"], user=server["user"], password=server["password"], database=name,
-            connect_timeout=CONNECT_SECONDS, read_timeout=SECONDS + CONNECT_SECONDS, local_infile=False,
-            charset="utf8mb4", autocommit=False,
-        )  # fmt: skip
+            host=server["host"],
+            port=server["port"],
+            user=server["user"],
+            password=server["password"],
+            database=name,
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=SECONDS + CONNECT_SECONDS,
+            local_infile=False,
+            charset="utf8mb4",
+            autocommit=False,
+        )
         with connection.cursor(pymysql.cursors.SSCursor) as cursor:
             _limit(cursor)
             if writes is None:
                 cursor.execute("START TRANSACTION READ ONLY")
             else:
                 cursor.execute("START TRANSACTION")
-            earlier = [_changed(cursor, read_statement(text, name, True), name) for text in writes or ()]
+            earlier = [_count_changes(cursor, read_statement(text, name, True), name) for text in writes or ()]
             return {"kind": statement.kind, "earlier": earlier, **_reply(cursor, statement, name)}
     except pymysql.MySQLError as error:
         raise _failure(error, name) from None
@@ -69,32 +76,32 @@ def _reply(cursor: Any, statement: Statement, name: str) -> dict[str, Any]:
     if statement.kind == "tables":
         tables = _tables(cursor, name)
         rows = [[table] for table, _ in tables]
-        return {"columns": [f"Tables_in_{name}"], "rows": rows, "shown": written_tables(tables)}
+        return {"columns": [f"Tables_in_{name}"], "rows": rows, "shown": write_tables(tables)}
     if statement.kind == "write":
-        return {"changed": _changed(cursor, statement, name)}
+        return {"changed": _count_changes(cursor, statement, name)}
     if statement.kind == "columns":
-        text = f"SHOW COLUMNS FROM {_quoted(statement.table)}"
+        text = f"SHOW COLUMNS FROM {_quote(statement.table)}"
     else:
         text = f"EXPLAIN {statement.mysql}" if statement.kind == "plan" else statement.mysql
-    found = _fetched(cursor, text)
+    found = _fetch(cursor, text)
     columns = DESCRIBED if statement.kind == "columns" else found.columns
     return {"columns": list(columns), "rows": found.rows, "sql": statement.mysql}
 
 
-def _tables(cursor: Any, name: str) -> list[tuple[str, list[Column]]]:
+def _tables(cursor: Any, name: str) -> list[tuple[str, list[TableColumn]]]:
     """Tables in the order of their names, with their columns."""
     cursor.execute(
         "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s "
         "ORDER BY table_name, ordinal_position",
         (name,),
     )
-    tables: dict[str, list[Column]] = {}
+    tables: dict[str, list[TableColumn]] = {}
     for table, column, kind in cursor.fetchall():
-        tables.setdefault(table, []).append(Column(column, kind, False, None, 0))
+        tables.setdefault(table, []).append(TableColumn(column, kind, False, None, 0))
     return list(tables.items())
 
 
-def _changed(cursor: Any, statement: Statement, name: str) -> int:
+def _count_changes(cursor: Any, statement: Statement, name: str) -> int:
     if statement.defines:
         raise ActionError("refused", "a server cannot take back what changes tables themselves")
     cursor.execute(
@@ -106,7 +113,7 @@ def _changed(cursor: Any, statement: Statement, name: str) -> int:
     return cursor.execute(statement.mysql)
 
 
-def _fetched(cursor: Any, text: str) -> Rows:
+def _fetch(cursor: Any, text: str) -> ResultRows:
     cursor.execute(text)
     rows, size = [], 0
     for row in cursor:
@@ -116,7 +123,7 @@ def _fetched(cursor: Any, text: str) -> Rows:
             raise ActionError(
                 "too_large", f"the result has more than {MAX_ROWS} rows or {MAX_BYTES} characters: use LIMIT"
             )
-    return Rows(tuple(name for name, *_ in cursor.description or ()), rows)
+    return ResultRows(tuple(name for name, *_ in cursor.description or ()), rows)
 
 
 def _plain(value: Any) -> Any:
@@ -143,5 +150,5 @@ def _failure(error: Any, name: str) -> Exception:
     return ActionError("sql_error", str(message or code))
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"

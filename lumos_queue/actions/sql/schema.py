@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from lumos_queue.actions.sql.database import Column, table_columns, table_names
+from lumos_queue.actions.sql.database import TableColumn, table_columns, table_names
 from lumos_queue.errors import ActionError
 
 DESCRIBED = ("Field", "Type", "Null", "Key", "Default", "Extra")
@@ -26,19 +26,19 @@ def kind_of(declared: str) -> str:
     return next((kind for kind, parts in _KINDS if any(part in declared for part in parts)), "OTHERS")
 
 
-def shown_tables(connection: sqlite3.Connection) -> str:
+def show_tables(connection: sqlite3.Connection) -> str:
     """`Table hat has name (type: TEXT), price (type: NUMBER); Table …`, in the order in which they were made."""
-    return written_tables([(name, table_columns(connection, name)) for name in table_names(connection)])
+    return write_tables([(name, table_columns(connection, name)) for name in table_names(connection)])
 
 
-def written_tables(tables: list[tuple[str, list[Column]]]) -> str:
+def write_tables(tables: list[tuple[str, list[TableColumn]]]) -> str:
     return "; ".join(
         f"Table {name} has {', '.join(f'{column.name} (type: {kind_of(column.type)})' for column in columns)}"
         for name, columns in tables
     )
 
 
-def described(connection: sqlite3.Connection, table: str, database: str) -> list[list[Any]]:
+def describe_table(connection: sqlite3.Connection, table: str, database: str) -> list[list[Any]]:
     """A row for each column. Raises ActionError when there is no such table."""
     names = {name.casefold(): name for name in table_names(connection)}
     if table.casefold() not in names:
@@ -49,18 +49,18 @@ def described(connection: sqlite3.Connection, table: str, database: str) -> list
             column.type.lower(),
             "NO" if is_required(column) else "YES",
             "PRI" if column.key else "",
-            shown_default(column),
+            default_text(column),
             "",
         ]
         for column in table_columns(connection, names[table.casefold()])
     ]
 
 
-def is_required(column: Column) -> bool:
+def is_required(column: TableColumn) -> bool:
     """Whether it is never NULL."""
     return column.required or bool(column.key)
 
 
-def shown_default(column: Column) -> str | None:
+def default_text(column: TableColumn) -> str | None:
     """The default as MySQL shows it: the text alone, and NULL for none."""
     return column.default.strip("'") if column.default and column.default.upper() != "NULL" else None

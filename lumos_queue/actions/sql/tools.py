@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.util.launch_folder import from_launch
 
@@ -34,8 +34,8 @@ class Tools:
     writes: bool
     turns: int
 
-    def place(self, database: Any) -> dict[str, Any]:
-        """The part of a request that says where a database is. Raises ActionError for a name that is none."""
+    def locate(self, database: object) -> dict[str, Any]:
+        """The part of a request that says where a database is. Raises ActionError for a name that cannot be one."""
         if not isinstance(database, str) or not _NAME.fullmatch(database):
             raise ActionError("no_database", f"no database can be called {str(database)[:60]!r}")
         if self.server is not None:
@@ -44,9 +44,9 @@ class Tools:
         return {"name": database, "file": str(self.databases / database / f"{database}.sqlite")}
 
 
-def prepared(tools: Mapping[str, str]) -> dict[str, str]:
+def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     """The options checked, with absolute paths and the digest of the files. Raises SpecError."""
-    no_options(tools, "intercode_sql", OPTIONS)
+    check_option_names(tools, "intercode_sql", OPTIONS)
     read = _read(tools)
     found = dict(tools)
     if read.databases is not None:
@@ -55,8 +55,8 @@ def prepared(tools: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def opened(tools: Mapping[str, str]) -> Tools:
-    """What `prepared` returned, read. Raises SpecError when the files are not the ones that were meant."""
+def open_tools(tools: Mapping[str, str]) -> Tools:
+    """What `prepare_tools` returned, read. Raises SpecError when the files are not the ones that were meant."""
     read = _read(tools)
     if read.databases is not None and (meant := tools.get("databases_sha256")) is not None:
         found = folder_digest(read.databases)

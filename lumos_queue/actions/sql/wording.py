@@ -7,12 +7,12 @@ import re
 #: What a model may run on any database.
 READING = frozenset(("SELECT", "WITH", "VALUES", "SHOW", "DESC", "DESCRIBE", "EXPLAIN"))
 #: What else begins a statement, so that it is answered with an error instead of an echo.
-OTHERS = frozenset((
-    "ALTER", "ANALYZE", "ATTACH", "BEGIN", "CALL", "COMMIT", "CREATE", "DELETE", "DETACH", "DO", "DROP", "EXECUTE",
-    "FLUSH", "GRANT", "HANDLER", "INSERT", "INSTALL", "KILL", "LOAD", "LOCK", "OPTIMIZE", "PRAGMA", "PREPARE", "PURGE",
-    "REINDEX", "RELEASE", "RENAME", "RESET", "REVOKE", "ROLLBACK", "SAVEPOINT", "SET", "SHUTDOWN", "START", "TABLE",
-    "TRUNCATE", "UNINSTALL", "UNLOCK", "UPDATE", "USE", "VACUUM",
-))  # fmt: skip
+_OTHERS = """
+ALTER ANALYZE ATTACH BEGIN CALL COMMIT CREATE DELETE DETACH DO DROP EXECUTE FLUSH GRANT HANDLER INSERT INSTALL KILL
+LOAD LOCK OPTIMIZE PRAGMA PREPARE PURGE REINDEX RELEASE RENAME RESET REVOKE ROLLBACK SAVEPOINT SET SHUTDOWN START
+TABLE TRUNCATE UNINSTALL UNLOCK UPDATE USE VACUUM
+"""
+OTHERS = frozenset(_OTHERS.split())
 _FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)(\s*\()?")
 _COMMENT = re.compile(r"\s*(?:/\*|--|#)")
 

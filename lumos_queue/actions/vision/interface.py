@@ -2,10 +2,10 @@
 
 LUMOS names the two actions and quotes one line of the interface (VQA's signature and description); argument shapes are
 those of its conversion examples (spec/lumos.md 1.2, 4.2). The models behind them are roles: `vqa`, which sees images,
-and `qa`, which does not. What they are asked here is worded by us; the answer is the reply alone, on one line.
+and `qa`, which does not. Their prompts were written for this project; the answer is the reply alone, on one line.
 
-`--tool vision=` says what VQA shows: `image` (default), `caption` (the row's caption stands for the image, and nobody
-sees it), or `none` (the bare question: how far a model comes without looking).
+`--tool vision=` says what VQA shows: `image` (default), `caption` (the row's caption replaces the image, which is
+not sent), or `none` (the bare question: what a model can answer without looking).
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, unknown
 from lumos_queue.records import Completion, Task
+from lumos_queue.settings import Settings
 
 SHOWN = {
     "image": "the task's image",
@@ -61,36 +62,36 @@ class VisionSession(ActionSession):
         self._shown = shown
 
     @action("QA(context, query)")
-    async def QA(self, text: str, place: StepContext) -> Value:
+    async def QA(self, text: str, context: StepContext) -> Value:
         """Given context, answer the given query."""
-        listed, question = _parts(text, place)
-        known = [_told(item, place) for item in listed]
+        listed, question = _parts(text, context)
+        known = [_item_text(item, context) for item in listed]
         prompt = (
             _THINK.format(question=question, context="\n".join(known)) if known else _KNOW.format(question=question)
         )
-        return _answer(await place.ask("qa", prompt))
+        return _answer(await context.ask("qa", prompt))
 
     @action("VQA(Image_Context, Query)")
-    async def VQA(self, text: str, place: StepContext) -> Value:
+    async def VQA(self, text: str, context: StepContext) -> Value:
         """Given the image context, answer the query."""
-        listed, question = _parts(text, place)
-        digests = dict.fromkeys(self._seen(item, place) for item in listed or (IMAGE,))
+        listed, question = _parts(text, context)
+        digests = dict.fromkeys(self._image_of(item, context) for item in listed or (IMAGE,))
         form = {"image": _LOOK, "caption": _DESCRIBED, "none": _BLIND}[self._shown]
         prompt = form.format(question=question, caption=self._caption)
         images = tuple(digests) if self._shown == "image" else ()
-        return _answer(await place.ask("vqa", prompt, images))
+        return _answer(await context.ask("vqa", prompt, images))
 
-    async def alias(self, text: str, place: StepContext) -> Value:
+    async def alias(self, text: str, context: StepContext) -> Value:
         """`R1 = ([IMG])`: the image as a variable; else as everywhere."""
         if text in (IMAGE, "IMG"):
             return {"kind": "image", "text": IMAGE, "image": self._own_image()}
-        return await super().alias(text, place)
+        return await super().alias(text, context)
 
-    def _seen(self, item: str, place: StepContext) -> str:
+    def _image_of(self, item: str, context: StepContext) -> str:
         """The sha256 of the image that `IMG` or a variable means; '' where none is shown."""
         if item in ("IMG", IMAGE):
             return self._own_image()
-        value = _variable(item, place)
+        value = _variable(item, context)
         if value.get("kind") != "image":
             raise ActionError("no_image", f"{item[:40]} is no image: expected VQA([IMG], Question: …)")
         return value["image"]
@@ -109,12 +110,12 @@ class VisionActions:
     roles = ("vqa", "qa")
     defaults: Mapping[str, str] = {"vision": "image"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         self._shown = (tools or {}).get("vision", "image")
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, "multimodal", {"vision": "what VQA shows: " + ", ".join(SHOWN)})
+        check_option_names(tools, "multimodal", {"vision": "what VQA shows: " + ", ".join(SHOWN)})
         if (shown := tools.get("vision", "image")) not in SHOWN:
             raise unknown("way of showing an image", shown, SHOWN)
         return {"vision": shown}
@@ -126,28 +127,28 @@ class VisionActions:
         """Nothing is held."""
 
 
-def _parts(text: str, place: StepContext) -> tuple[list[str], str]:
-    """The items of the bracket and the question, in which variables that are set stand for their text."""
+def _parts(text: str, context: StepContext) -> tuple[list[str], str]:
+    """The items of the bracket and the question, in which variables that are set are replaced by their text."""
     found = _QUESTION.fullmatch(text)
     if not found:
         raise ActionError("unreadable", f"expected [IMG] or [R1, …], then ', Question: …'; found '{text[:80]}'")
     items = [item.strip() for item in found["context"].strip("[]").split(",")]
-    known = place.variables
+    known = context.variables
     question = _VARIABLE.sub(lambda name: known[name[0]]["text"] if name[0] in known else name[0], found["question"])
     return [item for item in items if item], question.strip()
 
 
-def _variable(name: str, place: StepContext) -> Mapping[str, Any]:
-    if name not in place.variables:
+def _variable(name: str, context: StepContext) -> Mapping[str, Any]:
+    if name not in context.variables:
         raise ActionError("undefined_variable", f"no earlier action has set {name[:40]}")
-    return place.variables[name]
+    return context.variables[name]
 
 
-def _told(item: str, place: StepContext) -> str:
-    """What an item of QA's context says: a variable's text, or the words that stand there."""
+def _item_text(item: str, context: StepContext) -> str:
+    """What an item of QA's context says: a variable's text, or the words themselves."""
     if item in ("IMG", IMAGE):
         raise ActionError("no_image", "QA sees no image: ask VQA([IMG], Question: …) about it")
-    return _variable(item, place)["text"] if _VARIABLE.fullmatch(item) else item
+    return _variable(item, context)["text"] if _VARIABLE.fullmatch(item) else item
 
 
 def _answer(reply: Completion) -> Value:

@@ -16,7 +16,7 @@ from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from lumos_queue.actions.web.page import SHOWN, Element, Page
+from lumos_queue.actions.web.page import SHOWN, Element, HtmlPage
 
 MAX_ANCESTOR_WORDS, MAX_TARGET_WORDS = 50, 100
 MAX_CHARACTERS = 4_000  #: of either part: a page may have words without end
@@ -25,7 +25,7 @@ _WORDS, _VALUE_WORDS, _WORD_CHARACTERS = 20, 5, 15
 _SAYS_NOTHING = frozenset(("hidden", "none", "presentation", "null", "undefined"))
 
 
-def document_order(page: Page, nodes: Mapping[str, object]) -> list[str]:
+def document_order(page: HtmlPage, nodes: Mapping[str, object]) -> list[str]:
     """The numbers of candidates in the order in which the page has them.
 
     What the page's text does not hold comes after it, by number: texts are cut at the end, and browsers number elements
@@ -39,12 +39,12 @@ def document_order(page: Page, nodes: Mapping[str, object]) -> list[str]:
     return sorted(sorted(nodes), key=key)
 
 
-def describe(page: Page, node: str, tag: str, attributes: Mapping[str, str]) -> str:
+def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str]) -> str:
     """The candidate as a ranking model reads it: from the page, or from its own tag and attributes where that ends."""
     element = page.element(node)
     if element is None:
         element = Element(tag, node, {name: attributes[name] for name in SHOWN if name in attributes}, None)
-    target = " ".join(_written(element, _below(element), mark=True).split()[:MAX_TARGET_WORDS])
+    target = " ".join(_write(element, _below(element), mark=True).split()[:MAX_TARGET_WORDS])
     return f"ancestors: {_ancestors(element)[-MAX_CHARACTERS:]}\ntarget: {target[:MAX_CHARACTERS]}"
 
 
@@ -54,7 +54,7 @@ def parts(described: str) -> tuple[str, str]:
     return ancestors.removeprefix("ancestors: "), target
 
 
-def _written(element: Element, content: str, mark: bool = False) -> str:
+def _write(element: Element, content: str, mark: bool = False) -> str:
     pieces = (element.tag, "id=0" if mark else "", _words(element), content)
     return f"({' '.join(filter(None, pieces))} )"
 
@@ -79,7 +79,7 @@ def _text(text: str) -> str:
 
 
 def _below(element: Element) -> str:
-    """What stands inside a candidate."""
+    """The content of a candidate."""
     kept = {id(item) for item in islice(_preorder(element, _LEVELS), _ITEMS)}
 
     def inside(at: Element) -> list[str]:
@@ -91,7 +91,7 @@ def _below(element: Element) -> str:
             elif id(item) in kept:
                 content = inside(item)
                 speaks = item.attributes or item.texts or len(content) > 1
-                found += [_written(item, " ".join(content))] if speaks else content
+                found += [_write(item, " ".join(content))] if speaks else content
             if len(found) > MAX_TARGET_WORDS:
                 break
         return found
@@ -116,7 +116,7 @@ def _ancestors(element: Element) -> str:
 
 
 def _way(element: Element) -> tuple[str, str]:
-    """What stands before and after an element on the way down to it. Kept, so that no way is climbed twice."""
+    """The texts before and after an element on the path down to it. Kept, so that no path is walked twice."""
     above, at = [], element
     while at.way is None and at.parent is not None:
         above.append(at)
@@ -128,12 +128,12 @@ def _way(element: Element) -> tuple[str, str]:
 
 
 def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> tuple[str, str]:
-    """The way to an element, from the way to its parent and what is shown around the element, by place."""
+    """The way to an element, from the way to its parent and what is shown around the element, by position."""
     parent = element.parent
     assert parent is not None
-    around |= {place: _text(str(parent.items[place])) for place in _texts_around(element)}
-    before = [around[place] for place in sorted(around) if place < element.place]
-    after = [around[place] for place in sorted(around) if place > element.place]
+    around |= {position: _text(str(parent.items[position])) for position in _texts_around(element)}
+    before = [around[position] for position in sorted(around) if position < element.index]
+    after = [around[position] for position in sorted(around) if position > element.index]
     if around or parent.attributes or parent.parent is None:
         before.insert(0, f"({parent.tag} {_words(parent)}")
         after.append(")")
@@ -159,23 +159,22 @@ def _short(text: str) -> str:
 
 
 def _neighbours(element: Element) -> dict[int, str]:
-    """The nearest siblings that say something, by their place."""
+    """The nearest siblings that say something, by their position."""
     assert element.parent is not None
     items, found = element.parent.items, {}
-    for places in (range(element.place - 1, -1, -1), range(element.place + 1, len(items))):
-        siblings = (items[place] for place in places)
+    for positions in (range(element.index - 1, -1, -1), range(element.index + 1, len(items))):
+        siblings = (items[position] for position in positions)
         for one in islice((one for one in siblings if isinstance(one, Element)), _SIBLINGS):
             if one.attributes or one.texts:
-                texts = (_text(str(one.items[place])) for place in one.texts[:MAX_ANCESTOR_WORDS])
-                found[one.place] = _written(one, " ".join(texts))
+                texts = (_text(str(one.items[position])) for position in one.texts[:MAX_ANCESTOR_WORDS])
+                found[one.index] = _write(one, " ".join(texts))
     return found
 
 
 def _texts_around(element: Element) -> list[int]:
-    """The places of the texts beside an element; as many on each side as the last words can hold."""
+    """The positions of the texts beside an element; as many on each side as the last words can hold."""
     assert element.parent is not None
-    places = element.parent.texts
-    middle = bisect(places, element.place)
-    return (
-        places[max(0, middle - MAX_ANCESTOR_WORDS) : middle] + places[max(middle, len(places) - MAX_ANCESTOR_WORDS) :]
-    )
+    texts = element.parent.texts
+    middle = bisect(texts, element.index)
+    before = texts[max(0, middle - MAX_ANCESTOR_WORDS) : middle]
+    return before + texts[max(middle, len(texts) - MAX_ANCESTOR_WORDS) :]

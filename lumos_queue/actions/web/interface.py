@@ -11,15 +11,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.actions.options import check_option_names
 from lumos_queue.actions.ranking.base import Ranker
-from lumos_queue.actions.ranking.registry import prepare_ranker, ranker_of
-from lumos_queue.actions.registry import no_options
+from lumos_queue.actions.ranking.registry import open_prepared, prepare_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.web.candidates import parts
-from lumos_queue.actions.web.matching import ranked, with_option
+from lumos_queue.actions.web.matching import rank_candidates, with_option
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Task
+from lumos_queue.settings import Settings
 
 DOMAIN = "web_agent"
 OPTIONS = {
@@ -38,14 +39,14 @@ class WebActions:
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"ranker": "lexical"}
 
-    def __init__(self, tools: Mapping[str, str] | None = None, settings: Any = None):
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
         """Raises SpecError when the ranker's weights are missing or not the ones that were meant."""
-        self.ranker: Ranker = ranker_of(tools or {})
+        self.ranker: Ranker = open_prepared(tools or {})
         self.fitted = "cross-encoder" in self.ranker.name  #: whether it knows MindAct's texts
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
-        no_options(tools, DOMAIN, OPTIONS)
+        check_option_names(tools, DOMAIN, OPTIONS)
         return prepare_ranker(tools)
 
     def begin(self, task: Task) -> WebSession:
@@ -64,51 +65,56 @@ class WebSession(ActionSession):
         self._ranker, self._fitted = ranker, fitted
 
     @action("CLICK(Env, Query)")
-    async def CLICK(self, text: str, place: StepContext) -> Value:
+    async def CLICK(self, text: str, context: StepContext) -> Value:
         """Click the relevant html region in Env according to Query."""
         page, query = _page_and_rest(text)
-        return await self._picked("CLICK", page, query, query, "", place)
+        return await self._pick("CLICK", page, query, query, "", context)
 
     @action("TYPE(Env, Query, Text)")
-    async def TYPE(self, text: str, place: StepContext) -> Value:
+    async def TYPE(self, text: str, context: StepContext) -> Value:
         """Type Text into the relevant html region in Env according to Query."""
         page, query, value = _with_text("TYPE", text)
-        return await self._picked("TYPE", page, query, query, value, place)
+        return await self._pick("TYPE", page, query, query, value, context)
 
     @action("SELECT(Env, Query, Text)")
-    async def SELECT(self, text: str, place: StepContext) -> Value:
+    async def SELECT(self, text: str, context: StepContext) -> Value:
         """Select the value Text of the relevant selection box in Env according to Query."""
         page, query, value = _with_text("SELECT", text)
-        return await self._picked("SELECT", page, query, with_option(query, value), value, place)
+        return await self._pick("SELECT", page, query, with_option(query, value), value, context)
 
-    async def alias(self, text: str, place: StepContext) -> Value:
-        """Refused: naming a page again is no action on it."""
+    async def alias(self, text: str, context: StepContext) -> Value:
+        """Refused: naming a page again is not an action on it."""
         raise ActionError("unreadable", f"expected CLICK, TYPE or SELECT, found '{text[:80]}'")
 
-    async def _picked(self, op: str, name: str, said: str, query: str, value: str, place: StepContext) -> Value:
+    async def _pick(self, op: str, name: str, said: str, query: str, value: str, context: StepContext) -> Value:
         """The element of the current page that fits the query best, as a value."""
         if not said:
             raise ActionError("arguments", f"{op} needs a description of the element after 'QUERY:'")
-        page = self._current(name, place)
+        page = self._current(name, context)
         if not page["candidates"]:
             raise ActionError("no_element", "the page has no element to act on")
         previous = self._previous[: page["step"]]
-        order = await ranked(self._ranker, self._fitted, query, previous, page["candidates"])
+        order = await rank_candidates(self._ranker, self._fitted, query, previous, page["candidates"])
         chosen = page["candidates"][order[0][0]]
         words = " ".join(re.sub(r"[()]| id=0", " ", parts(chosen["text"])[1]).split()[1:])
         return {
-            "kind": "element", "text": f"[{chosen['tag']}]  {words} -> {op}" + (f": {value}" if value else ""),
-            "node": chosen["node"], "tag": chosen["tag"], "op": op, "value": value, "step": page["step"],
+            "kind": "element",
+            "text": f"[{chosen['tag']}]  {words} -> {op}" + (f": {value}" if value else ""),
+            "node": chosen["node"],
+            "tag": chosen["tag"],
+            "op": op,
+            "value": value,
+            "step": page["step"],
             "candidates": len(page["candidates"]),
             "ranked": [[page["candidates"][at]["node"], round(score, 6)] for at, score in order],
-        }  # fmt: skip
+        }
 
-    def _current(self, name: str, place: StepContext) -> Mapping[str, Any]:
+    def _current(self, name: str, context: StepContext) -> Mapping[str, Any]:
         """The page that is shown now, if that is the one the action names. An unreadable action k has set Rk."""
         named = {"Env": 0}
-        for number, (done, _) in enumerate(place.done, start=1):
+        for number, (done, _) in enumerate(context.done, start=1):
             named |= dict.fromkeys(done.variables or (f"R{number}",), number)
-        now = len(place.done)
+        now = len(context.done)
         if name not in named:
             known = ", ".join(list(named)[-3:])
             raise ActionError("unknown_variable", f"no page is called {name}; the last ones are called {known}")
@@ -128,7 +134,7 @@ def _page_and_rest(text: str) -> tuple[str, str]:
 
 
 def _with_text(op: str, text: str) -> tuple[str, str, str]:
-    """(page, query, text): the text stands after the first `, TEXT:`, the query ends at the last (as the original)."""
+    """(page, query, text): the text follows the first `, TEXT:`, the query ends at the last (as the original)."""
     page, rest = _page_and_rest(text)
     marks = list(_TEXT.finditer(rest))
     if not marks or not rest[marks[0].end() :].strip():

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lumos_queue.actions.ranking.base import Ranker, best, titled
+from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.actions.web.candidates import parts
 
 SHOWN_RANKS = 10  #: candidates named in a result, the best first: as many as AgentBench looks at
 _HISTORY = 3  #: earlier actions that MindAct's model is told
 
 
-async def ranked(
+async def rank_candidates(
     ranker: Ranker, fitted: bool, query: str, previous: Sequence[str], candidates: Sequence[Mapping[str, Any]]
 ) -> list[tuple[int, float]]:
-    """(place, score) of the best candidates, the best first; of equals the one that comes first on the page.
+    """(position, score) of the best candidates, the best first; of equals the one that comes first on the page.
 
     `fitted`: the ranker is a model that was fitted on MindAct's texts, and gets them as they are. Any other gets the
-    bare query, and what an element says counts as its title, what stands around it as its text.
+    bare query, and what an element says counts as its title, what is around it as its text.
     """
     if fitted:
         query = f"task is: {query}\nPrevious actions: {'; '.join(previous[-_HISTORY:])}"
         texts = [one["text"] for one in candidates]
     else:
-        texts = [titled(target, ancestors) for ancestors, target in (parts(one["text"]) for one in candidates)]
+        texts = [join_title(target, ancestors) for ancestors, target in (parts(one["text"]) for one in candidates)]
     scores = await ranker.scores(query, texts)
-    return [(place, scores[place]) for place in best(scores, SHOWN_RANKS)]
+    return [(position, scores[position]) for position in top_positions(scores, SHOWN_RANKS)]
 
 
 def with_option(query: str, option: str) -> str:

@@ -19,10 +19,24 @@ MAX_HTML = 32 * 2**20  #: characters of one page
 NODE = "backend_node_id"  #: the attribute that names an element, as Chrome's developer tools number them
 #: The attributes that say what an element is for, most telling first; the others are left out.
 SHOWN = (
-    "role", "aria_role", "type", "alt", "aria_description", "aria_label", "label", "title", "name", "text_value",
-    "value", "placeholder", "input_checked", "input_value", "option_selected", "class",
-)  # fmt: skip
-_SILENT = frozenset(("script", "style", "noscript", "template"))  #: their content is no text of the page
+    "role",
+    "aria_role",
+    "type",
+    "alt",
+    "aria_description",
+    "aria_label",
+    "label",
+    "title",
+    "name",
+    "text_value",
+    "value",
+    "placeholder",
+    "input_checked",
+    "input_value",
+    "option_selected",
+    "class",
+)
+_SILENT = frozenset(("script", "style", "noscript", "template"))  #: their content is not text of the page
 
 
 @dataclass(slots=True, eq=False)
@@ -33,13 +47,13 @@ class Element:
     node: str  #: its number on the page, '' when it has none
     attributes: Mapping[str, str]  #: those in SHOWN
     parent: Element | None
-    place: int = 0  #: among the parent's items
+    index: int = 0  #: among the parent's items
     items: list[Element | str] = field(default_factory=list)  #: elements and texts, in order
-    texts: list[int] = field(default_factory=list)  #: the places of the texts among the items
+    texts: list[int] = field(default_factory=list)  #: the positions of the texts among the items
     way: tuple[str, str] | None = None  #: what candidates.py found on the way to it, for the next candidate below it
 
 
-class Page:
+class HtmlPage:
     """The elements of a page by number and in document order."""
 
     def __init__(self, source: str):
@@ -47,7 +61,7 @@ class Page:
         if len(source) > MAX_HTML:
             raise ValueError(f"longer than {MAX_HTML} characters")
         self._known: dict[str, tuple[int, Element]] = {}
-        root = _parsed(storable(source)[0])
+        root = _parse(storable(source)[0])
         if root is not None:
             for position, element in enumerate(_elements(root)):
                 if element.node:
@@ -64,7 +78,7 @@ class Page:
         return known and known[0]
 
 
-def _parsed(source: str) -> etree._Element | None:
+def _parse(source: str) -> etree._Element | None:
     """The root of the page, as XML if it can be, else as HTML; None when there is no element at all."""
     source = source[: source.rfind(">") + 1]  # a cut may leave half a tag
     if not source.strip():
@@ -72,9 +86,16 @@ def _parsed(source: str) -> etree._Element | None:
     data = source.encode()
     if "<!ENTITY" not in source.upper():
         parser = etree.XMLParser(
-            recover=True, resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-            huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8",
-        )  # fmt: skip
+            recover=True,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            dtd_validation=False,
+            huge_tree=True,
+            remove_comments=True,
+            remove_pis=True,
+            encoding="utf-8",
+        )
         root = etree.fromstring(data, parser)
         if root is not None and all(map(_harmless, parser.error_log)):
             return root
@@ -88,7 +109,7 @@ def _parsed(source: str) -> etree._Element | None:
 
 
 def _harmless(error: etree._LogEntry) -> bool:
-    """Whether XML with this error still reads as it was meant: its end is missing, or a prefix is not declared."""
+    """Whether XML with this error can still be read as intended: its end is missing, or a prefix is not declared."""
     return error.type == etree.ErrorTypes.ERR_TAG_NOT_FINISHED or error.domain == etree.ErrorDomains.NAMESPACE
 
 
@@ -96,7 +117,7 @@ def _elements(root: etree._Element) -> Iterator[Element]:
     """Every element in document order, joined up. Without recursion: pages may be nested thousands deep."""
     at: Element | None = None
     for event, one in etree.iterwalk(root, events=("start", "end")):
-        if not isinstance(one.tag, str):  # an entity that nobody expanded
+        if not isinstance(one.tag, str):  # an unexpanded entity
             continue
         tag = etree.QName(one).localname if one.tag.startswith("{") else one.tag
         if event == "end":
@@ -109,7 +130,7 @@ def _elements(root: etree._Element) -> Iterator[Element]:
             shown = {name: one.attrib[name] for name in SHOWN if name in one.attrib}
             at = Element(tag, one.get(NODE, ""), shown, at)
             if at.parent:
-                at.place = len(at.parent.items)
+                at.index = len(at.parent.items)
                 at.parent.items.append(at)
             yield at
             _add_text(at, one.text)

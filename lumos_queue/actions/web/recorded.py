@@ -8,7 +8,7 @@ from dataclasses import dataclass
 _ACTION = re.compile(
     r"\[(?P<role>[^\[\]]+)\](?P<text>.*?)-> (?P<op>CLICK|TYPE|SELECT|HOVER|ENTER)(?:: (?P<value>.+))?", re.DOTALL
 )
-#: The original draws one of several verbs at random: the first of them that says how it is done stands here.
+#: The original draws one of several verbs at random: here is the first of them that says how it is done.
 _WORDS = {"TYPE": "Type {value} in the {element}", "SELECT": "Select {value} in the {element}"}
 
 
@@ -23,7 +23,7 @@ class Recorded:
 
 
 def read_recorded(text: str) -> Recorded | None:
-    """An action as written; None for another form, and where a value is missing or stands where none belongs."""
+    """An action as written; None for another form, and where a value is missing or is given where none belongs."""
     found = _ACTION.fullmatch(text)
     if found is None or ((found["value"] is None) == (found["op"] in ("TYPE", "SELECT"))):
         return None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.actions.sql.asking import Databases
-from lumos_queue.actions.sql.tools import opened
+from lumos_queue.actions.sql.tools import open_tools
 from lumos_queue.settings import read_settings
 
 Rows = Sequence[Sequence[Any]]
@@ -27,7 +27,7 @@ class Asked:
     """
 
     def __init__(self, tools: Mapping[str, str], idle: float = IDLE_SECONDS):
-        read = opened(tools)
+        read = open_tools(tools)
         self._databases = Databases(read, read_settings() if read.server else None, children=1)
         self._idle = idle
         self._lock = threading.Lock()
@@ -78,7 +78,7 @@ _opening = threading.Lock()
 
 
 def asked(tools: Mapping[str, str]) -> Asked:
-    """The same for the same options, whichever thread asks. Raises SpecError as `opened` does."""
+    """The same for the same options, whichever thread asks. Raises SpecError as `open_tools` does."""
     key, unused = tuple(sorted(tools.items())), None
     with _opening:
         found = _open.pop(key, None) or Asked(tools)

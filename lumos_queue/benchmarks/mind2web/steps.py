@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.web.candidates import describe, document_order
-from lumos_queue.actions.web.page import NODE, SHOWN, Page
+from lumos_queue.actions.web.page import NODE, SHOWN, HtmlPage
 from lumos_queue.readers.fields import Node
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
@@ -86,16 +86,16 @@ def _candidate(node: Node) -> Candidate:
     return Candidate(str(int(number)), tag, shown, rank)
 
 
-def _page(html: Node) -> Page:
+def _page(html: Node) -> HtmlPage:
     if not isinstance(html.value, str):
         raise html.bad("expected text")
     try:
-        return Page(html.value)
+        return HtmlPage(html.value)
     except ValueError as error:
         raise html.bad(str(error)) from None
 
 
-def _described(page: Page, candidates: list[Candidate]) -> list[dict[str, Any]]:
+def _described(page: HtmlPage, candidates: list[Candidate]) -> list[dict[str, Any]]:
     """What an agent sees: the same for every order in which the row names them, and whichever are the right ones."""
     known = {one.node: one for one in sorted(candidates, key=lambda one: (one.tag, sorted(one.attributes.items())))}
     ordered = (known[node] for node in document_order(page, known))

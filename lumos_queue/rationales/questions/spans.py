@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lumos_queue.actions.qa.comparing import compared
-from lumos_queue.actions.qa.reckoning import Unclear
+from lumos_queue.actions.qa.comparing import compare
+from lumos_queue.actions.qa.unit_arithmetic import Unclear
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_quantity
@@ -118,11 +118,11 @@ def order(one: Span, other: Span) -> str:
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return ""
     try:
-        if compared(one.high, "<", other.low):
+        if compare(one.high, "<", other.low):
             return "<"
-        if compared(one.low, ">", other.high):
+        if compare(one.low, ">", other.high):
             return ">"
-        return "=" if compared(one.low, "=", other.low) and compared(one.high, "=", other.high) else ""
+        return "=" if compare(one.low, "=", other.low) and compare(one.high, "=", other.high) else ""
     except Unclear:
         return ""
 

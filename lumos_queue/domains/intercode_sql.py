@@ -1,8 +1,11 @@
-"""Three solved questions to invented databases, as planner and grounder are shown them (spec/lumos.md 1.10)."""
+"""Questions to a database, answered in SQL. Models were not trained on it: they are shown three solved questions.
+
+The databases of the demonstrations are invented (spec/lumos.md 1.10).
+"""
 
 from __future__ import annotations
 
-from lumos_queue.prompts.demonstrations.base import Demonstration
+from lumos_queue.domains.base import Demonstration, Domain
 
 _FIND = "Subgoal 1: Find the related tables in the database and their columns."
 
@@ -19,7 +22,7 @@ def _steps(
     )
 
 
-DEMONSTRATIONS = (
+_DEMONSTRATIONS = (
     Demonstration(
         "How many lighthouses taller than 30 metres stand in each district?",
         _steps(
@@ -65,4 +68,14 @@ DEMONSTRATIONS = (
             "'The Salt Mill')",
         ),
     ),
+)
+
+DOMAIN = Domain(
+    name="intercode_sql",
+    interface="lumos_queue.actions.sql.interface:SqlActions",
+    session="lumos_queue.actions.sql.interface:SqlSession",
+    calls=False,
+    published_actions="",  # any SQL may be written: there is no list
+    demonstrations=_DEMONSTRATIONS,
+    ends_by_action=True,  # submitting the last query
 )

@@ -13,7 +13,7 @@ from lumos_queue.actions.quantities.units import is_temperature, measures_time, 
 from lumos_queue.errors import ActionError
 
 _VARIABLE = re.compile(r"(?:R[0-9]{1,6}|Output)(?!\w)")
-#: A hyphen between letters is no minus sign: `twenty-one`, `light-years`.
+#: A hyphen between letters is not a minus sign: `twenty-one`, `light-years`.
 _OPERATOR = re.compile(r"[+*/×÷·()]|(?<![^\W\d_])[-−–]|[-−–](?![^\W\d_])|(?<=%)\s*of\b")
 _SPELLINGS = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "of": "*"}
 _SCIENTIFIC = re.compile(r"[0-9.][eE][+-]?[0-9]+")
@@ -32,11 +32,11 @@ def names_units(text: str) -> bool:
     return bool(_SIGN.search(plain) or words - FUNCTIONS - _OPERATOR_WORDS)
 
 
-def reckoned(text: str, values: Mapping[str, Quantity]) -> Quantity:
+def evaluate(text: str, values: Mapping[str, Quantity]) -> Quantity:
     """The value of a formula of `+ - * /` and brackets. Raises Unclear, and ActionError for a division by zero."""
     reader = _Formula(_tokens(text), values)
     found = reader.sum()
-    if reader.left():
+    if reader.has_more():
         raise Unclear(f"'{text[:60]}' cannot be read")
     return found
 
@@ -53,25 +53,25 @@ class _Formula:
     def __init__(self, tokens: list[str], values: Mapping[str, Quantity]):
         self._tokens, self._values, self._at = tokens, values, 0
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         return self._at < len(self._tokens)
 
     def sum(self) -> Quantity:
-        return self._joined("+-", self._product, _added)
+        return self._join("+-", self._product, _add)
 
     def _product(self) -> Quantity:
-        return self._joined("*/", self._signed, _multiplied)
+        return self._join("*/", self._unary, _multiply)
 
-    def _joined(self, marks: str, part: Callable[[], Quantity], join: Callable) -> Quantity:
+    def _join(self, marks: str, part: Callable[[], Quantity], join: Callable) -> Quantity:
         found = part()
-        while self.left() and self._tokens[self._at] in marks:
+        while self.has_more() and self._tokens[self._at] in marks:
             mark = self._next()
             found = join(found, mark, part())
         return found
 
-    def _signed(self) -> Quantity:
+    def _unary(self) -> Quantity:
         signs = 0
-        while self.left() and self._tokens[self._at] in "+-":
+        while self.has_more() and self._tokens[self._at] in "+-":
             signs += self._next() == "-"
         found = self._atom()
         return Quantity(-found.number, found.unit) if signs % 2 else found
@@ -89,13 +89,13 @@ class _Formula:
         return value
 
     def _next(self) -> str:
-        if not self.left():
+        if not self.has_more():
             raise Unclear("an operand is missing")
         self._at += 1
         return self._tokens[self._at - 1]
 
 
-def _added(one: Quantity, mark: str, other: Quantity) -> Quantity:
+def _add(one: Quantity, mark: str, other: Quantity) -> Quantity:
     left, right = _in_one_unit(one, other)
     unit = one.unit or other.unit
     if (not one.unit or not other.unit) and unit and measures_time(unit):
@@ -115,7 +115,7 @@ def _in_one_unit(one: Quantity, other: Quantity) -> tuple[Fraction, Fraction]:
     return found[0]
 
 
-def _multiplied(one: Quantity, mark: str, other: Quantity) -> Quantity:
+def _multiply(one: Quantity, mark: str, other: Quantity) -> Quantity:
     if mark == "/" and not other.number:
         raise ActionError("division_by_zero", "division by zero")
     if mark == "/" and one.unit and other.unit and not (other.unit == "%" != one.unit):

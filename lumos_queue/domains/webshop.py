@@ -1,11 +1,11 @@
-"""Two solved purchases in the generated shop, as planner and grounder are shown them (spec/lumos.md 1.9).
+"""A text shop. Models were not trained on it: they are shown two solved purchases (spec/lumos.md 1.9).
 
-The results are what the shop gives; the wishes were written for this page and are no goals of any split.
+The results are what the generated shop gives; the requests were written for this page and are in no split.
 """
 
 from __future__ import annotations
 
-from lumos_queue.prompts.demonstrations.base import Demonstration
+from lumos_queue.domains.base import Demonstration, Domain
 
 
 def _purchase(
@@ -20,7 +20,7 @@ def _purchase(
     """Search, look at two items, pick one (0 or 1), choose its options and buy it. `items` are `asin - title`."""
     first, second = (item.partition(" - ")[0] for item in items)
     clicks = ["< prev", "R7", *options, "buy now"]
-    return Demonstration(task, (
+    steps = (
         ("Subgoal 1: Search for two items that fit the request.", f"R1 = Search({search})", " ** ".join(items)),
         (
             f"Subgoal 2: Look at the features of item {first} that fit best.",
@@ -39,13 +39,14 @@ def _purchase(
         ),
         (
             "Subgoal 5: Choose the options of this item and buy it.",
-            "; ".join(f"R{place} = Click({click})" for place, click in enumerate(clicks, start=8)),
+            "; ".join(f"R{number} = Click({click})" for number, click in enumerate(clicks, start=8)),
             "Done",
         ),
-    ))  # fmt: skip
+    )
+    return Demonstration(task, steps)
 
 
-DEMONSTRATIONS = (
+_DEMONSTRATIONS = (
     _purchase(
         "Please order rechargeable wireless headphones for my desk with color: blue, and size: medium, "
         "and price lower than 130.00 dollars",
@@ -66,4 +67,23 @@ DEMONSTRATIONS = (
         0,
         ["large", "black"],
     ),
+)
+
+DOMAIN = Domain(
+    name="webshop",
+    interface="lumos_queue.actions.shop.interface:ShopActions",
+    session="lumos_queue.actions.shop.interface:ShopSession",
+    action_names=("Search", "FeatureRetrieve", "Pick", "Click"),
+    # spec/lumos.md 1.9, verbatim
+    published_actions=(
+        "The available action list is 'Search', 'FeatureRetrieve', 'Pick' and 'Click'.\n"
+        "Search(Query): Search related items according to the Query; "
+        "FeatureRetrieve(Feature_list, Query): Select the most relevant features from Feature_list according to Query; "
+        "Pick(Item_names, Item_features, Query): Pick the most relevant item from Item_names according to Query, "
+        "Item_names and Item_features; Click(Item): Click the Item to check more information.\n\n"
+    ),
+    demonstrations=_DEMONSTRATIONS,
+    reply_prefix="R1 = ",
+    max_subgoals=6,
+    ends_by_action=True,  # buying
 )

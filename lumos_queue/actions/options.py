@@ -1,0 +1,16 @@
+"""The names of the options (`--tool NAME=VALUE`) that the actions of a domain have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lumos_queue.errors import SpecError, unknown
+
+
+def check_option_names(tools: Mapping[str, str], domain: str, known: Mapping[str, str] | None = None) -> None:
+    """Raises SpecError for an option that the domain does not have. `known` maps each name to what it means."""
+    for name in tools:
+        if known and name not in known:
+            raise unknown(f"tool option of domain '{domain}'", name, known)
+        if not known:
+            raise SpecError(f"The domain '{domain}' has no tool options: leave out --tool {name}=….")
