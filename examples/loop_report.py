@@ -18,7 +18,7 @@ from db.connection import Database
 from db.filters import parse_where
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.actions.registry import open_stateless
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.cli.run import database
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.records import Action

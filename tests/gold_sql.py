@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql.interface import SqlActions, as_intercode
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
 from lumos_queue.benchmarks.intercode_sql.querying import asked
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
@@ -74,7 +74,7 @@ async def played(
 def judged(task: Task, outcome: Outcome, seen: Sequence[tuple[Action, Execution]], tools: Mapping[str, str]):
     """Metric to score, as an evaluation gives them."""
     answer = outcome.answer if outcome.ending == "answered" else None
-    scores: Sequence[Score] = benchmark.score(task, Tried(answer, outcome.ending, seen, None, tools))
+    scores: Sequence[Score] = benchmark.score(task, EpisodeResult(answer, outcome.ending, seen, None, tools))
     return {score.metric: score for score in scores}
 
 

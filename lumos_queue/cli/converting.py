@@ -6,7 +6,7 @@ import asyncio
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -95,8 +95,7 @@ def convert(
 
 def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     """The job and its rows. Raises SpecError for what cannot be done; embedded, the teacher is asked who it is."""
-    from lumos_queue.benchmarks.base import Benchmark
-    from lumos_queue.benchmarks.sources import open_source
+    from lumos_queue.benchmarks.registry import open_source
     from lumos_queue.conversion.demos import for_prompt
     from lumos_queue.conversion.duplicates import repeated
     from lumos_queue.endpoints.base import Sampling
@@ -110,7 +109,7 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Who converts? Give either --teacher URL, or --deterministic for conversion by rule.")
-    split = split_of(options.data, options.split, source.splits)
+    split = split_of(options.data, options.split, source.teaching.splits)
     if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
         raise SpecError("--budget needs a --teacher and what it costs: --price-prompt and --price-completion.")
     numbers = (options.temperature, options.price_prompt, options.price_completion, options.budget)
@@ -120,11 +119,11 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
         raise SpecError(f"--tokenizer '{options.tokenizer}' is no folder.")
     teacher = ""
     if options.teacher:
-        for_prompt(source.prompt, options.subgoals)
+        for_prompt(source.teacher_prompt, options.subgoals)
         teacher = address(options.teacher, bool(settings.broker_url))
     chosen = pairs("--option", options.options)
     vision = vision_of(source, teacher, options.vision)
-    rows = read_rows(cast(Benchmark, source), options.data, split, options.skip_bad_rows, chosen)
+    rows = read_rows(source, options.data, split, options.skip_bad_rows, chosen, teaching=True)
     for note in rows.benchmark.notes:
         output.say(note)
     if teacher and not settings.broker_url:

@@ -31,9 +31,9 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
         there = importlib.util.find_spec(module) is not None
         yield Finding(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
     yield from _starter()
-    from lumos_queue.benchmarks.registry import NAMES
+    from lumos_queue.benchmarks.registry import TESTABLE
 
-    yield Finding("benchmarks", True, ", ".join(NAMES))
+    yield Finding("benchmarks", True, ", ".join(TESTABLE))
     for url in urls:
         yield _endpoint(url, settings)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.actions.registry import open_stateless
-from lumos_queue.benchmarks.source import Source
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.check import Desk
 from lumos_queue.conversion.lengths import counting
 from lumos_queue.conversion.oracle import Stated
@@ -41,7 +41,7 @@ _EARLIER_PROMPTS = {"prm800k": "maths"}
 class Context:
     """What a slice of conversion works with."""
 
-    source: Source
+    source: Benchmark
     actions: StatelessActions
     performer: Performer
     head: str  #: what every prompt for the teacher begins with
@@ -54,7 +54,7 @@ class Context:
 class Convert:
     """Turn every row into LUMOS form, run its actions as far as the source can be checked, and judge it."""
 
-    source: str  #: a name of conversion/sources, or a module of one's own
+    source: str  #: a name of benchmarks/registry.py, or a user's module
     dataset: str  #: digest of the rows
     split: str
     limit: int = 0  #: only the first rows; 0: all
@@ -98,13 +98,17 @@ class Convert:
     def heads(self) -> dict[str, str]:
         if not self.teacher:
             return {}
-        return {"teacher": head(self.prompt or open_source(self.source).prompt, self.subgoals, self.vision == "image")}
+        return {
+            "teacher": head(
+                self.prompt or open_source(self.source).teacher_prompt, self.subgoals, self.vision == "image"
+            )
+        }
 
     @asynccontextmanager
     async def open(self, settings: Any) -> AsyncIterator[Context]:
         source = open_source(self.source)
         async with AsyncExitStack() as stack:
-            executed = LEVELS.index(source.level) >= LEVELS.index("executed")
+            executed = LEVELS.index(source.check_level) >= LEVELS.index("executed")
             actions: StatelessActions = open_stateless(source.domain) if executed else Stated(source.domain)
             stack.push_async_callback(actions.close)
             endpoints: dict[str, Endpoint] = {}
@@ -130,9 +134,9 @@ class Convert:
         desk = Desk(source, task, self.most_tokens, counting(self.tokenizer), reasks=self.reasks)
         try:
             if self.teacher:
-                desk.prompt, desk.images = first_prompt(context.head, task, source.plan(task)), self._images(task)
+                desk.prompt, desk.images = first_prompt(context.head, task, source.rationale(task)), self._images(task)
             else:
-                gold = source.gold(task)
+                gold = source.annotation(task)
                 desk.take(Reading(gold.steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
@@ -147,7 +151,7 @@ class Convert:
         if outcome.ending == "infra_error":
             return Result(outcome)
         desk.verdicts += repeated
-        desk.note_links(None if self.teacher else source.ambiguous(task))
+        desk.note_links(None if self.teacher else source.count_ambiguous(task))
         level = desk.reached()
         if level == "executed" and self.perturbations:
             actions = [action for step in desk.steps for action in step.actions]
@@ -163,9 +167,9 @@ class Convert:
         return (task.inputs["image"],) if self.vision == "image" else ()
 
 
-def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:
+def _result(source: Benchmark, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:
     found = merged(verdicts)
     wrong = rejecting(found)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
+    metric = "executed" if LEVELS.index(source.check_level) >= LEVELS.index("executed") else "accepted"
     score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
     return Result(outcome, (score,), verdicts=found, level=level)

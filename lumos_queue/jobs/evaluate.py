@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Command, Do
 from lumos_queue.endpoints.roles import JUDGE
@@ -58,7 +58,7 @@ class Evaluate:
         outcome = result.outcome
         answer = judged_answer(outcome.ending, outcome.answer, self.infer.agent.at_limit)
         vote = votes[-1] if votes else "" if judge else None
-        tried = Tried(answer, outcome.ending, tuple(seen), vote, self.infer.agent.tools)
+        tried = EpisodeResult(answer, outcome.ending, tuple(seen), vote, self.infer.agent.tools)
         # A thread for every episode would cost more than most scores do.
         judged = asyncio.to_thread(benchmark.score, work.task, tried) if benchmark.slow else None
         return replace(result, scores=tuple(await judged if judged else benchmark.score(work.task, tried)))

@@ -19,8 +19,8 @@ from db.named import finished_trajectory
 from db.reading import Trajectory
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.actions.registry import open_stateless
-from lumos_queue.benchmarks.source import Source
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Step
 from lumos_queue.conversion.check import Desk
@@ -132,7 +132,7 @@ async def _checked(
         outcome = Outcome(_last_result(seen) or parent.episode.answer or "", "answered")
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merged(desk.verdicts))
     wrong = rejecting(verdicts)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
+    metric = "executed" if LEVELS.index(source.check_level) >= LEVELS.index("executed") else "accepted"
     score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
     return ImportedEpisode(
         parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
@@ -154,7 +154,7 @@ def _source_name(parent: Trajectory) -> str:
     return (parent.job.spec or {}).get("source") or parent.task.benchmark
 
 
-def _source_of(parent: Trajectory) -> Source:
+def _source_of(parent: Trajectory) -> Benchmark:
     """The source that the episode's task is of; for what comes from elsewhere, one that knows the domain at most."""
     try:
         return open_source(_source_name(parent))
@@ -162,14 +162,14 @@ def _source_of(parent: Trajectory) -> Source:
         return _Elsewhere(parent.task)
 
 
-class _Elsewhere(Source):
+class _Elsewhere(Benchmark):
     """Annotations of which no gold answer is known: only their form can be judged."""
 
     def __init__(self, task: Task):
-        self.name, self.domain, self.level = task.benchmark, task.inputs.get("domain", ""), "format"
+        self.name, self.domain, self.check_level = task.benchmark, task.inputs.get("domain", ""), "format"
 
 
-def _actions_of(source: Source) -> StatelessActions:
+def _actions_of(source: Benchmark) -> StatelessActions:
     try:
         return open_stateless(source.domain)
     except SpecError:  # its tools are not at hand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.registry import open_endpoint, takes_images
 from lumos_queue.errors import EpisodeError, SpecError, Undecided, unknown
@@ -17,12 +17,12 @@ _INSTEAD = "let it read captions (--option captions=FILE --vision caption), or t
 _TRIAL = "Please answer in one word: is this an image?\n"
 
 
-def vision_of(source: Source, teacher: str, asked: str) -> str:
+def vision_of(source: Benchmark, teacher: str, asked: str) -> str:
     """What the teacher at this address ('': none) is shown of a row's image; '' where rows have none.
 
     Raises SpecError for a wish that means nothing here, and for an endpoint that takes text alone.
     """
-    if not teacher or "images" not in source.options:
+    if not teacher or "images" not in source.teaching.options:
         if asked:
             why = f"the rows of '{source.name}' have no images" if teacher else "--vision is for a --teacher"
             raise SpecError(f"--vision {asked[:40]} would do nothing: {why}. Leave it out.")

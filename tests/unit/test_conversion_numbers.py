@@ -11,7 +11,7 @@ import pytest
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.gsm8k import rationale
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.form import form_verdicts
 from lumos_queue.conversion.lengths import estimated
 from lumos_queue.conversion.perturbation import perturbation

@@ -16,7 +16,7 @@ from lumos_queue.actions.shop.interface import ShopActions
 from lumos_queue.actions.shop.lexicon import OPTIONS
 from lumos_queue.actions.shop.products import Product, read_attributes, read_products
 from lumos_queue.actions.shop.stock import open_stock
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.baselines import options_said
@@ -140,15 +140,15 @@ def test_the_generated_files_are_read_like_any_other(tmp_path):
     assert judged(task, outcome, seen, tools) == {"reward": 1.0, "success_rate": 1.0}
 
 
-def bought(**changes) -> Tried:
+def bought(**changes) -> EpisodeResult:
     value = {"kind": "purchase", "text": "Done", "asin": "b50115", "options": {}, "price": 1.0, "ends": True} | changes
-    return Tried("Done", "answered", [(Action(("R1",), "Click", "buy now"), Execution("ok", "Done", (value,)))])
+    return EpisodeResult("Done", "answered", [(Action(("R1",), "Click", "buy now"), Execution("ok", "Done", (value,)))])
 
 
 def test_fault_19_every_task_counts_and_goals_are_the_named_ones(hundred):
     """The original averages over finished episodes, takes synthetic goals by accident, and draws limits unseeded."""
     for ending in ("limit", "action_error", "unreadable", "no_answer", "cancelled", "infra_error"):
-        assert [score.value for score in benchmark.score(hundred[0], Tried(None, ending))] == [0.0, 0.0]
+        assert [score.value for score in benchmark.score(hundred[0], EpisodeResult(None, ending))] == [0.0, 0.0]
     random.seed(1)
     first = [task.gold for task in goals("dev", 5)]
     random.seed(2)

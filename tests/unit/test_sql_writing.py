@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lumos_queue.benchmarks.spider.source import source
+from lumos_queue.benchmarks.spider.benchmark import benchmark as source
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.notation import read_actions, write_actions
 from lumos_queue.prompts.agent import Agent

@@ -13,7 +13,7 @@ from collections import defaultdict
 import pytest
 
 from lumos_queue.actions.registry import open_interface
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark, generate
 from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, templates
 from lumos_queue.benchmarks.wordmath.words import plural
@@ -197,7 +197,7 @@ def test_questions_of_one_family_differ_in_their_words(tasks):
 def test_gold_is_hidden_and_json_able(tasks):
     task = tasks[0]
     assert json.loads(json.dumps(task.gold)) == task.gold and json.loads(json.dumps(task.inputs)) == task.inputs
-    with pytest.raises(SpecError, match="no gold program"):
+    with pytest.raises(SpecError, match="no_rationale"):
         benchmark.gold(task.without_gold())
 
 
@@ -212,9 +212,14 @@ def test_gold_comes_as_labelled_subgoals(tasks):
 def test_score_takes_the_number_and_nothing_else(tasks):
     task = tasks[0]
     answer = task.gold["answer"]
-    assert benchmark.score(task, Tried(answer))[0].value == 1
-    assert benchmark.score(task, Tried(f" {answer}.0 "))[0].value == 1
-    assert [benchmark.score(task, Tried(wrong))[0].value for wrong in (None, "", answer + "1", "nan")] == [0, 0, 0, 0]
+    assert benchmark.score(task, EpisodeResult(answer))[0].value == 1
+    assert benchmark.score(task, EpisodeResult(f" {answer}.0 "))[0].value == 1
+    assert [benchmark.score(task, EpisodeResult(wrong))[0].value for wrong in (None, "", answer + "1", "nan")] == [
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_rules_without_a_model_solve_few_held_out_problems():

@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.intercode_sql.querying import Asked, asked
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, order_aware_reward, original_reward
-from lumos_queue.benchmarks.spider.source import source as spider
+from lumos_queue.benchmarks.spider.benchmark import benchmark as spider
 from lumos_queue.errors import ActionError, BadRow, SpecError
 from lumos_queue.rationales.queries import is_ordered
 from lumos_queue.rationales.reasons import NotConvertible
@@ -74,9 +74,9 @@ class InterCodeSQL(Benchmark):
         except NotConvertible as error:
             raise SpecError(f"no gold annotation: {error}") from None
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        gold = self._gold_rows(task, tried.tools)
-        made = submissions(tried)
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        gold = self._gold_rows(task, result.tools)
+        made = submissions(result)
         best = max((original_reward(rows, gold) for rows in made), default=0.0)
         overlap = max((iou_reward(rows, gold) for rows in made), default=0.0)
         ordered = max((order_aware_reward(rows, gold, task.gold["ordered"]) for rows in made), default=0.0)
@@ -106,9 +106,9 @@ class InterCodeSQL(Benchmark):
         }
 
 
-def submissions(tried: Tried) -> list[Sequence[Sequence[Any]]]:
+def submissions(result: EpisodeResult) -> list[Sequence[Sequence[Any]]]:
     """The rows of each query that an episode submitted, in order."""
-    values = [value for _, execution in tried.seen if execution.ok for value in execution.values]
+    values = [value for _, execution in result.seen if execution.ok for value in execution.values]
     return [value["rows"] for value in values if value.get("submission")]
 
 

@@ -20,10 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, Reading
 from lumos_queue.benchmarks.mind2web.prompts import holds_prompts, prompt_rows
+from lumos_queue.benchmarks.mind2web.rationale import annotate, describe
+from lumos_queue.benchmarks.mind2web.rows import read_rows, row_task
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, step_scores
-from lumos_queue.benchmarks.mind2web.source import source
 from lumos_queue.benchmarks.mind2web.steps import Seen, read_steps
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import json_rows
@@ -35,11 +36,13 @@ FORMAT = "a Mind2Web file with pages: a JSON list of objects with 'confirmed_tas
 
 class Mind2Web(Benchmark):
     name = "mind2web"
-    domain = source.domain
-    licence = source.licence
+    domain = "web_agent"
+    licence = "CC-BY-4.0"
     splits = ("train", "test_task", "test_website", "test_domain")
     by_answer = False
     metrics = METRICS
+    check_level = "format"
+    teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         rows = prompt_rows(path, FORMAT) if holds_prompts(path, FORMAT) else json_rows(path, FORMAT, ("actions",))
@@ -58,7 +61,7 @@ class Mind2Web(Benchmark):
             )
 
     def _task(self, seen: Seen, row: int, record: Mapping[str, Any]) -> Task:
-        task = source.row_task(row, record)
+        task = row_task(row, record)
         numbers, pages, gold = read_steps(row, record, seen)
         said = task.gold["actions"]
         if numbers[-1] > len(said):
@@ -68,11 +71,20 @@ class Mind2Web(Benchmark):
         whole = numbers == list(range(len(said)))
         return Task(self.name, "", task.row, task.question, inputs, {**task.gold, "steps": gold, "whole": whole})
 
-    def gold(self, task: Task) -> Annotation:
-        return source.gold(task)
+    @property
+    def teaching(self) -> Reading:
+        """Without pages: a rationale is what was done on them."""
+        return Reading(("train", "dev", "test"), {}, self._without_pages)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return step_scores(task, tried)
+    def _without_pages(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        self.notes = []  # what is said of pages
+        return read_rows(path)
+
+    def gold(self, task: Task) -> Annotation:
+        return annotate(task)
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        return step_scores(task, result)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         """Clicks that look at no page: a verdict for each step, as for `step_success`."""
@@ -80,6 +92,9 @@ class Mind2Web(Benchmark):
             "click the first element": [right for task in tasks for right in click_at(task, 0)],
             "click the last element": [right for task in tasks for right in click_at(task, -1)],
         }
+
+    def rationale(self, task: Task) -> str:
+        return describe(task)
 
 
 benchmark = Mind2Web()

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.records import Score, Task
 
 METRICS = (
@@ -33,10 +33,10 @@ _MAX_DETAIL = 300  #: characters
 Value = Mapping[str, Any]
 
 
-def step_scores(task: Task, tried: Tried) -> Sequence[Score]:
+def step_scores(task: Task, result: EpisodeResult) -> Sequence[Score]:
     """A score for each of METRICS that can be told."""
     gold = task.gold["steps"]
-    made: list[Value | None] = [one.values[0] if one.ok and one.values else None for _, one in tried.seen]
+    made: list[Value | None] = [one.values[0] if one.ok and one.values else None for _, one in result.seen]
     made = [*made, *[None] * len(gold)][: len(gold)]
     elements = [
         value is not None and value["node"] in step["positives"] for value, step in zip(made, gold, strict=True)

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.fields import Node
@@ -69,8 +69,8 @@ class ScienceQA(Benchmark):
         gold = {"answer": choices[right.value], "choices": choices}
         return Task(self.name, "", identifier, task_text(question, choices, seen["caption"]), seen, gold)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return choice_scores(task, tried.answer)
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        return choice_scores(task, result.answer)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return choice_baselines(tasks)
