@@ -2,7 +2,7 @@
 
     PYTHONPATH=. lumos convert examples.travelplanner --data std_travelplanner.jsonl --deterministic --longest 2100
 
-docs/new_source.md walks through it. A row is a chat; its texts are written as Python lists:
+docs/new_benchmark.md walks through it. A row is a chat; its texts are written as Python lists:
 
     {"messages": [{"role": "system", …}, {"role": "user", "content": "Given Information:[{'Description': 'Restaurants in
      Lunby', 'Content': '…'}, …]\\nQuery:Plan a day in Lunby …"}, {"role": "assistant", "content": "[{'days': 1, …}]"}]}

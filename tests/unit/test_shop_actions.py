@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lumos_queue.actions.shop.interface import ShopActions
-from lumos_queue.benchmarks.webshop import goals
-from lumos_queue.benchmarks.webshop.benchmark import annotate
+from lumos_queue.benchmarks.webshop.tasks import annotate, goals
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import InfrastructureError

@@ -18,11 +18,10 @@ from lumos_queue.actions.shop.products import Product, read_attributes, read_pro
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.baselines import options_said
-from lumos_queue.benchmarks.webshop.benchmark import annotate, benchmark
+from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.benchmarks.webshop.goals import split_of
-from lumos_queue.benchmarks.webshop.tasks import goal_of
+from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.prompts.agent import Agent

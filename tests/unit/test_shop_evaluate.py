@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
+from lumos_queue.benchmarks.webshop.tasks import goals
 from lumos_queue.cli.main import main
 from lumos_queue.prompts.demonstrations.webshop import DEMONSTRATIONS
 from tests.fake_endpoint import FakeEndpoint, from_mapping

@@ -62,14 +62,14 @@ def failures(tasks, method):
 @pytest.mark.parametrize(("name", "file", "rows", "planless", "unconverted"), FILES, ids=[row[1] for row in FILES])
 def test_original_files(shared_data, name, file, rows, planless, unconverted):
     source = open_source(name)
-    tasks = list(source.teaching.read(shared_data / file, source.splits[-1]))
+    tasks = list(source.teaching.read(shared_data / file, source.teaching.splits[-1]))
     assert [task for task in tasks if not isinstance(task, Task)] == []
     assert len(tasks) == rows and {task.benchmark for task in tasks} == {name}
     plans, reasons = failures(tasks, source.rationale)
     assert reasons == planless and all(plan.strip() for _, plan in plans)
     converted, reasons = failures(tasks, source.gold)
     assert reasons == unconverted
-    with_results = source.level != "format" or name == "spider"
+    with_results = source.check_level != "format" or name == "spider"
     for task, annotation in converted:
         json.dumps([task.inputs, task.gold], allow_nan=False)
         assert source.is_right(task, source.gold_answer(task)) and not source.is_right(task, None)
@@ -82,14 +82,14 @@ def test_original_files(shared_data, name, file, rows, planless, unconverted):
                 assert action.name in ACTIONS.get(source.domain, ("",))
                 assert set(variables_in(action.arguments)) <= known
                 known.update(action.variables)
-        if source.level == "oracle_tool":
+        if source.check_level == "oracle_tool":
             assert source.is_right(task, annotation.steps[-1].results[-1])
 
 
 @pytest.mark.parametrize(("name", "file", "rows", "least"), MATHS, ids=[row[1] for row in MATHS])
 def test_maths_sources_are_their_benchmarks(shared_data, name, file, rows, least):
     source = open_source(name)
-    tasks = list(source.teaching.read(shared_data / file, source.splits[-1]))
+    tasks = list(source.teaching.read(shared_data / file, source.teaching.splits[-1]))
     assert len(tasks) == rows
     plans, _ = failures(tasks, source.rationale)
     assert len(plans) == rows
@@ -114,7 +114,7 @@ def asked_of(task):
 def test_no_query_names_a_page_that_only_the_answer_names(shared_data, name, file):
     """A grounder sees the question and variables: a page's title that neither says is the answer, or leads to it."""
     source = open_source(name)
-    converted, _ = failures(source.teaching.read(shared_data / file, source.splits[-1]), source.gold)
+    converted, _ = failures(source.teaching.read(shared_data / file, source.teaching.splits[-1]), source.gold)
     for task, annotation in converted:
         known = words(asked_of(task))
         for step in annotation.steps:
@@ -127,7 +127,7 @@ def test_no_query_names_a_page_that_only_the_answer_names(shared_data, name, fil
 @pytest.mark.parametrize(("name", "file"), QA, ids=[file for _, file in QA])
 def test_every_subgoal_says_what_it_seeks_in_words_of_the_row(shared_data, name, file):
     source = open_source(name)
-    converted, _ = failures(source.teaching.read(shared_data / file, source.splits[-1]), source.gold)
+    converted, _ = failures(source.teaching.read(shared_data / file, source.teaching.splits[-1]), source.gold)
     subgoals, generic = 0, []
     for task, annotation in converted:
         known = content(asked_of(task))

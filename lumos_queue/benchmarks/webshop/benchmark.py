@@ -86,4 +86,3 @@ class WebShop(Benchmark):
 
 
 benchmark = WebShop()
-__all__ = ["SIZES", "WebShop", "annotate", "benchmark", "goals"]
