@@ -35,8 +35,11 @@ class PublicFile:
 FILES = (
     PublicFile("asdiv/ASDiv.xml", f"{_ASDIV}/dataset/ASDiv.xml", "CC-BY-NC-4.0"),
     PublicFile(
-        "gsm8k/train.jsonl", f"{_GSM8K}/train.jsonl", "MIT",
-        sha256="17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465", size=4_166_206,
+        "gsm8k/train.jsonl",
+        f"{_GSM8K}/train.jsonl",
+        "MIT",
+        sha256="17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465",
+        size=4_166_206,
     ),
     PublicFile("gsm8k/test.jsonl", f"{_GSM8K}/test.jsonl", "MIT"),
     PublicFile("gsm8k/train_socratic.jsonl", f"{_GSM8K}/train_socratic.jsonl", "MIT"),
@@ -45,7 +48,9 @@ FILES = (
         "hotpotqa/hotpot_train_v1.1.json", f"{_HOTPOTQA}/hotpot_train_v1.1.json", "CC-BY-SA-4.0", most=1000 * MB
     ),
     PublicFile(
-        "hotpotqa/hotpot_dev_distractor_v1.json", f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json", "CC-BY-SA-4.0",
+        "hotpotqa/hotpot_dev_distractor_v1.json",
+        f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json",
+        "CC-BY-SA-4.0",
         most=100 * MB,
     ),
     PublicFile(
@@ -55,7 +60,7 @@ FILES = (
     PublicFile("spider/tables.json", f"{_SPIDER}/tables.json", "CC-BY-SA-4.0"),
     PublicFile("strategyqa/train.json", f"{_STRATEGYQA}/data/strategyqa/train.json", "MIT"),
     PublicFile("svamp/SVAMP.json", f"{_SVAMP}/main/SVAMP.json", "MIT"),
-)  # fmt: skip
+)
 
 
 def files_named(name: str) -> list[PublicFile]:

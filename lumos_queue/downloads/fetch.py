@@ -50,10 +50,14 @@ def _read(file: PublicFile, target: Path, stream) -> str:
     hasher, size = hashlib.sha256(), 0
     try:
         with (
-            httpx2.Client(follow_redirects=True, max_redirects=5, timeout=_SECONDS,
-                          event_hooks={"request": [_no_step_down(file.url)]}) as client,
+            httpx2.Client(
+                follow_redirects=True,
+                max_redirects=5,
+                timeout=_SECONDS,
+                event_hooks={"request": [_no_step_down(file.url)]},
+            ) as client,
             client.stream("GET", file.url, headers={"accept-encoding": "identity"}) as response,
-        ):  # fmt: skip
+        ):
             response.raise_for_status()
             for chunk in response.iter_bytes(_CHUNK):
                 size += len(chunk)

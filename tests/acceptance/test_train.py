@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
-from lumos_queue.benchmarks.wordmath.benchmark import generate
+from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations, write_conversations

@@ -10,7 +10,8 @@ from transformers import AutoTokenizer
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.wordmath.benchmark import benchmark, generate
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark
+from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.execution.executor import Performer

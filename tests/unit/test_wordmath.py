@@ -14,8 +14,8 @@ import pytest
 
 from lumos_queue.actions.registry import open_interface
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark, generate
-from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, templates
+from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark
+from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, generate, templates
 from lumos_queue.benchmarks.wordmath.words import plural
 from lumos_queue.errors import SpecError
 
@@ -37,7 +37,7 @@ def tasks():
 
 def test_two_processes_with_different_hash_seeds_write_the_same_bytes():
     program = (
-        "import json; from lumos_queue.benchmarks.wordmath.benchmark import generate\n"
+        "import json; from lumos_queue.benchmarks.wordmath.grammar import generate\n"
         "for split in ('train', 'dev', 'test'):\n"
         "    for task in generate(split, 60, seed=7):\n"
         "        print(json.dumps([task.row, task.question, task.inputs, task.gold]))"

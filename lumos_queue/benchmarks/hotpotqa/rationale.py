@@ -24,8 +24,9 @@ def describe(task: Task) -> str:
     pages = _supporting(task)
     return rationale(
         [sentence for page in pages for sentence in page["sentences"]],
-        [(task.question, [page["title"] for page in pages])], task.gold["answer"],
-    )  # fmt: skip
+        [(task.question, [page["title"] for page in pages])],
+        task.gold["answer"],
+    )
 
 
 def annotate(task: Task) -> Annotation:

@@ -41,8 +41,13 @@ class InterCodeSQL(Benchmark):
     by_answer = False
     slow = True
     metrics = (
-        "success", "success_order_aware", "intercode_reward", "success_nonempty", "iou_reward", "iou_success",
-    )  # fmt: skip
+        "success",
+        "success_order_aware",
+        "intercode_reward",
+        "success_nonempty",
+        "iou_reward",
+        "iou_success",
+    )
     options: Mapping[str, str] = {
         "databases": "the folder of Spider's databases: needed for gold annotations, for baselines and for knowing "
         "which gold queries have no rows"

@@ -69,10 +69,8 @@ def _record(nodes: list[Node]) -> Mapping[str, Any]:
         "website": read[-1]["website"].partition("(")[0].strip(),
         "confirmed_task": read[-1]["task"],
         "action_reprs": [text for text in map(str.strip, _LISTED.split(read[-1]["previous"])[1:]) if text],
-        "actions": [
-            _action(number, node, found) for (number, node), found in zip(steps, read, strict=True)
-        ],
-    }  # fmt: skip
+        "actions": [_action(number, node, found) for (number, node), found in zip(steps, read, strict=True)],
+    }
 
 
 def _read(node: Node) -> dict[str, str]:

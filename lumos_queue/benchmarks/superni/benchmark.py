@@ -65,8 +65,14 @@ class SuperNI(Benchmark):
             raise instance["output"].bad("no reference, or an empty one")
         question = direct_question(words, optional_text(instance["input"]))
         _, _, place = instance.name.rpartition("[")
-        return Task(self.name, "", f"{name}-{int(place[:-1]) + 1}", question, {"task": name},
-                    {"answer": outputs[0], "outputs": outputs})  # fmt: skip
+        return Task(
+            self.name,
+            "",
+            f"{name}-{int(place[:-1]) + 1}",
+            question,
+            {"task": name},
+            {"answer": outputs[0], "outputs": outputs},
+        )
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best over the references."""

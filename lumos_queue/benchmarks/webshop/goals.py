@@ -36,8 +36,12 @@ _NAMED = {
     "bed": ("in {} size", "for a {}"), "pack": ("sold as {}", "{}"), "flavor": ("in {}", "with a {} taste"),
     "length": ("{} long", "{} long"),
 }  # fmt: skip
-_SIDETRACKS = ("my old one was {color}", "my brother has a {color} one", "it goes with my {kind}",
-               "i already bought a {kind}")  # fmt: skip
+_SIDETRACKS = (
+    "my old one was {color}",
+    "my brother has a {color} one",
+    "it goes with my {kind}",
+    "i already bought a {kind}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +118,15 @@ def _wish(product: Product, rng: random.Random) -> Wish:
     options = tuple(chosen[group] for group in groups)
     search = " ".join((*before, *after, kind.name))
     goal = Goal(
-        product.asin, product.category, product.query, product.title, product.product_category,
-        (*before, *after), options, float(limit),
-    )  # fmt: skip
+        product.asin,
+        product.category,
+        product.query,
+        product.title,
+        product.product_category,
+        (*before, *after),
+        options,
+        float(limit),
+    )
     return Wish(instruction, goal, search, " ".join((search, *options)), options)
 
 

@@ -31,10 +31,15 @@ def goal_of(task: Task) -> Goal:
     goal = task.gold["goal"]
     options = goal["goal_options"]
     return Goal(
-        goal["asin"], goal["category"], goal["query"], goal["name"], goal["product_category"],
-        tuple(goal["attributes"]), tuple(options.values() if isinstance(options, Mapping) else options),
+        goal["asin"],
+        goal["category"],
+        goal["query"],
+        goal["name"],
+        goal["product_category"],
+        tuple(goal["attributes"]),
+        tuple(options.values() if isinstance(options, Mapping) else options),
         float(goal["price_upper"]),
-    )  # fmt: skip
+    )
 
 
 def _tasks(split: str, number: int, drawn: Iterator[Wish]) -> Iterator[Task]:
@@ -55,8 +60,14 @@ def _as_json(wish: Wish) -> dict[str, Any]:
     """The goal in WebShop's form."""
     goal = wish.goal
     return {
-        "asin": goal.asin, "category": goal.category, "query": goal.query, "name": goal.name,
-        "product_category": goal.product_category, "instruction_text": wish.instruction,
-        "attributes": list(goal.attributes), "price_upper": goal.price_upper, "goal_options": list(goal.options),
+        "asin": goal.asin,
+        "category": goal.category,
+        "query": goal.query,
+        "name": goal.name,
+        "product_category": goal.product_category,
+        "instruction_text": wish.instruction,
+        "attributes": list(goal.attributes),
+        "price_upper": goal.price_upper,
+        "goal_options": list(goal.options),
         "weight": 1,
-    }  # fmt: skip
+    }

@@ -58,4 +58,3 @@ def _annotated(number: int, step: Mapping[str, Any]) -> AnnotatedSubgoal:
 
 
 benchmark = WordMath()
-__all__ = ["SIZES", "WordMath", "benchmark", "generate"]

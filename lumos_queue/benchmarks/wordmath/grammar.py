@@ -19,10 +19,20 @@ SPLITS = ("train", "familiar", "dev", "test")
 DEV = frozenset(
     ["pooled_then_shared", "saving_for_a_goal", "profit", "start_before_two_changes", "two_leg_trip", "position_change"]
 )
-TEST = frozenset((
-    "shared_after_loss", "gap_of_groups", "gap_after_gift", "recipe", "third_part", "temperature", "class_trip",
-    "relay", "library_day", "sale_for_charity",
-))  # fmt: skip
+TEST = frozenset(
+    (
+        "shared_after_loss",
+        "gap_of_groups",
+        "gap_after_gift",
+        "recipe",
+        "third_part",
+        "temperature",
+        "class_trip",
+        "relay",
+        "library_day",
+        "sale_for_charity",
+    )
+)
 DISTRACTED = 0.22  #: how often a sentence beside the point is put in
 MERGED = 0.12  #: how often the last sentence becomes the question's 'If …'
 

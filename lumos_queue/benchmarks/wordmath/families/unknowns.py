@@ -48,10 +48,14 @@ def plus_then_times(s: Scene) -> None:
 def price_with_fee(s: Scene) -> None:
     p = s.person()
     t, fee = s.pick(
-        ("ticket", "a booking fee"), ("lesson", "an entry fee"), ("pizza", "a delivery fee"),
+        ("ticket", "a booking fee"),
+        ("lesson", "an entry fee"),
+        ("pizza", "a delivery fee"),
         ("book", "a shipping fee"),
-        ("shirt", "a shipping fee"), ("meal", "a service fee"), ("plant", "a delivery fee"),
-    )  # fmt: skip
+        ("shirt", "a shipping fee"),
+        ("meal", "a service fee"),
+        ("plant", "a delivery fee"),
+    )
     n = s.noun(t)
     x, k, c = s.n(2, 50), s.n(2, 15), s.n(2, 40)
     s.tell(
@@ -140,9 +144,15 @@ def named_friends(s: Scene) -> None:
 def named_days(s: Scene) -> None:
     p = s.person()
     does, do, unit = s.pick(
-        ("trains", "train", "minute"), ("reads", "read", "page"), ("works", "work", "hour"), ("runs", "run", "mile"),
-        ("studies", "study", "minute"), ("swims", "swim", "lap"), ("sews", "sew", "button"), ("bakes", "bake", "cake"),
-    )  # fmt: skip
+        ("trains", "train", "minute"),
+        ("reads", "read", "page"),
+        ("works", "work", "hour"),
+        ("runs", "run", "mile"),
+        ("studies", "study", "minute"),
+        ("swims", "swim", "lap"),
+        ("sews", "sew", "button"),
+        ("bakes", "bake", "cake"),
+    )
     t = s.noun(unit)
     days = s.days(s.n(2, 5))
     k = s.n(2, 9) if unit in ("hour", "cake", "mile") else s.n(5, 90)
