@@ -49,11 +49,11 @@ class TravelPlanner(Benchmark):
         if [message["role"].value for message in messages] != ["system", "user", "assistant"]:
             raise BadRow(row, "messages", "expected one message each of system, user and assistant")
         asked, plan = messages[1]["content"], messages[2]["content"]
-        given, query, question = asked.text(as_it_stands=True).rpartition("Query:")
+        given, query, question = asked.text(verbatim=True).rpartition("Query:")
         if not query or not question.strip():
             raise asked.bad("expected 'Given Information:' and then 'Query:'")
         pages = _literal(asked, given.strip().removeprefix("Given Information:"))
-        days = [_day(day) for day in _literal(plan, plan.text(as_it_stands=True)).items() if day.value]
+        days = [_day(day) for day in _literal(plan, plan.text(verbatim=True)).items() if day.value]
         gold = {
             "answer": " ".join(_in_words(day) for day in days),
             "days": days,

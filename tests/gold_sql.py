@@ -18,7 +18,7 @@ from typing import Any
 from lumos_queue.actions.sql.interface import SqlActions, as_intercode
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
-from lumos_queue.benchmarks.intercode_sql.querying import asked
+from lumos_queue.benchmarks.intercode_sql.querying import open_queries
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import MemoryJournal, Place, run_episode
@@ -138,7 +138,7 @@ async def replayed(data: Path) -> list[Replayed]:
 
 
 def _gold_rows(tools: Mapping[str, str], task: Task) -> Sequence[Sequence[Any]]:
-    return asked(tools).rows(task.inputs["database"], task.gold["answer"])
+    return open_queries(tools).rows(task.inputs["database"], task.gold["answer"])
 
 
 def sql_tasks_of(data: Path) -> list[Any]:

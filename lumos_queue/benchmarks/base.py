@@ -36,7 +36,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RowReader:
     """One way to read a benchmark's rows: which splits there are, what `read` can be told, and `read` itself."""
 
     splits: tuple[str, ...]
@@ -75,9 +75,9 @@ class Benchmark:
         raise NotImplementedError
 
     @property
-    def teaching(self) -> Reading:
+    def teaching(self) -> RowReader:
         """How rows are read to teach with: as they are to test with, where nothing else is said."""
-        return Reading(self.splits, self.options, self.read)
+        return RowReader(self.splits, self.options, self.read)
 
     # --- gold
 

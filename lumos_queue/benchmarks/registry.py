@@ -43,7 +43,7 @@ def open_benchmark(name: str) -> Benchmark:
 def open_source(name: str) -> Benchmark:
     """The benchmark of that name, to teach with, or the one that a user's module holds: `mylab.travelplanner`.
 
-    Raises SpecError for an unknown name, listing the names, and for a module that cannot be imported or holds none.
+    Raises SpecError for an unknown name, listing the names, and for a module that cannot be imported or has none.
     """
     if name in TEACHABLE:
         return BENCHMARKS.load(name)

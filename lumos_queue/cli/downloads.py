@@ -26,10 +26,10 @@ def data_get(
 ) -> None:
     """Download public files, check them, and say where they are."""
     from lumos_queue.downloads.cache import fetch
-    from lumos_queue.downloads.catalogue import files_named
+    from lumos_queue.downloads.catalogue import find_files
 
     folder, found = _folder(to), []
-    for file in files_named(name):
+    for file in find_files(name):
         one = fetch(file, folder)
         found.append({"name": one.name, "path": str(one.path), "sha256": one.sha256, "licence": one.licence,
                       "new": one.new, "checked": one.checked})  # fmt: skip
@@ -49,13 +49,13 @@ def _told(one: Any) -> str:
 
 def data_list(to: To = None, json: opt.Json = False) -> None:
     """The public files that can be downloaded."""
-    from lumos_queue.downloads.cache import place_of
+    from lumos_queue.downloads.cache import path_of
     from lumos_queue.downloads.catalogue import FILES
 
     folder = _folder(to)
     found = [
         {"name": file.name, "licence": file.licence, "bytes": file.size or None, "sha256": file.sha256 or None,
-         "here": place_of(file, folder).is_file(), "url": file.url}
+         "here": path_of(file, folder).is_file(), "url": file.url}
         for file in FILES
     ]  # fmt: skip
     output.result({"folder": str(folder), "files": found}, _print_files)

@@ -154,8 +154,8 @@ def test_captions_stand_at_the_end_of_the_text_alike_for_conversion_and_benchmar
 @pytest.mark.parametrize(
     ("text", "why"),
     [("[]", "no object 'captions'"), ("{}", "no object 'captions'"), ('{"captions": [1]}', "no object 'captions'"),
-     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is no text"),
-     ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is no text"),
+     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is not a text"),
+     ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is not a text"),
      ("no JSON", "is not a JSON object")],
 )  # fmt: skip
 def test_a_file_that_holds_no_captions_is_refused(tmp_path, text, why):
@@ -166,7 +166,7 @@ def test_a_file_that_holds_no_captions_is_refused(tmp_path, text, why):
 
 
 def test_missing_folders_and_files_are_refused(aokvqa, tmp_path):
-    with pytest.raises(SpecError, match="is no folder"):
+    with pytest.raises(SpecError, match="is not a folder"):
         aokvqa({}, images=str(tmp_path / "none"))
     with pytest.raises(SpecError, match="Cannot read"):
         aokvqa({}, captions=str(tmp_path / "none.json"))
@@ -269,7 +269,7 @@ def test_splits_that_name_no_problem_are_bad_rows(scienceqa):
     assert isinstance(rows[0], Task) and all(
         isinstance(row, BadRow) and row.row == at + 1 for at, row in enumerate(rows) if at
     )
-    assert ["no problem '8'" in str(rows[1]), "expected the id" in str(rows[2]), "stands twice" in str(rows[3])] == [
+    assert ["no problem '8'" in str(rows[1]), "expected the id" in str(rows[2]), "occurs twice" in str(rows[3])] == [
         True
     ] * 3
 

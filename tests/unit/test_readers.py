@@ -158,7 +158,7 @@ def test_bad_lines_are_named_and_the_others_read(tmp_path):
     assert [row.row for row in rows if isinstance(row, Task)] == ["1", "14"]
     assert [row for row, _, _ in bad(rows)] == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15]
     assert {field for row, field, _ in bad(rows) if row in (4, 7, 8, 9, 10)} == {"answer"}
-    assert "no UTF-8" in bad(rows)[-1][2]
+    assert "not UTF-8" in bad(rows)[-1][2]
 
 
 def test_text_is_made_storable(tmp_path):
@@ -204,7 +204,7 @@ def test_a_row_id_may_stand_only_once(tmp_path):
     row = {"ID": "chal-1", "Body": "B", "Question": "Q", "Equation": "1", "Answer": 1}
     rows = read(SVAMP, write(tmp_path, json.dumps([row, row, 5, row | {"ID": "x" * 201}])))
     assert [found[0] for found in bad(rows)] == [2, 3, 4]
-    assert "stands twice" in str(rows[1])
+    assert "occurs twice" in str(rows[1])
 
 
 def test_bad_table_rows_are_named_and_the_others_read(tmp_path):

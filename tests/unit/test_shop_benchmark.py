@@ -18,7 +18,7 @@ from lumos_queue.actions.shop.products import Product, read_attributes, read_pro
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.webshop.baselines import options_said
+from lumos_queue.benchmarks.webshop.baselines import options_in_text
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.benchmarks.webshop.goals import split_of
 from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
@@ -122,7 +122,7 @@ def test_choosing_matters_and_words_are_not_enough(hundred):
 
 def test_options_are_matched_by_whole_words():
     product = replace(next(generated.products()), options={"color": ("red", "blue"), "size": ("large", "x-large", "9")})
-    assert options_said(product, "a bordered bag, size x-large, in blue below 9.99") == {
+    assert options_in_text(product, "a bordered bag, size x-large, in blue below 9.99") == {
         "color": "blue",
         "size": "x-large",
     }

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, Reading
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.rationales.reasons import NotConvertible
@@ -56,8 +56,8 @@ class AOKVQA(Benchmark):
         )
 
     @property
-    def teaching(self) -> Reading:
-        return Reading(("train", "dev", "test"), self.options, self._rows)
+    def teaching(self) -> RowReader:
+        return RowReader(("train", "dev", "test"), self.options, self._rows)
 
     def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         pictures = Pictures(**options)

@@ -44,11 +44,11 @@ def annotate(task: Task) -> Annotation:
         if found:
             hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
             return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
-    parted = bridge(question, list(map(Page, names, texts)), answer)
-    if parted is None:
+    divided = bridge(question, list(map(Page, names, texts)), answer)
+    if divided is None:
         raise NotConvertible("unnamed_step")
-    first, second = (pages[place] for place in parted.pages)
-    return annotation([_hop(first, parted.first, parted.found), _hop(second, parted.second, answer)], answer)
+    first, second = (pages[place] for place in divided.pages)
+    return annotation([_hop(first, divided.first, divided.found), _hop(second, divided.second, answer)], answer)
 
 
 def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:

@@ -33,7 +33,7 @@ def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
 def _task(row: int, record: Mapping[str, Any]) -> Task:
     node = Node(row, "", record)
     if "context" not in node and (others := [name for name in _OF_MUSIQUE if name in node]):
-        raise node[others[0]].bad("is no field of HotpotQA, whose pages are in 'context': read this file as musique")
+        raise node[others[0]].bad("is not a field of HotpotQA, whose pages are in 'context': read this file as musique")
     pages = _pages(node) if "supporting_facts" in node else []
     gold = {"answer": node["answer"].text(), "pages": pages}
     name = node["_id"].text() if "_id" in node else str(row)

@@ -10,7 +10,7 @@ come as prompts (prompts.py).
 
 A page reaches an agent as its candidates in document order, described in MindAct's words: files name the right ones
 first. They are described here, and not by workers, so that the digest of the rows covers the text that is matched, and
-no worker reads a stranger's HTML. Which of them are right, and what is done with them, is gold.
+no worker reads untrusted HTML. Which of them are right, and what is done with them, is gold.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, Reading
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.mind2web.prompts import holds_prompts, prompt_rows
 from lumos_queue.benchmarks.mind2web.rationale import annotate, describe
 from lumos_queue.benchmarks.mind2web.rows import read_rows, row_task
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, step_scores
-from lumos_queue.benchmarks.mind2web.steps import Seen, read_steps
+from lumos_queue.benchmarks.mind2web.steps import CandidateCounts, read_steps
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import json_rows
 from lumos_queue.readers.rows import tasks
@@ -47,7 +47,7 @@ class Mind2Web(Benchmark):
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         rows = prompt_rows(path, FORMAT) if holds_prompts(path, FORMAT) else json_rows(path, FORMAT, ("actions",))
         self.notes = []
-        made, seen = [0, 0, 0], Seen()
+        made, seen = [0, 0, 0], CandidateCounts()
         for item in tasks(rows, partial(self._task, seen)):
             if isinstance(item, Task):
                 counts = (1, len(item.gold["steps"]), item.gold["whole"])
@@ -60,7 +60,7 @@ class Mind2Web(Benchmark):
                 "pages are cut off before them, or nested too deep to be read"
             )
 
-    def _task(self, seen: Seen, row: int, record: Mapping[str, Any]) -> Task:
+    def _task(self, seen: CandidateCounts, row: int, record: Mapping[str, Any]) -> Task:
         task = row_task(row, record)
         numbers, pages, gold = read_steps(row, record, seen)
         said = task.gold["actions"]
@@ -72,9 +72,9 @@ class Mind2Web(Benchmark):
         return Task(self.name, "", task.row, task.question, inputs, {**task.gold, "steps": gold, "whole": whole})
 
     @property
-    def teaching(self) -> Reading:
+    def teaching(self) -> RowReader:
         """Without pages: a rationale is what was done on them."""
-        return Reading(("train", "dev", "test"), {}, self._without_pages)
+        return RowReader(("train", "dev", "test"), {}, self._without_pages)
 
     def _without_pages(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
         self.notes = []  # what is said of pages

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, Reading
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.musique.rationale import annotate, describe
 from lumos_queue.benchmarks.musique.rows import read_rows
 from lumos_queue.errors import BadRow
@@ -46,8 +46,8 @@ class MuSiQue(Benchmark):
             )
 
     @property
-    def teaching(self) -> Reading:
-        return Reading(self.splits, self.options, self._rows)
+    def teaching(self) -> RowReader:
+        return RowReader(self.splits, self.options, self._rows)
 
     def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         self.notes = []  # what is said of the development set

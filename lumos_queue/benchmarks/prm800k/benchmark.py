@@ -4,7 +4,7 @@
      "ground_truth_solution": "We add: $\\boxed{5}$."}, "label": {"steps": […], "finish_reason": "solution"}}
 
 The rationale is the published solution of the problem, which many rows lack. It is prose: there is no conversion by
-rule. A problem stands in as many rows as it has labelled solutions; rows are numbered.
+rule. A problem is in as many rows as it has labelled solutions; rows are numbered.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PRM800K(Benchmark):
             "answer": question["ground_truth_answer"].text(),
             "solution": question["ground_truth_solution"].written() if has_solution else "",
         }
-        return Task(self.name, "", str(row), question["problem"].text(as_it_stands=True), gold=gold)
+        return Task(self.name, "", str(row), question["problem"].text(verbatim=True), gold=gold)
 
     def rationale(self, task: Task) -> str:
         if not task.gold["solution"]:

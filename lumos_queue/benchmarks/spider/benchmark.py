@@ -45,7 +45,7 @@ class Spider(Benchmark):
         database = node["db_id"].text()
         if database not in schemas:
             raise node["db_id"].bad(f"tables.json has no database '{database[:60]}'")
-        gold = {"answer": node["query"].text(as_it_stands=True), "schema": schemas[database]}
+        gold = {"answer": node["query"].text(verbatim=True), "schema": schemas[database]}
         return Task(self.name, "", str(row), node["question"].text(), {"database": database}, gold)
 
     def rationale(self, task: Task) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, Reading
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.strategyqa.rationale import annotate, describe
 from lumos_queue.benchmarks.strategyqa.rows import is_kept, read_rows
 from lumos_queue.errors import BadRow, SpecError
@@ -26,7 +26,7 @@ from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 
 FORMAT = "StrategyQA's train.json, a JSON list of questions, or BIG-bench's task file, a JSON object with 'examples'"
-FACTS = "Facts"  #: the title under which BIG-bench's facts stand, as no title is given
+FACTS = "Facts"  #: the title under which BIG-bench's facts are kept, as no title is given
 PUBLISHED, TRAINED_ON = 2290, 1777  #: rows of the file LUMOS was evaluated on, and how many it was trained on
 
 
@@ -95,8 +95,8 @@ class StrategyQA(Benchmark):
         return Task(self.name, "", str(row), node["input"].text(), inputs, gold)
 
     @property
-    def teaching(self) -> Reading:
-        return Reading(("train", "dev", "test"), {}, self._train_rows)
+    def teaching(self) -> RowReader:
+        return RowReader(("train", "dev", "test"), {}, self._train_rows)
 
     def _train_rows(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
         self.notes = []  # what is said of the file that LUMOS was evaluated on

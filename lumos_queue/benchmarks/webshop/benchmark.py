@@ -1,7 +1,7 @@
 """WebShop: buy what an instruction asks for (princeton-nlp/WebShop, MIT).
 
 Without data: the project's own generated shop and goals (MIT). With `--data`: goals in one of WebShop's forms, and the
-catalogue that they are about with `--tool catalogue=FILE` (see given.py).
+catalogue that they are about with `--tool catalogue=FILE` (see goal_files.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lumos_queue.actions.shop.reward import reward
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.webshop.baselines import shop_baselines
-from lumos_queue.benchmarks.webshop.given import OPTIONS, read_goals
+from lumos_queue.benchmarks.webshop.goal_files import OPTIONS, read_goals
 from lumos_queue.benchmarks.webshop.goals import SPLITS
 from lumos_queue.benchmarks.webshop.renumbering import renumber
 from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
@@ -42,7 +42,7 @@ class WebShop(Benchmark):
     teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The generated tasks of a split, always the same; or goals from a file (given.py)."""
+        """The generated tasks of a split, always the same; or goals from a file (goal_files.py)."""
         if path is not None:
             return read_goals(path, split, options)
         if options:

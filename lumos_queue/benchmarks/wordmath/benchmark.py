@@ -17,7 +17,7 @@ SIZES = {"train": 20_000, "familiar": 1_000, "dev": 500, "test": 1_000}
 
 
 class WordMath(WordProblems):
-    """Problems of one to six operations; a family of problem structures lies wholly in train, dev or test.
+    """Problems of one to six operations; a family of problem structures is wholly in train, dev or test.
 
     `test` asks for structures never seen in training, `familiar` for new problems of the trained ones.
     """

@@ -72,7 +72,7 @@ def _leans(sentence: str) -> bool:
 
 
 def distract(s: Scene, topics: frozenset[str]) -> None:
-    """Put one sentence beside the point into the story, where it parts no two sentences that belong together."""
+    """Put one irrelevant sentence into the story, where it separates no two sentences that belong together."""
     person = s.cast[0] if s.cast and s.cast[0].name in s.body[0] else None
     sentence = _sentence(s, person, topics)
     places = [0] + [place for place in range(1, len(s.body)) if not _leans(s.body[place])]
