@@ -33,7 +33,7 @@ TEST = frozenset(
         "sale_for_charity",
     )
 )
-DISTRACTED = 0.22  #: how often a sentence beside the point is put in
+DISTRACTED = 0.22  #: how often an irrelevant sentence is put in
 MERGED = 0.12  #: how often the last sentence becomes the question's 'If …'
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
