@@ -123,7 +123,7 @@ def test_without_a_known_checksum_the_first_download_binds_later_ones(server, tm
         ("cut", {"sha256": DIGEST}, f"expected {DIGEST}: nothing was kept"),
         ("file", {"sha256": "0" * 64}, f"has the sha256 {DIGEST}, expected 0000"),
         ("file", {"size": 1000}, "more than 1,000 bytes"),
-        ("file", {"most": 1000}, "more than 1,000 bytes"),
+        ("file", {"max_bytes": 1000}, "more than 1,000 bytes"),
         ("none", {}, "the server answers 404"),
         ("elsewhere", {}, "Cannot get"),
         ("round", {}, "Cannot get"),
