@@ -17,7 +17,7 @@ from statistics import fmean, stdev
 from db.connection import Database
 from db.filters import parse_where
 from db.trajectories import StoredEpisode, stream_episodes
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.cli.run import database
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.domains.registry import DOMAINS

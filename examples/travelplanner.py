@@ -1,8 +1,8 @@
-"""A source of one's own, whole: TravelPlanner's chats become tasks with a rationale and an annotation by rule.
+"""A custom benchmark in one file: TravelPlanner's chats become tasks with a rationale and an annotation by rule.
 
-    lumos convert examples.travelplanner --data std_travelplanner.jsonl
+    PYTHONPATH=. lumos convert examples.travelplanner --data std_travelplanner.jsonl --deterministic --longest 2100
 
-docs/new_source.md walks through it. A row is a chat; its texts are written as Python lists:
+docs/new_benchmark.md walks through it. A row is a chat; its texts are written as Python lists:
 
     {"messages": [{"role": "system", …}, {"role": "user", "content": "Given Information:[{'Description': 'Restaurants in
      Lunby', 'Content': '…'}, …]\\nQuery:Plan a day in Lunby …"}, {"role": "assistant", "content": "[{'days': 1, …}]"}]}
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, without_variables
@@ -34,14 +34,14 @@ FROM_PAGE = {
 _STATE = re.compile(r"(?<=\w)\([^()]+\)")  #: `San Antonio(Texas)` is called San Antonio in the pages
 
 
-class TravelPlanner(Source):
+class TravelPlanner(Benchmark):
     name = "travelplanner"
     domain = "complex_qa"  # whose actions the annotations use
-    prompt = "qa"  # which worked examples the teacher is shown
     licence = "MIT"
-    level = "oracle_tool"  # steps can be acted out only with their stated results
+    teacher_prompt = "qa"  # which worked examples the teacher is shown
+    check_level = "oracle_tool"  # steps can be acted out only with their stated results
 
-    def read(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         return tasks(json_lines(path, FORMAT, ("messages",)), self._task)
 
     def _task(self, row: int, record: Mapping[str, Any]) -> Task:
@@ -49,11 +49,11 @@ class TravelPlanner(Source):
         if [message["role"].value for message in messages] != ["system", "user", "assistant"]:
             raise BadRow(row, "messages", "expected one message each of system, user and assistant")
         asked, plan = messages[1]["content"], messages[2]["content"]
-        given, query, question = asked.text(as_it_stands=True).rpartition("Query:")
+        given, query, question = asked.text(verbatim=True).rpartition("Query:")
         if not query or not question.strip():
             raise asked.bad("expected 'Given Information:' and then 'Query:'")
         pages = _literal(asked, given.strip().removeprefix("Given Information:"))
-        days = [_day(day) for day in _literal(plan, plan.text(as_it_stands=True)).items() if day.value]
+        days = [_day(day) for day in _literal(plan, plan.text(verbatim=True)).items() if day.value]
         gold = {
             "answer": " ".join(_in_words(day) for day in days),
             "days": days,
@@ -61,8 +61,8 @@ class TravelPlanner(Source):
         }
         return Task(self.name, "", str(row), " ".join(question.split()), gold=gold)
 
-    def plan(self, task: Task) -> str:
-        """The rationale: what information there is, and what was chosen from it."""
+    def rationale(self, task: Task) -> str:
+        """What information there is, and what was chosen from it."""
         return f"We have this information: {'; '.join(task.gold['pages'])}. This is the plan: {task.gold['answer']}"
 
     def gold(self, task: Task) -> Annotation:
@@ -116,4 +116,4 @@ def _draws_on(day: Mapping[str, str], page: str) -> bool:
     return travel.startswith(kind) and f"from {way.partition(' on ')[0]}," in f"{travel},"
 
 
-source = TravelPlanner()
+benchmark = TravelPlanner()

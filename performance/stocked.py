@@ -104,10 +104,10 @@ class Stock:
         return batches
 
     def _scores(self, task: Task, outcome: Outcome):
-        from lumos_queue.benchmarks.base import Tried
+        from lumos_queue.benchmarks.base import EpisodeResult
         from lumos_queue.benchmarks.registry import open_benchmark
 
-        return tuple(open_benchmark(task.benchmark).score(task, Tried(outcome.answer)))
+        return tuple(open_benchmark(task.benchmark).score(task, EpisodeResult(outcome.answer)))
 
     def close(self) -> None:
         self.database.close()

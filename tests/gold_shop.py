@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lumos_queue.actions.base import ActionInterface, Session
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import StepContext, run_episode
@@ -56,5 +56,5 @@ async def played(
 def judged(task: Task, outcome: Outcome, seen: Seen, tools: Mapping[str, str] | None = None) -> dict[str, float]:
     """Metric to value, as an evaluation gives them."""
     answer = outcome.answer if outcome.ending == "answered" else None
-    scores = benchmark.score(task, Tried(answer, outcome.ending, seen, tools=tools or {}))
+    scores = benchmark.score(task, EpisodeResult(answer, outcome.ending, seen, tools=tools or {}))
     return {score.metric: score.value for score in scores}

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.sql.interface import SqlActions
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
-from lumos_queue.benchmarks.intercode_sql.querying import asked
+from lumos_queue.benchmarks.intercode_sql.querying import open_queries
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import StepContext, run_episode
@@ -75,7 +75,7 @@ async def played(
 def judged(task: Task, outcome: Outcome, seen: Sequence[tuple[Action, Execution]], tools: Mapping[str, str]):
     """Metric to score, as an evaluation gives them."""
     answer = outcome.answer if outcome.ending == "answered" else None
-    scores: Sequence[Score] = benchmark.score(task, Tried(answer, outcome.ending, seen, None, tools))
+    scores: Sequence[Score] = benchmark.score(task, EpisodeResult(answer, outcome.ending, seen, None, tools))
     return {score.metric: score for score in scores}
 
 
@@ -139,7 +139,7 @@ async def replayed(data: Path) -> list[Replayed]:
 
 
 def _gold_rows(tools: Mapping[str, str], task: Task) -> Sequence[Sequence[Any]]:
-    return asked(tools).rows(task.inputs["database"], task.gold["answer"])
+    return open_queries(tools).rows(task.inputs["database"], task.gold["answer"])
 
 
 def sql_tasks_of(data: Path) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion
 
@@ -17,7 +17,7 @@ def write_json(folder, content, name="data.json"):
 
 def scores(benchmark, task, answer=None, ending="answered"):
     """Metric to value."""
-    return {one.metric: one.value for one in benchmark.score(task, Tried(answer, ending))}
+    return {one.metric: one.value for one in benchmark.score(task, EpisodeResult(answer, ending))}
 
 
 def said_by(formulation, task, reply):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 
@@ -78,7 +78,7 @@ def folder(tmp_path):
 def read(folder, name, *rows):
     path = folder / "rows.json"
     path.write_text(json.dumps(rows))
-    return list(open_source(name).read(path, "train"))
+    return list(open_source(name).teaching.read(path, "train"))
 
 
 def one(folder, name, **changes):

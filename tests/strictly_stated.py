@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lumos_queue.notation import unlabelled
+from lumos_queue.notation import strip_label
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
@@ -14,5 +14,5 @@ _REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|s
 
 def strictly_stated(step: AnnotatedSubgoal) -> bool:
     """Whether any number of the text, but those of labels and references to subgoals, equals a result of the step."""
-    numbers = numbers_in(_REFERENCE.sub(" ", unlabelled(step.subgoal.text)), words=True)
+    numbers = numbers_in(_REFERENCE.sub(" ", strip_label(step.subgoal.text)), words=True)
     return any(read_number(result) in numbers for result in step.results)

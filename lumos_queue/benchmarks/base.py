@@ -1,61 +1,103 @@
-"""What every benchmark offers, on one screen."""
+"""What a benchmark is: rows, gold solutions, a score to test with, rationales to teach with. One object for a data set.
+
+Some benchmarks only test (ScienceQA): they have no rationale. Some only teach (PRM800K): they have no score.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.records import Action, Annotation, Execution, Score, Task
+from lumos_queue.errors import BadRow
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import LEVELS, Action, Annotation, Execution, Score, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class EpisodeResult:
     """What an episode left behind, as far as it can be judged."""
 
     answer: str | None = None  #: the one that is judged; None where none is (limit.py)
     ending: str = "answered"
     seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; only where the answer alone is not judged
-    vote: str | None = None  #: the judge's reply; '' where a judge is there and there was no answer to show
-    tools: Mapping[str, str] = field(default_factory=dict)  #: the agent's tool options: where databases and shops lie
+    vote: str | None = None  #: the judge's reply; '' where there is a judge and there was no answer to show
+    tools: Mapping[str, str] = field(default_factory=dict)  #: the agent's tool options: where databases and shops are
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What says how a row's answer follows from its numbers, for the check `perturbed`.
+
+    `programs` are the readings of the gold solution that are equally plausible: where they disagree, nothing is known.
+    """
+
+    programs: tuple[tuple[Action, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """One way to read a benchmark's rows: which splits there are, what `read` can be told, and `read` itself."""
+
+    splits: tuple[str, ...]
+    options: Mapping[str, str]
+    read: Callable[..., Iterator[Task | BadRow]]  #: as Benchmark.read
 
 
 class Benchmark:
-    """A set of tasks, the domain whose actions solve them, and a score. A new one is a subclass and `benchmark = …()`.
+    """A data set. A new one is a folder with a subclass and `benchmark = …()`, and a line of the registry.
 
-    Workers see stored tasks, not the file: what `score` and `gold` need is in the task.
+    Workers see stored tasks, not the file: what the methods below need is in the task.
     """
 
-    name: str
-    domain: str  #: the action interface and dialogue domain, e.g. 'maths'
+    name: str  #: also the `benchmark` of its tasks
+    domain: str  #: whose actions solve its tasks, e.g. 'maths'
     licence: str  #: of the data, as an SPDX id where there is one
-    splits: tuple[str, ...]  #: the splits this benchmark can make or read; files come as one split, named by the user
+
+    # --- rows
+
+    splits: tuple[str, ...] = (
+        "train",
+        "dev",
+        "test",
+    )  #: that can be made or read; of a file the user says which it is
     needs_data: bool = True  #: whether `read` needs a path
-    metrics: tuple[str, ...] = ("accuracy",)  #: that `score` gives; the first is the main one (records.MAIN_METRICS)
     options: Mapping[str, str] = {}  #: what `read` can be told with --option NAME=VALUE, and what it means
-    formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
-    slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
-    by_answer: bool = True  #: whether the answer alone is judged, and not what was done
-    yes_no: bool = False  #: whether every answer is yes or no
-    artifacts: Mapping[str, Path] = {}  #: after `read`: sha256 of the images that its tasks name, and where they lie
+    artifacts: Mapping[str, Path] = {}  #: after `read`: sha256 of the images that its tasks name, and their files
     notes: Sequence[str] = ()  #: after `read`: what a person should know, e.g. how many rows have no image
-    unjudged: str = (
-        ""  #: after `read`: why its rows can be inferred on but not evaluated, e.g. a test set without answers
-    )
+    unjudged: str = ""  #: after `read`: why its rows cannot be evaluated, e.g. those of a test set without answers
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The tasks in file order, or the reason why a row is none. Tasks come with `dataset=''`: the job fills it in.
+        """The tasks in file order, or the reason why a row is not one. `dataset=''`: the job fills it in.
 
         Raises SpecError when the file as a whole cannot be read (missing, not this format: the first difference named).
         """
         raise NotImplementedError
 
-    def gold(self, task: Task) -> Annotation:
-        """The gold solution in LUMOS form. Raises SpecError with a short named reason when the row states none."""
-        raise SpecError(f"The benchmark '{self.name}' has no gold solutions in LUMOS form.")
+    @property
+    def teaching(self) -> RowReader:
+        """How rows are read to teach with: as they are to test with, where nothing else is said."""
+        return RowReader(self.splits, self.options, self.read)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+    # --- gold
+
+    def gold(self, task: Task) -> Annotation:
+        """The gold solution in LUMOS form, by rule. Raises NotConvertible with the reason when there is none."""
+        raise NotConvertible("no_rule")
+
+    def gold_answer(self, task: Task) -> str:
+        """The gold answer as text."""
+        return str(task.gold["answer"])
+
+    # --- to test with
+
+    metrics: tuple[str, ...] = ()  #: that `score` gives, the main one first (records.MAIN_METRICS); none: only teaches
+    formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
+    slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
+    by_answer: bool = True  #: whether the answer alone is judged, and not what was done
+    yes_no: bool = False  #: whether every answer is yes or no
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Judge an episode: a score for each of `metrics`, in that order. In a thread where that is `slow`."""
         raise NotImplementedError
 
@@ -67,5 +109,47 @@ class Benchmark:
         return {}
 
     def judge_prompt(self, task: Task, answer: str) -> str | None:
-        """What the role `judge` is asked about an answer; None where no judge is needed. The reply is `Tried.vote`."""
+        """What the role `judge` is asked about an answer; None where no judge is needed. The reply is the `vote`."""
         return None
+
+    # --- to teach with
+
+    check_level: str = ""  #: the strongest check (records.LEVELS) that its annotations can reach; '': it only tests
+    teacher_prompt: str = ""  #: which of the teacher's prompts fits: maths, maths_code, qa, web, multimodal or sql
+
+    def rationale(self, task: Task) -> str:
+        """How the answer is found, in words, as the teacher is shown it. Raises NotConvertible."""
+        raise NotConvertible("no_rationale")
+
+    def annotation(self, task: Task) -> Annotation:
+        """What a conversion by rule makes of a row: by default its gold solution. Raises NotConvertible."""
+        return self.gold(task)
+
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """Whether an annotation's answer is the gold one. By default as text, without case, spaces and a final dot."""
+        return answer is not None and _plain(answer) == _plain(self.gold_answer(task))
+
+    def facts(self, task: Task) -> str:
+        """The text in which each result that a teacher extracts must be found; '' when nothing states them."""
+        return ""
+
+    def reference(self, task: Task) -> Reference | None:
+        """The program that the answer must follow when numbers change; None where nothing determines one.
+
+        By default the actions of `gold`, where they can be executed.
+        """
+        if self.check_level not in LEVELS[LEVELS.index("executed") :]:
+            return None
+        try:
+            gold = self.gold(task)
+        except NotConvertible:
+            return None
+        return Reference((tuple(action for step in gold.steps for action in step.actions),))
+
+    def count_ambiguous(self, task: Task) -> int:
+        """Operands of `gold` that were linked to an earlier result by their value alone, and might be another value."""
+        return 0
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).removesuffix(".")

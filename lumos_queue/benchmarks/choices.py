@@ -1,7 +1,6 @@
 """Questions with choices: their text for planner and grounder, their score, and rules that see no image.
 
-One function makes the text for benchmarks and for conversion, so that it is the same in training and at inference
-(spec/lumos.md 1.11).
+One function makes the text, so that it is the same in training and at inference (spec/lumos.md 1.11).
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ _SMALL_WORDS = frozenset((
 ))  # fmt: skip
 
 
-def read_choices(node: Node, most: int) -> list[str]:
-    """The texts of a row's choices, two to `most`. Raises BadRow; a row with an empty choice is left out."""
+def read_choices(node: Node, max_choices: int) -> list[str]:
+    """The texts of a row's choices, two to `max_choices`. Raises BadRow; a row with an empty choice is left out."""
     items = node.items()
-    if not 2 <= len(items) <= most:
-        raise node.bad(f"{len(items)} choices, expected 2 to {most}")
+    if not 2 <= len(items) <= max_choices:
+        raise node.bad(f"{len(items)} choices, expected 2 to {max_choices}")
     for item in items:
         if isinstance(item.value, str) and not item.value.strip():
             raise BadRow(node.row, item.name, "an empty choice", leave_out=True)

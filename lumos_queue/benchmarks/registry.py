@@ -1,20 +1,52 @@
-"""Benchmarks by name; each is imported when it is asked for."""
+"""Benchmarks by name: which there are, and what for. A new one is a folder of its name and a line here."""
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import unknown
+from lumos_queue.util.registry import Registry
 
-NAMES = (
-    "aokvqa", "asdiv", "gsm8k", "hotpotqa", "intercode_sql", "mawps", "mind2web", "musique", "scienceqa",
-    "strategyqa", "superni", "svamp", "webshop", "wordmath",
-)  # fmt: skip
+TEST, TEACH = "test", "teach"
+_USES = {
+    "aokvqa": (TEST, TEACH),
+    "asdiv": (TEST, TEACH),
+    "gsm8k": (TEST, TEACH),
+    "hotpotqa": (TEST, TEACH),
+    "intercode_sql": (TEST,),
+    "mawps": (TEST, TEACH),
+    "mind2web": (TEST, TEACH),
+    "musique": (TEST, TEACH),
+    "prm800k": (TEACH,),
+    "rewoo": (TEACH,),
+    "scienceqa": (TEST,),
+    "spider": (TEACH,),
+    "strategyqa": (TEST, TEACH),
+    "superni": (TEST,),
+    "svamp": (TEST, TEACH),
+    "webshop": (TEST, TEACH),
+    "wordmath": (TEST, TEACH),
+}
+BENCHMARKS: Registry[Benchmark] = Registry(
+    "benchmark", {name: f"lumos_queue.benchmarks.{name}.benchmark:benchmark" for name in _USES}
+)
+TESTABLE = tuple(name for name, uses in _USES.items() if TEST in uses)  #: `lumos evaluate NAME`
+TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lumos convert NAME`
 
 
 def open_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name. Raises SpecError for an unknown one, listing the names."""
-    if name not in NAMES:
-        raise unknown("benchmark", name, NAMES)
-    return import_module(f"lumos_queue.benchmarks.{name}.benchmark").benchmark
+    """The benchmark of that name, to test with. Raises SpecError for an unknown one, listing the names."""
+    if name not in TESTABLE:
+        raise unknown("benchmark", name, TESTABLE)
+    return BENCHMARKS.load(name)
+
+
+def open_source(name: str) -> Benchmark:
+    """The benchmark of that name, to teach with, or the one that a user's module holds: `mylab.travelplanner`.
+
+    Raises SpecError for an unknown name, listing the names, and for a module that cannot be imported or has none.
+    """
+    if name in TEACHABLE:
+        return BENCHMARKS.load(name)
+    if "." not in name:
+        raise unknown("source", name, (*TEACHABLE, "a module of your own, written with a dot"))
+    return BENCHMARKS.load_module(name, Benchmark)

@@ -1,46 +1,56 @@
-"""What the sources of maths word problems share: their benchmark reads, converts by rule and judges."""
+"""What benchmarks of maths word problems share: the score, and how their annotations are checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.source import Source
-from lumos_queue.errors import BadRow
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.rationales.maths import equations
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
+from lumos_queue.rationales.maths.expressions import parse_prefix, show
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import Annotation, Task
+from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring.number_baselines import numeric_baselines
+from lumos_queue.scoring.numeric import numeric_scores
 
 
-class MathsSource(Source):
-    """A source whose rows a benchmark reads."""
+class WordProblems(Benchmark):
+    """Problems whose answer is a number."""
 
     domain = "maths"
-    prompt = "maths"
-    level = "executed"
+    metrics = ("accuracy", "strict")
+    check_level = "executed"
+    teacher_prompt = "maths"
 
-    def __init__(self, name: str):
-        self.benchmark = benchmark = open_benchmark(name)
-        self.name, self.licence = name, benchmark.licence
-        self.splits, self.needs_data = benchmark.splits, benchmark.needs_data
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        """`accuracy`: the gold number, however written; `strict`: the same string."""
+        return numeric_scores(result.answer, task.gold["answer"], result.ending)
 
-    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return self.benchmark.read(path, split)
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
+        """Rules that only look at the numbers."""
+        return numeric_baselines(tasks, lambda task: task.gold["answer"])
+
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """Whether the main metric takes it."""
+        return self.score(task, EpisodeResult(answer))[0].value == 1.0
+
+    def _count_doubtful(self, task: Task) -> int:
+        """Operands of the gold program that may as well be another value; 0 when there is no gold program."""
+        try:
+            gold = self.gold(task)
+        except NotConvertible:
+            return 0
+        return len(ambiguous_operands(gold.steps, task.question, self.rationale(task)))
+
+
+class EquationProblems(WordProblems):
+    """Problems whose rows state one equation, prefix or infix, as `equation` of their gold."""
 
     def gold(self, task: Task) -> Annotation:
-        return self.benchmark.gold(task)
+        return equations.annotate(task.question, task.gold["equation"], task.gold["answer"])
 
-    def right(self, task: Task, answer: str | None) -> bool:
-        """Whether the benchmark's main metric takes it."""
-        return self.benchmark.score(task, Tried(answer))[0].value == 1.0
-
-
-def doubtful_operands(source: Source, task: Task) -> int:
-    """Operands of the gold program that may as well be another value; 0 when there is no gold program."""
-    try:
-        gold = source.gold(task)
-    except NotConvertible:
-        return 0
-    return len(ambiguous_operands(gold.steps, task.question, source.plan(task)))
+    def rationale(self, task: Task) -> str:
+        """`The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is turned round."""
+        prefix = parse_prefix(task.gold["equation"])
+        equation = task.gold["equation"].strip() if prefix is None else show(prefix)
+        return f"The answer follows from {equation} = {task.gold['answer']}."

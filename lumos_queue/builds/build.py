@@ -21,10 +21,10 @@ from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.conversations import conversations_of
 from lumos_queue.builds.folder import CARD, MANIFEST, present, publish, staged
 from lumos_queue.builds.formats import require, rows_of
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import UNKNOWN, warning
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
-from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.staging import Workbench
 from lumos_queue.builds.stored import Stored
 from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
@@ -47,7 +47,7 @@ class Tally:
 
 
 def build(
-    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: Sources,
+    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: KnownBenchmarks,
     stored: Stored | None = None,
 ) -> tuple[dict[str, Any], bool]:  # fmt: skip
     """Make the build in the folder `target`; returns its manifest and whether it is new.

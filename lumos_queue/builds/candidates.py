@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, plain, task_key, text_key
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.staging import hash_of
 from lumos_queue.builds.stored import Stored
 from lumos_queue.domains.registry import DOMAINS
@@ -35,7 +35,7 @@ class Rules:
     """What a build takes and what it refuses."""
 
     options: BuildOptions
-    sources: Sources
+    sources: KnownBenchmarks
     splits: TestSplits
     checks: Sequence[Check] = ()
     stored: Stored = field(default_factory=Stored)

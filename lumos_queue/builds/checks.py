@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.conversion.perturbation import passes_perturbation
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ActionChecks:
     """Runs actions in an event loop of its own; close it in the end."""
 
-    def __init__(self, sources: Sources):
+    def __init__(self, sources: KnownBenchmarks):
         self._sources = sources
         self._loop = asyncio.Runner()
         self._interfaces: dict[str, StatelessActions | None] = {}
@@ -40,7 +40,7 @@ class ActionChecks:
         """Whether the actions are right also when the question's numbers are others."""
         if episode.level == LEVELS[-1]:
             return ""
-        source, interface = self._sources.source(episode.task.benchmark), self._interface(domain)
+        source, interface = self._sources.to_teach(episode.task.benchmark), self._interface(domain)
         if source is None or interface is None:
             return "no program to check it with other numbers"
         passed = self._loop.run(passes_perturbation(source, episode.task, annotation, interface))

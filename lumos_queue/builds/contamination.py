@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.builds.heldout import masked_words
-from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.errors import BadRow, SpecError
 
 GRAM = 13  #: words
@@ -51,7 +51,7 @@ class TestSplits:
 
     __test__ = False
 
-    def __init__(self, given: Iterable[str], sources: Sources):
+    def __init__(self, given: Iterable[str], sources: KnownBenchmarks):
         """Each is BENCHMARK:PATH, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
 
         Raises SpecError for an unknown benchmark, a file that is not there or one of another kind.
@@ -60,7 +60,7 @@ class TestSplits:
         self._sources = sources
         for text in dict.fromkeys(given):
             name, _, rest = text.partition(":")
-            reader = sources.reader(name)
+            reader = sources.named(name)
             if reader.needs_data and not rest:
                 raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
             if reader.needs_data and not Path(rest).exists():

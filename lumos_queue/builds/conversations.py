@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lumos_queue.builds.candidates import Candidate
-from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
@@ -21,7 +21,7 @@ def join_key(task: Task) -> str:
     return f"{task.benchmark}/{source_row(task)}"
 
 
-def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[str, Conversation]:
+def conversations_of(candidate: Candidate, name: str, sources: KnownBenchmarks) -> dict[str, Conversation]:
     """File (`planner_iterative`, `solver_cot`, …) to conversation, of the formulation called `name`.
 
     A module with a rejecting verdict gets none; a solver that writes subgoals and actions needs both modules. Raises
@@ -48,12 +48,12 @@ def _accepted(candidate: Candidate, role: str, formulation: Formulation) -> bool
     return alone or role in candidate.modules
 
 
-def _rationale(candidate: Candidate, sources: Sources) -> str:
+def _rationale(candidate: Candidate, sources: KnownBenchmarks) -> str:
     """The gold rationale in words; of QA only the facts, as in the original's CoT data."""
     task = candidate.episode.task
-    source = sources.source(task.benchmark)
+    source = sources.to_teach(task.benchmark)
     try:
-        plan = source.plan(task) if source else ""
+        plan = source.rationale(task) if source else ""
     except SpecError:
         plan = ""
     if not plan.strip():

@@ -62,8 +62,8 @@ def build_command(
     from db.trajectories import stream_episodes
     from lumos_queue.builds.build import build
     from lumos_queue.builds.folder import folder_of
+    from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
     from lumos_queue.builds.options import BuildOptions, read_mix
-    from lumos_queue.builds.sources import Sources, source_modules
     from lumos_queue.builds.stored import read_stored
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
@@ -92,7 +92,7 @@ def build_command(
         perturbed=perturbed,
     )
     with database(settings) as opened:
-        sources = Sources(source_modules(opened))
+        sources = KnownBenchmarks(user_modules(opened))
         stored = read_stored(opened, tests=not allow_test)
         manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources, stored)
     if manifest["warning"] and output.as_json:

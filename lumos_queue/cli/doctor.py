@@ -31,9 +31,9 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Check]:
         there = importlib.util.find_spec(module) is not None
         yield Check(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
     yield from _check_starter()
-    from lumos_queue.benchmarks.registry import NAMES
+    from lumos_queue.benchmarks.registry import TESTABLE
 
-    yield Check("benchmarks", True, ", ".join(NAMES))
+    yield Check("benchmarks", True, ", ".join(TESTABLE))
     for url in urls:
         yield _check_endpoint(url, settings)
 

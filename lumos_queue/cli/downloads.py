@@ -26,10 +26,10 @@ def data_get(
 ) -> None:
     """Download public files and check them."""
     from lumos_queue.downloads.cache import fetch
-    from lumos_queue.downloads.catalogue import files_named
+    from lumos_queue.downloads.catalogue import find_files
 
     folder, found = _folder(to), []
-    for file in files_named(name):
+    for file in find_files(name):
         one = fetch(file, folder)
         found.append(
             {
@@ -57,7 +57,7 @@ def _format_download(one: Any) -> str:
 
 def data_list(to: To = None, json: opt.Json = False) -> None:
     """List the public files that can be downloaded."""
-    from lumos_queue.downloads.cache import place_of
+    from lumos_queue.downloads.cache import path_of
     from lumos_queue.downloads.catalogue import FILES
 
     folder = _folder(to)
@@ -67,7 +67,7 @@ def data_list(to: To = None, json: opt.Json = False) -> None:
             "licence": file.licence,
             "bytes": file.size or None,
             "sha256": file.sha256 or None,
-            "here": place_of(file, folder).is_file(),
+            "here": path_of(file, folder).is_file(),
             "url": file.url,
         }
         for file in FILES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.conversion.form import INVALID, form_verdicts
 from lumos_queue.conversion.lengths import CountTokens
 from lumos_queue.conversion.oracle import with_results
@@ -27,7 +27,7 @@ class AnnotationCheck:
     Nothing in it depends on time or chance, so a replayed episode is asked and judged alike.
     """
 
-    source: Source
+    source: Benchmark
     task: Task
     most_tokens: int  #: of a module's conversation
     count: CountTokens
@@ -63,8 +63,8 @@ class AnnotationCheck:
         for action, stated, execution in seen:
             self.verdicts += _result_verdicts(action, stated, execution)
         outcome = last_value([(action, execution) for action, _, execution in seen])
-        if outcome.ending == "answered" and not self.source.right(self.task, outcome.answer):
-            gold = self.source.answer(self.task)
+        if outcome.ending == "answered" and not self.source.is_right(self.task, outcome.answer):
+            gold = self.source.gold_answer(self.task)
             self.verdicts += make_verdicts("wrong final answer", f"gives {outcome.answer}, expected {gold}")
         return outcome
 
@@ -86,7 +86,7 @@ class AnnotationCheck:
     @property
     def level(self) -> str:
         """The strongest level that this source's checks can reach."""
-        return min(self.source.level, "executed", key=LEVELS.index)
+        return min(self.source.check_level, "executed", key=LEVELS.index)
 
     def reached_level(self) -> str:
         """The level of the annotation as it stands; '' when no module accepts it."""

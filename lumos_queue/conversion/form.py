@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.conversion.lengths import CountTokens, conversation_tokens
 from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.domains.registry import DOMAINS
@@ -37,7 +37,7 @@ def issue_verdicts(issues: Sequence[Issue]) -> Iterator[Verdict]:
 
 
 def form_verdicts(
-    source: Source, task: Task, steps: Sequence[AnnotatedSubgoal], most_tokens: int, count: CountTokens,
+    source: Benchmark, task: Task, steps: Sequence[AnnotatedSubgoal], most_tokens: int, count: CountTokens,
     unread: Collection[str] = (),
 ) -> Iterator[Verdict]:  # fmt: skip
     """What is wrong with an annotation that could be read; `unread`: variables of lines that could not."""
@@ -70,10 +70,10 @@ def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Col
         known.update(action.variables)
 
 
-def _stands_in(result: str, action: Action, facts: str, task: Task, source: Source) -> bool:
+def _stands_in(result: str, action: Action, facts: str, task: Task, source: Benchmark) -> bool:
     """Whether an extracted result stands in the facts or the question, whole or part by part, or is the gold answer."""
     text = _folded(result)
-    if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.right(task, result):
+    if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.is_right(task, result):
         return True
     known = f"{facts} {_folded(task.question)}"
     return text in known or all(part in known for part in re.split(r",? and |, ", text))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import digest
 from lumos_queue.rationales.maths.constants import named_constants
 from lumos_queue.rationales.maths.question_numbers import Changes, question_numbers
@@ -45,14 +45,14 @@ class PerturbationResult:
 
 
 async def passes_perturbation(
-    source: Source, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
+    source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
 ) -> bool:
     """Whether an annotation, or the actions of a successful episode, is right also with other numbers."""
     return (await perturbation(source, task, annotation, interface)).passed
 
 
 async def perturbation(
-    source: Source, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions,
+    source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions,
     successes: int = SUCCESSES,
 ) -> PerturbationResult:  # fmt: skip
     """As `passes_perturbation`, with what was found. Raises InfrastructureError when the interface cannot work."""
@@ -89,10 +89,10 @@ async def perturbation(
     return PerturbationResult(False)
 
 
-def known_numbers(source: Source, task: Task) -> frozenset[Fraction]:
+def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
     """What the question gives, and the constants that words of it or of the rationale name."""
     try:
-        text = f"{task.question}\n{source.plan(task)}"
+        text = f"{task.question}\n{source.rationale(task)}"
     except NotConvertible:
         text = task.question
     return question_numbers(task.question).numbers | named_constants(text)

@@ -28,8 +28,8 @@ class Fetched:
     checked: str  #: what its bytes were compared with: 'catalogue', 'first download' or 'nothing'
 
 
-def place_of(file: PublicFile, folder: Path) -> Path:
-    """Where the file stands in a folder of public data."""
+def path_of(file: PublicFile, folder: Path) -> Path:
+    """The path of the file in a folder of public data."""
     return folder / file.name
 
 
@@ -38,9 +38,9 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
 
     Where the catalogue knows no checksum, that of the first download (or of a file put there by hand) is written
     beside it as `FILE.sha256`, and the file must match it from then on, downloaded again or not.
-    Raises SpecError when the file cannot be had, or when what stands there is something else; it is left alone then.
+    Raises SpecError when the file cannot be had, or when another file is there; that one is left alone.
     """
-    path = place_of(file, folder)
+    path = path_of(file, folder)
     require_folders(path, "--to")
     record = path.with_name(f"{path.name}.sha256")
     first = "" if file.sha256 else _read_record(record)
@@ -60,7 +60,7 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
 
 def _digest(path: Path) -> str:
     if not path.is_file():
-        raise SpecError(f"'{path}' is no file: move it away, or choose another folder with --to.")
+        raise SpecError(f"'{path}' is not a file: move it away, or choose another folder with --to.")
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -73,7 +73,7 @@ def _read_record(record: Path) -> str:
     except UnicodeDecodeError:
         text = ""
     if not (found := _RECORD.fullmatch(text)):
-        raise SpecError(f"'{record}' holds no sha256 as sha256sum writes it: delete it to trust the file beside it.")
+        raise SpecError(f"'{record}' has no sha256 as sha256sum writes it: delete it to trust the file beside it.")
     return found[1]
 
 

@@ -1,6 +1,6 @@
-"""Public files of benchmarks and sources: where each lies, under which licence, and its checksum where it is known.
+"""Public files of benchmarks: the address of each, under which licence, and its checksum where it is known.
 
-A checksum stands here only if it was computed from the very bytes that the address serves. Files without one are
+A checksum is given only if it was computed from the very bytes that the address serves. Files without one are
 addressed at a fixed commit where there is one; what the first download gave is then what later ones must give.
 """
 
@@ -29,24 +29,29 @@ class PublicFile:
     licence: str  #: of the data, as an SPDX id
     sha256: str = ""  #: empty: not known
     size: int = 0  #: bytes; 0: not known
-    most: int = 50 * MB  #: bytes that are read at most when the size is not known
+    max_bytes: int = 50 * MB  #: that are read when the size is not known
 
 
 FILES = (
     PublicFile("asdiv/ASDiv.xml", f"{_ASDIV}/dataset/ASDiv.xml", "CC-BY-NC-4.0"),
     PublicFile(
-        "gsm8k/train.jsonl", f"{_GSM8K}/train.jsonl", "MIT",
-        sha256="17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465", size=4_166_206,
+        "gsm8k/train.jsonl",
+        f"{_GSM8K}/train.jsonl",
+        "MIT",
+        sha256="17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465",
+        size=4_166_206,
     ),
     PublicFile("gsm8k/test.jsonl", f"{_GSM8K}/test.jsonl", "MIT"),
     PublicFile("gsm8k/train_socratic.jsonl", f"{_GSM8K}/train_socratic.jsonl", "MIT"),
     PublicFile("gsm8k/test_socratic.jsonl", f"{_GSM8K}/test_socratic.jsonl", "MIT"),
     PublicFile(
-        "hotpotqa/hotpot_train_v1.1.json", f"{_HOTPOTQA}/hotpot_train_v1.1.json", "CC-BY-SA-4.0", most=1000 * MB
+        "hotpotqa/hotpot_train_v1.1.json", f"{_HOTPOTQA}/hotpot_train_v1.1.json", "CC-BY-SA-4.0", max_bytes=1000 * MB
     ),
     PublicFile(
-        "hotpotqa/hotpot_dev_distractor_v1.json", f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json", "CC-BY-SA-4.0",
-        most=100 * MB,
+        "hotpotqa/hotpot_dev_distractor_v1.json",
+        f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json",
+        "CC-BY-SA-4.0",
+        max_bytes=100 * MB,
     ),
     PublicFile(
         "mawps/train.csv", f"{_SVAMP}/04df0ae782610032aac7e687b61d07a90176c993/data/cv_mawps/fold0/train.csv", "MIT"
@@ -55,10 +60,10 @@ FILES = (
     PublicFile("spider/tables.json", f"{_SPIDER}/tables.json", "CC-BY-SA-4.0"),
     PublicFile("strategyqa/train.json", f"{_STRATEGYQA}/data/strategyqa/train.json", "MIT"),
     PublicFile("svamp/SVAMP.json", f"{_SVAMP}/main/SVAMP.json", "MIT"),
-)  # fmt: skip
+)
 
 
-def files_named(name: str) -> list[PublicFile]:
+def find_files(name: str) -> list[PublicFile]:
     """The files of a set (`gsm8k`), or one of them (`gsm8k/train.jsonl`). Raises SpecError, listing the sets."""
     found = [file for file in FILES if name in (file.name, file.name.partition("/")[0])]
     if not found:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import httpx2
 
@@ -20,7 +22,7 @@ _CHUNK = 1 << 20  # bytes
 def download(file: PublicFile, target: Path, sha256: str = "") -> str:
     """Put the file at `target`, which must not exist; returns the sha256 of its bytes.
 
-    They are checked before anything stands at `target`, against `sha256` and `file.size` where these are known; what
+    They are checked before anything is at `target`, against `sha256` and `file.size` where these are known; what
     was read of a download that failed is deleted. Raises SpecError, naming the address and the way by hand, when the
     file cannot be had or is not what it should be. Raises OSError when the disk fails.
     """
@@ -44,21 +46,25 @@ def download(file: PublicFile, target: Path, sha256: str = "") -> str:
     return found
 
 
-def _read(file: PublicFile, target: Path, stream) -> str:
+def _read(file: PublicFile, target: Path, stream: BinaryIO) -> str:
     """Write the body to `stream`; returns its sha256."""
-    most = file.size or file.most
+    limit = file.size or file.max_bytes
     hasher, size = hashlib.sha256(), 0
     try:
         with (
-            httpx2.Client(follow_redirects=True, max_redirects=5, timeout=_SECONDS,
-                          event_hooks={"request": [_no_step_down(file.url)]}) as client,
+            httpx2.Client(
+                follow_redirects=True,
+                max_redirects=5,
+                timeout=_SECONDS,
+                event_hooks={"request": [_no_step_down(file.url)]},
+            ) as client,
             client.stream("GET", file.url, headers={"accept-encoding": "identity"}) as response,
-        ):  # fmt: skip
+        ):
             response.raise_for_status()
             for chunk in response.iter_bytes(_CHUNK):
                 size += len(chunk)
-                if size > most:
-                    raise _unavailable(file, target, f"it has more than {most:,} bytes")
+                if size > limit:
+                    raise _unavailable(file, target, f"it has more than {limit:,} bytes")
                 hasher.update(chunk)
                 stream.write(chunk)
     except httpx2.HTTPStatusError as error:
@@ -70,8 +76,8 @@ def _read(file: PublicFile, target: Path, stream) -> str:
     return hasher.hexdigest()
 
 
-def _no_step_down(url: str):
-    """Refuses a redirect to what is no web address, and one from https to http."""
+def _no_step_down(url: str) -> Callable[[httpx2.Request], None]:
+    """Refuses a redirect to something other than a web address, and one from https to http."""
     allowed = ("https",) if url.startswith("https:") else ("http", "https")
 
     def check(request: httpx2.Request) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.benchmarks.source import Source
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.oracle import Stated
@@ -42,7 +42,7 @@ _EARLIER_PROMPTS = {"prm800k": "maths"}
 class ConvertContext:
     """What a slice of conversion works with."""
 
-    source: Source
+    source: Benchmark
     actions: StatelessActions
     executor: Executor
     head: str  #: what every prompt for the teacher begins with
@@ -55,7 +55,7 @@ class ConvertContext:
 class Convert:
     """Turn every row into LUMOS form, run its actions as far as the source can be checked, and judge it."""
 
-    source: str  #: a name of benchmarks/sources.py, or a custom module
+    source: str  #: a name of benchmarks/registry.py, or a user's module
     dataset: str  #: digest of the rows
     split: str
     limit: int = 0  #: only the first rows; 0: all
@@ -97,14 +97,14 @@ class Convert:
     def prompt_prefixes(self) -> dict[str, str]:
         if not self.teacher:
             return {}
-        prompt = self.prompt or open_source(self.source).prompt
+        prompt = self.prompt or open_source(self.source).teacher_prompt
         return {TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
         source = open_source(self.source)
         async with AsyncExitStack() as stack:
-            executed = LEVELS.index(source.level) >= LEVELS.index(Level.EXECUTED)
+            executed = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)
             actions: StatelessActions = (
                 DOMAINS.load(source.domain).open_stateless() if executed else Stated(source.domain)
             )
@@ -134,9 +134,10 @@ class Convert:
         check = AnnotationCheck(source, task, self.most_tokens, load_token_counter(self.tokenizer), reasks=self.reasks)
         try:
             if self.teacher:
-                check.prompt, check.images = first_prompt(context.head, task, source.plan(task)), self._images(task)
+                rationale = source.rationale(task)
+                check.prompt, check.images = first_prompt(context.head, task, rationale), self._images(task)
             else:
-                gold = source.gold(task)
+                gold = source.annotation(task)
                 check.check(TeacherReply(gold.steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
@@ -149,7 +150,7 @@ class Convert:
         if run.outcome.ending == Ending.INFRA_ERROR:
             return ItemResult(run.outcome)
         check.verdicts += repeated
-        check.note_links(None if self.teacher else source.ambiguous(task))
+        check.note_links(None if self.teacher else source.count_ambiguous(task))
         level = check.reached_level()
         if level == Level.EXECUTED and self.perturbations:
             actions = [action for step in check.steps for action in step.actions]
@@ -165,6 +166,6 @@ class Convert:
         return (task.inputs["image"],) if self.vision == "image" else ()
 
 
-def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> ItemResult:
+def _result(source: Benchmark, outcome: Outcome, verdicts: list[Verdict], level: str) -> ItemResult:
     found = merge_verdicts(verdicts)
-    return ItemResult(outcome, (acceptance_score(source.level, found),), verdicts=found, level=level)
+    return ItemResult(outcome, (acceptance_score(source.check_level, found),), verdicts=found, level=level)

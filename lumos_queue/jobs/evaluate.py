@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.endpoints.roles import JUDGE
@@ -55,7 +55,7 @@ class Evaluate:
             formulation = with_judge(formulation, benchmark, task, votes)
         run = await self.infer.run_formulation(formulation, work, journal, context)
         answer = judged_answer(run.outcome.ending, run.outcome.answer, agent.at_limit)
-        tried = Tried(answer, run.outcome.ending, run.actions, votes[-1], agent.tools)
+        tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools)
         # A thread for every episode would cost more than most scores do.
         judged = asyncio.to_thread(benchmark.score, task, tried) if benchmark.slow else None
         return ItemResult(run.outcome, tuple(await judged if judged else benchmark.score(task, tried)))

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import endpoints_of_kind, jobs_of_kind, keyed_tasks, values_by_metric
-from lumos_queue.benchmarks.registry import NAMES, open_benchmark
+from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
@@ -111,7 +111,7 @@ def _figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: Evalu
     }
     if row.quoted:
         return shown | {"note": "", "status": f"not run: {QUOTED}"}
-    if column.benchmark not in NAMES:
+    if column.benchmark not in TESTABLE:
         return shown | {"status": f"not run: no benchmark '{column.benchmark}' here"}
     found = find_best(row, column, stored.found)
     if found is None:

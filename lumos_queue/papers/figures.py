@@ -11,7 +11,7 @@ class Converted:
     """A domain of Table 4: rows of each source, and the annotations made of them, for planner and grounder."""
 
     domain: str
-    sources: Mapping[str, int]  #: dataset to rows
+    sources: Mapping[str, int]  #: name of a benchmark with rationales to rows
     plan: int
     ground: int
     turns: float  #: on average, App. B

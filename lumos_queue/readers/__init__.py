@@ -1,1 +1,1 @@
-"""Files of others → rows."""
+"""Published data files → rows."""

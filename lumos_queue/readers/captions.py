@@ -16,13 +16,13 @@ FORMAT = "a JSON object with 'captions': row to text"
 
 
 def read_captions(path: Path) -> Mapping[str, str]:
-    """Row to caption, each on one line; empty ones left out. Raises SpecError when the file is no such file."""
+    """Row to caption, each on one line; empty ones left out. Raises SpecError when the file is another one."""
     found = json_document(path, FORMAT)
     captions = found.get("captions") if isinstance(found, dict) else None
     if not isinstance(captions, dict):
         raise SpecError(f"'{path}' is not {FORMAT}: it has no object 'captions'.")
     for row, text in captions.items():
         if not isinstance(text, str):
-            raise SpecError(f"'{path}': the caption of row '{storable(row)[0][:40]}' is no text. Expected {FORMAT}.")
+            raise SpecError(f"'{path}': the caption of row '{storable(row)[0][:40]}' is not a text. Expected {FORMAT}.")
     lines = {row: " ".join(storable(text)[0].split()) for row, text in captions.items()}
     return {row: text for row, text in lines.items() if text}

@@ -14,7 +14,7 @@ from lumos_queue.util.sanitize import storable
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value inside a row, and where it stands: `hops[2].answer`. Every method raises BadRow."""
+    """A value inside a row, and its path: `hops[2].answer`. Every method raises BadRow."""
 
     row: int
     name: str
@@ -46,10 +46,10 @@ class Node:
             raise self.bad("empty")
         return found
 
-    def text(self, as_it_stands: bool = False) -> str:
-        """Text that is not blank, made storable; on one line with single spaces, or as it stands but for its ends."""
+    def text(self, verbatim: bool = False) -> str:
+        """Text that is not blank, made storable; on one line with single spaces, or verbatim but for its ends."""
         found = self.written()
-        return found.strip() if as_it_stands else " ".join(found.split())
+        return found.strip() if verbatim else " ".join(found.split())
 
     def texts(self, written: bool = False) -> list[str]:
         return [item.written() if written else item.text() for item in self.items()]

@@ -32,7 +32,7 @@ class Instruction:
 
 
 def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
-    """The rows in file order, texts as they stand but for their ends.
+    """The rows in file order, texts verbatim but for their ends.
 
     Alpaca's published file has rows with an empty output: they are to be left out. Raises SpecError as json_rows.
     """
@@ -43,7 +43,7 @@ def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
         node = Node(item[0], "", item[1])
         try:
             given = optional_text(node["input"]) if "input" in node else ""
-            instruction = node["instruction"].text(as_it_stands=True)
+            instruction = node["instruction"].text(verbatim=True)
             if not (output := optional_text(node["output"])):
                 raise BadRow(item[0], "output", "empty", leave_out=True)
             yield Instruction(item[0], instruction, given, output)
@@ -53,7 +53,7 @@ def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
 
 def optional_text(node: Node) -> str:
     """A text that may be empty. Raises BadRow."""
-    return "" if isinstance(node.value, str) and not node.value.strip() else node.text(as_it_stands=True)
+    return "" if isinstance(node.value, str) and not node.value.strip() else node.text(verbatim=True)
 
 
 def direct_question(instruction: str, given: str) -> str:

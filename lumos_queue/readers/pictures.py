@@ -21,10 +21,10 @@ class Pictures:
     """One reading of a benchmark: what each row's `inputs` say about its image, and what a person should know."""
 
     def __init__(self, images: str = "", captions: str = ""):
-        """Raises SpecError when the folder is none or the captions cannot be read."""
+        """Raises SpecError when there is no such folder or the captions cannot be read."""
         self._folder = Path(images).expanduser() if images else None
         if self._folder and not self._folder.is_dir():
-            raise SpecError(f"'{images}' is no folder: give the folder with the image files as --option images=DIR.")
+            raise SpecError(f"'{images}' is not a folder: give the folder with the image files as --option images=DIR.")
         self._file = captions
         self._captions: Mapping[str, str] = read_captions(Path(captions).expanduser()) if captions else {}
         self._digests: dict[Path, str] = {}

@@ -1,4 +1,4 @@
-"""Reading other people's data files: JSON lines, a JSON list, CSV. Rows come one by one; a bad row is reported.
+"""Reading published data files: JSON lines, a JSON list, CSV. Rows come one by one; a bad row is reported.
 
 A row is counted as people count it: JSON lines by line, lists and tables by record, from 1.
 """
@@ -40,7 +40,7 @@ def open_data(path: Path | None, what: str) -> BinaryIO:
 
 
 def first_character(path: Path | None, what: str) -> str:
-    """The first character that is no space, which tells `{` JSON lines, `[` a JSON list and `<` XML from a table."""
+    """The first character that is not a space, which tells `{` JSON lines, `[` a JSON list and `<` XML from a table."""
     with open_data(path, what) as file:
         start = file.read(4096).removeprefix(_BOM).lstrip()
     if not start:
@@ -51,7 +51,7 @@ def first_character(path: Path | None, what: str) -> str:
 def json_lines(path: Path | None, what: str, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """One JSON object a line; empty lines are counted and passed over.
 
-    SpecError when the first one is no object, or has none of the `fields`.
+    SpecError when the first one is not an object, or has none of the `fields`.
     """
     with open_data(path, what) as file:
         row, good = 0, False
@@ -86,14 +86,14 @@ def _json_object(line: bytes, row: int) -> Mapping[str, Any] | BadRow:
     try:
         record = read_json(line.decode())
     except UnicodeDecodeError as error:
-        return BadRow(row, "line", f"no UTF-8 at byte {error.start}")
+        return BadRow(row, "line", f"not UTF-8 at byte {error.start}")
     except ValueError as error:
-        return BadRow(row, "line", f"no JSON: {error}")
+        return BadRow(row, "line", f"not JSON: {error}")
     return record if isinstance(record, dict) else BadRow(row, "line", f"expected a JSON object, found {_kind(record)}")
 
 
 def json_document(path: Path | None, what: str) -> Any:
-    """A file that is one JSON value. SpecError when it is none, or too large to be read as a whole."""
+    """A file that is one JSON value. SpecError when it is not one, or too large to be read as a whole."""
     with open_data(path, what) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
@@ -102,13 +102,13 @@ def json_document(path: Path | None, what: str) -> Any:
         return read_json(data.removeprefix(_BOM).decode())
     except UnicodeDecodeError as error:
         place = data.count(b"\n", 0, error.start) + 1
-        raise SpecError(f"'{path}' is not {what}: no UTF-8 at byte {error.start} (line {place}).") from error
+        raise SpecError(f"'{path}' is not {what}: not UTF-8 at byte {error.start} (line {place}).") from error
     except ValueError as error:
         raise SpecError(f"'{path}' is not {what}: {error}.") from error
 
 
 def json_list(path: Path | None, what: str, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """The objects of one JSON list. SpecError when the first one is no object, or has none of the `fields`."""
+    """The objects of one JSON list. SpecError when the first one is not an object, or has none of the `fields`."""
     records = json_document(path, what)
     if not isinstance(records, list):
         raise SpecError(f"'{path}' is not {what}: found {_kind(records)}.")
@@ -155,7 +155,7 @@ def _record(row: int, header: Sequence[str], cells: Sequence[str]) -> Row | BadR
         return BadRow(row, "row", f"{len(cells)} cells, expected {len(header)}")
     for name, cell in zip(header, cells, strict=True):
         if _ESCAPED_BYTE.search(cell):
-            return BadRow(row, storable(name)[0], "no UTF-8")
+            return BadRow(row, storable(name)[0], "not UTF-8")
     return row, dict(zip(header, cells, strict=True))
 
 
@@ -196,7 +196,7 @@ def _kind(value: Any) -> str:
 
 
 def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any]], Task]) -> Iterator[Task | BadRow]:
-    """The task each row makes, or why it makes none. A row id that stood earlier makes none: results go by row id."""
+    """The task each row makes, or why it makes none. A row id that occurred before makes none: results go by row id."""
     seen: set[str] = set()
     for item in rows:
         if isinstance(item, BadRow):
@@ -206,7 +206,7 @@ def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any
         try:
             task = to_task(row, record)
             if task.row in seen or len(task.row) > MAX_ROW_NAME:
-                problem = "stands twice" if task.row in seen else f"longer than {MAX_ROW_NAME} characters"
+                problem = "occurs twice" if task.row in seen else f"longer than {MAX_ROW_NAME} characters"
                 raise BadRow(row, "ID", f"'{task.row[:40]}' {problem}")
         except BadRow as bad:
             yield bad

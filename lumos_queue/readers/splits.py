@@ -8,8 +8,16 @@ from pathlib import Path
 
 from lumos_queue.errors import SpecError, unknown
 
-_NAMES = {"train": "train", "training": "train", "test": "test", "testing": "test",
-          "dev": "dev", "val": "dev", "valid": "dev", "validation": "dev"}  # fmt: skip
+_NAMES = {
+    "train": "train",
+    "training": "train",
+    "test": "test",
+    "testing": "test",
+    "dev": "dev",
+    "val": "dev",
+    "valid": "dev",
+    "validation": "dev",
+}
 USUAL = "train"
 
 

@@ -1,6 +1,6 @@
 """Reading rows from XML one by one, with expat alone.
 
-Document types are refused, and with them every entity of the file's own: what XML bombs are made of.
+Document types are refused, and with them every entity that a file defines: what XML bombs are made of.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class _Rows:
                 raise _Refused(f"an element with more than {MAX_FIELD_BYTES} characters")
             self.parts.append(data)
 
-    def document_type(self, *_) -> None:
+    def document_type(self, *_: object) -> None:
         raise _Refused("a document type (<!DOCTYPE …>)")
 
 
 def elements(path: Path | None, what: str, name: str) -> Iterator[Row]:
     """Each `<name>` element as a record of its attributes and its children's texts, read as the file is.
 
-    Raises SpecError when the file is no XML, has a document type, or has no such element; `what` was expected.
+    Raises SpecError when the file is not XML, has a document type, or has no such element; `what` was expected.
     """
     with open_data(path, what) as file:
         yield from read_elements(file, path, what, name)

@@ -18,8 +18,8 @@ from db.jobs import NewJob
 from db.named import finished_trajectory
 from db.reading import Trajectory
 from lumos_queue.actions.base import StatelessActions
-from lumos_queue.benchmarks.source import Source
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Commands, Step
 from lumos_queue.conversion.check import AnnotationCheck
@@ -144,7 +144,7 @@ async def _check_correction(
     if check.level == "format" and outcome.ending == "answered":
         outcome = Outcome(_last_result(seen) or parent.episode.answer or "", Ending.ANSWERED)
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merge_verdicts(check.verdicts))
-    score = acceptance_score(source.level, verdicts)
+    score = acceptance_score(source.check_level, verdicts)
     return ImportedEpisode(
         parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
     )
@@ -165,7 +165,7 @@ def _source_name(parent: Trajectory) -> str:
     return (parent.job.spec or {}).get("source") or parent.task.benchmark
 
 
-def _source_of(parent: Trajectory) -> Source:
+def _source_of(parent: Trajectory) -> Benchmark:
     """The source of the episode's task; for imported tasks, one that knows at most the domain."""
     try:
         return open_source(_source_name(parent))
@@ -173,14 +173,14 @@ def _source_of(parent: Trajectory) -> Source:
         return _UnknownSource(parent.task)
 
 
-class _UnknownSource(Source):
+class _UnknownSource(Benchmark):
     """A source without known gold answers: only the form of its annotations can be checked."""
 
     def __init__(self, task: Task):
-        self.name, self.domain, self.level = task.benchmark, task.inputs.get("domain", ""), "format"
+        self.name, self.domain, self.check_level = task.benchmark, task.inputs.get("domain", ""), "format"
 
 
-def _actions_of(source: Source) -> StatelessActions:
+def _actions_of(source: Benchmark) -> StatelessActions:
     try:
         return DOMAINS.load(source.domain).open_stateless()
     except SpecError:  # its tools are not available

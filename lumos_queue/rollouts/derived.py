@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import whole_plan
 from lumos_queue.errors import SpecError
@@ -100,7 +100,7 @@ def formulation_of(episode: StoredEpisode) -> str:
 def right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
     """Whether an episode's answer is right, by the benchmark's main metric."""
     answer = judged_answer(episode.ending, episode.answer, episode.at_limit)
-    return benchmark.score(episode.task, Tried(answer, episode.ending))[0].value == 1.0
+    return benchmark.score(episode.task, EpisodeResult(answer, episode.ending))[0].value == 1.0
 
 
 def gold_of(benchmark: Benchmark, task: Task) -> Annotation:

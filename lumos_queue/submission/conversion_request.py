@@ -7,10 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.demos import for_prompt
 from lumos_queue.conversion.duplicates import find_duplicates
 from lumos_queue.endpoints.base import Sampling
@@ -60,7 +58,7 @@ def make_conversion_job(
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")
-    split = split_of(options.data, options.split, source.splits)
+    split = split_of(options.data, options.split, source.teaching.splits)
     if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
         raise SpecError("--budget needs --teacher and its prices: --price-prompt and --price-completion.")
     numbers = (options.temperature, options.price_prompt, options.price_completion, options.budget)
@@ -70,11 +68,11 @@ def make_conversion_job(
         raise SpecError(f"--tokenizer '{options.tokenizer}' is not a folder.")
     teacher = ""
     if options.teacher:
-        for_prompt(source.prompt, options.subgoals)
+        for_prompt(source.teacher_prompt, options.subgoals)
         teacher = resolve_address(options.teacher, bool(settings.broker_url))
     chosen = parse_pairs("--option", options.options)
     vision = resolve_vision(source, teacher, options.vision)
-    rows = read_rows(cast(Benchmark, source), options.data, split, options.skip_bad_rows, chosen)
+    rows = read_rows(source, options.data, split, options.skip_bad_rows, chosen, teaching=True)
     for note in rows.benchmark.notes:
         remark(note)
     if teacher and not settings.broker_url:

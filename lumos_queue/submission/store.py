@@ -44,24 +44,26 @@ def read_rows(
     skip_bad_rows: bool,
     options: Mapping[str, str] | None = None,
     sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
+    teaching: bool = False,
 ) -> Rows:
-    """All rows of a benchmark, or those that `sample` draws.
+    """All rows of a benchmark, or those that `sample` draws; with `teaching` as they are read to teach with.
 
     Raises SpecError naming the bad rows, unless `skip_bad_rows` is set or they are always left out (BadRow.leave_out);
     also for options that the benchmark does not have.
     """
+    reading = benchmark.teaching if teaching else benchmark
     for name in options or {}:
-        if name not in benchmark.options:
-            raise unknown(f"option of the benchmark '{benchmark.name}'", name, benchmark.options)
+        if name not in reading.options:
+            raise unknown(f"option of the benchmark '{benchmark.name}'", name, reading.options)
     if benchmark.needs_data and path is None:
         raise SpecError(
             f"The benchmark '{benchmark.name}' has no data of its own: give its original file with --data PATH."
         )
-    if not benchmark.needs_data and path is not None and not benchmark.options:  # options say how a file is read
+    if not benchmark.needs_data and path is not None and not reading.options:  # options say how a file is read
         raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
     tasks: list[Task] = []
     bad: list[BadRow] = []
-    for row in benchmark.read(path, split, **(options or {})):
+    for row in reading.read(path, split, **(options or {})):
         if isinstance(row, BadRow):
             bad.append(row)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.registry import open_endpoint, takes_images
 from lumos_queue.errors import EpisodeError, SpecError, Undecided
@@ -17,12 +17,12 @@ _INSTEAD = "give it captions (--option captions=FILE --vision caption), or only 
 _TRIAL = "Please answer in one word: is this an image?\n"
 
 
-def resolve_vision(source: Source, teacher: str, asked: str) -> str:
+def resolve_vision(source: Benchmark, teacher: str, asked: str) -> str:
     """What the teacher at this address ('': none) sees of a row's image; '' if rows have none.
 
     Raises SpecError for an option that has no effect here, and for an endpoint that accepts only text.
     """
-    if not teacher or "images" not in source.options:
+    if not teacher or "images" not in source.teaching.options:
         if asked:
             why = f"the rows of '{source.name}' have no images" if teacher else "it needs a --teacher"
             raise SpecError(f"--vision {asked[:40]} has no effect: {why}. Leave it out.")

@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 
 from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
+from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
-from lumos_queue.benchmarks.mawps.benchmark import masked_task
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
-from lumos_queue.benchmarks.wordmath.benchmark import generate
+from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.builds.augment import other_names, other_numbers
 from lumos_queue.builds.heldout import HeldOut, asdiv_texts, svamp_texts
 from lumos_queue.errors import BadRow, SpecError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Generic, TypeVar
 
-from lumos_queue.errors import unknown
+from lumos_queue.errors import SpecError, unknown
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._places
 
     @property
@@ -34,3 +34,21 @@ class Registry(Generic[T]):
             raise unknown(self._noun, name, self._places)
         module, _, attribute = self._places[name].partition(":")
         return getattr(import_module(module), attribute)
+
+    def load_module(self, name: str, kind: type[T]) -> T:
+        """The object that a user's module holds under the registry's noun: `benchmark = MyBenchmark()`.
+
+        Raises SpecError for a module that cannot be imported, and for one that holds no such object.
+        """
+        try:
+            module = import_module(name)
+        except Exception as error:  # whatever a user's code raises when it is imported
+            problem = f"Cannot import the {self._noun} '{name}': {type(error).__name__}: {error}"
+            raise SpecError(problem.split("\n")[0]) from error
+        found = getattr(module, self._noun, None)
+        if not isinstance(found, kind):
+            raise SpecError(
+                f"The module '{name}' holds no {self._noun}: let it end in `{self._noun} = …`, "
+                f"an object of a subclass of {kind.__name__}."
+            )
+        return found

@@ -15,6 +15,7 @@ import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.benchmark import generate
+from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent

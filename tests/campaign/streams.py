@@ -12,7 +12,7 @@ from pathlib import Path
 
 from db.connection import Database
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.wordmath.benchmark import generate
+from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent

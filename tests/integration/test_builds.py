@@ -19,8 +19,8 @@ from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.difference import difference
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored, read_stored
 from lumos_queue.cli.main import main
 from lumos_queue.compat.importing import store_released
@@ -88,7 +88,9 @@ def database(home: Path):
 def make(database: Database, folder: Path, **options) -> dict:
     chosen = BuildOptions(**options)
     episodes = stream_episodes(database, parse_where(chosen.where))
-    return build(episodes, folder.name, folder, chosen, Sources(), read_stored(database, not chosen.allow_test))[0]
+    return build(
+        episodes, folder.name, folder, chosen, KnownBenchmarks(), read_stored(database, not chosen.allow_test)
+    )[0]
 
 
 def rows_in(path: Path) -> list[dict]:
@@ -322,7 +324,7 @@ def test_a_success_that_a_person_calls_wrong_or_corrected_is_never_chosen(databa
 
     def pairs(folder: str, stored: Stored) -> dict:
         options = BuildOptions(where, "trl-preference")
-        return build(episodes, folder, tmp_path / folder, options, Sources(), stored)[0]
+        return build(episodes, folder, tmp_path / folder, options, KnownBenchmarks(), stored)[0]
 
     assert pairs("one", Stored(wrong=bad))["rows"] == pairs("two", Stored())["rows"] == len(range(0, TRIED, 3))
     for name, stored in (("three", Stored(wrong=frozenset(good))), ("four", Stored(corrected=frozenset(good)))):

@@ -11,8 +11,8 @@ from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.sources import Sources
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -53,7 +53,7 @@ def made(tmp_path_factory) -> Path:
         ("trl-preference", "origin=run"),
     ):  # fmt: skip
         options = BuildOptions(where, format, dev_share=0.0 if format == "trl-preference" else 0.3)
-        build(stream_episodes(database, parse_where(where)), format, folder / format, options, Sources())
+        build(stream_episodes(database, parse_where(where)), format, folder / format, options, KnownBenchmarks())
     database.close()
     return folder
 

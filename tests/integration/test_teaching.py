@@ -17,7 +17,7 @@ from db.budget import set_budget, spent
 from db.connection import open_database
 from db.jobs import get_job, resume
 from db.models import CompletionRow, EpisodeRow, TaskRow, VerdictRow
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.verdicts import NOTED
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task
@@ -258,7 +258,7 @@ def test_a_row_that_the_rules_leave_is_taught(tmp_path):
     }  # fmt: skip
     path = tmp_path / "train.json"
     path.write_text(json.dumps([row]))
-    (task,) = source.read(path, "train")
+    (task,) = source.teaching.read(path, "train")
     assert isinstance(task, Task)
     rows = Rows(source, "train", "taught", (replace(task, dataset="taught"),), ())  # type: ignore[arg-type]
     reply = """Subgoal 1: Find when Ann died.
@@ -285,5 +285,5 @@ Action 2-1: R4 = QA([R3], Question: Is R3 after 1900?) = No"""
     with FakeEndpoint(answer) as server:
         database, job = run_embedded(tmp_path, Convert("strategyqa", "taught", "train", teacher=server.chat), rows)
     assert judgements(database, job) == {"a1": ("oracle_tool", {})}
-    assert len(asked) == 1 and source.plan(task) in asked[0]
+    assert len(asked) == 1 and source.rationale(task) in asked[0]
     database.close()

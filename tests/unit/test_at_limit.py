@@ -11,14 +11,14 @@ from dataclasses import replace
 import pytest
 
 from db.journal import RecordedStep
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.builds.candidates import Rules, unsuccessful
 from lumos_queue.builds.contamination import TestSplits
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try
-from lumos_queue.builds.sources import Sources
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -62,16 +62,19 @@ def test_gold_agents_in_maths_are_right_at_the_limit_too(shared_data, file, most
 def test_accuracy_has_a_new_version_and_strict_counts_every_limit_as_wrong(name):
     benchmark = open_benchmark(name)
     task = replace(question("1"), benchmark=name, gold={"answer": "12"})
-    assert list(benchmark.score(task, Tried("12"))) == [Score("accuracy", 1.0, "2"), Score("strict", 1.0, "1")]
-    assert list(benchmark.score(task, Tried("12", "limit"))) == [Score("accuracy", 1.0, "2"), Score("strict", 0.0, "1")]
-    assert [one.value for one in benchmark.score(task, Tried(None, "limit"))] == [0, 0]
+    assert list(benchmark.score(task, EpisodeResult("12"))) == [Score("accuracy", 1.0, "2"), Score("strict", 1.0, "1")]
+    assert list(benchmark.score(task, EpisodeResult("12", "limit"))) == [
+        Score("accuracy", 1.0, "2"),
+        Score("strict", 0.0, "1"),
+    ]
+    assert [one.value for one in benchmark.score(task, EpisodeResult(None, "limit"))] == [0, 0]
 
 
 def test_an_answer_of_asdiv_that_is_a_text_is_judged_by_the_same_rule():
     task = replace(question("1"), benchmark="asdiv", gold={"answer": "the red one"})
-    found = open_benchmark("asdiv").score(task, Tried("The red one.", "limit"))
+    found = open_benchmark("asdiv").score(task, EpisodeResult("The red one.", "limit"))
     assert [(one.value, one.version) for one in found] == [(1, "2"), (0, "1")]
-    assert open_benchmark("asdiv").score(task, Tried("the red one", "limit"))[1].value == 0
+    assert open_benchmark("asdiv").score(task, EpisodeResult("the red one", "limit"))[1].value == 0
 
 
 def test_the_rule_in_one_place():
@@ -162,7 +165,7 @@ def test_builds_and_preferences_take_what_the_score_was_given_for(ending, at_lim
         1, "2 + 3", ending=ending, at_limit=at_limit, scores={"accuracy": score}, origin="run", formulation="iterative"
     )
     assert unsuccessful(run) == why
-    found = examine_try(run, Rules(BuildOptions(), Sources(), TestSplits([], Sources())))
+    found = examine_try(run, Rules(BuildOptions(), KnownBenchmarks(), TestSplits([], KnownBenchmarks())))
     assert isinstance(found, tuple) and found[1] == (not why)
 
 

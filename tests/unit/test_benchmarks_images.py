@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.base import Tried
-from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.base import EpisodeResult
+from lumos_queue.benchmarks.registry import open_benchmark, open_source
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.captions import read_captions
 from lumos_queue.records import Task
@@ -73,7 +72,7 @@ def test_a_row_of_aokvqa(aokvqa):
     assert (task.row, task.gold["answer"]) == ("q1", "cat")
     assert task.inputs == {"image_id": 7, "image": None, "image_name": "", "caption": ""}
     benchmark = open_benchmark("aokvqa")
-    assert [benchmark.score(task, Tried(answer))[0].value for answer in ("C", "cat", "A", None)] == [1, 1, 0, 0]
+    assert [benchmark.score(task, EpisodeResult(answer))[0].value for answer in ("C", "cat", "A", None)] == [1, 1, 0, 0]
     assert benchmark.unjudged == "" and len(benchmark.notes) == 1
     assert "1 of 1 rows have no image without --option images=DIR" in benchmark.notes[0]
 
@@ -128,7 +127,9 @@ def test_rows_of_the_test_file_cannot_be_judged(aokvqa):
     benchmark = open_benchmark("aokvqa")
     assert task.gold["answer"] == "dog" and benchmark.unjudged == ""
     with pytest.raises(SpecError, match="states no answer: evaluate the val file"):
-        benchmark.score(Task("aokvqa", "", "q", "Q?", {}, {"answer": "", "choices": row["choices"]}), Tried("A"))
+        benchmark.score(
+            Task("aokvqa", "", "q", "Q?", {}, {"answer": "", "choices": row["choices"]}), EpisodeResult("A")
+        )
 
 
 def test_the_real_test_file_can_be_inferred_on_only(shared_data):
@@ -146,15 +147,15 @@ def test_captions_stand_at_the_end_of_the_text_alike_for_conversion_and_benchmar
     assert first.inputs["caption"] == "A cat sleeps." and second.question.endswith("D. cup.")
     notes = open_benchmark("aokvqa").notes
     assert any(note.startswith("1 of 2 rows have no caption in") for note in notes)
-    converted = list(open_source("aokvqa").read(tmp_path / "aokvqa.json", "train", captions=str(captions)))
+    converted = list(open_source("aokvqa").teaching.read(tmp_path / "aokvqa.json", "train", captions=str(captions)))
     assert [row.question.encode() for row in converted] == [first.question.encode(), second.question.encode()]
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [("[]", "no object 'captions'"), ("{}", "no object 'captions'"), ('{"captions": [1]}', "no object 'captions'"),
-     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is no text"),
-     ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is no text"),
+     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is not a text"),
+     ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is not a text"),
      ("no JSON", "is not a JSON object")],
 )  # fmt: skip
 def test_a_file_that_holds_no_captions_is_refused(tmp_path, text, why):
@@ -165,7 +166,7 @@ def test_a_file_that_holds_no_captions_is_refused(tmp_path, text, why):
 
 
 def test_missing_folders_and_files_are_refused(aokvqa, tmp_path):
-    with pytest.raises(SpecError, match="is no folder"):
+    with pytest.raises(SpecError, match="is not a folder"):
         aokvqa({}, images=str(tmp_path / "none"))
     with pytest.raises(SpecError, match="Cannot read"):
         aokvqa({}, captions=str(tmp_path / "none.json"))
@@ -178,8 +179,9 @@ def test_a_row_with_an_empty_choice_is_left_out_and_the_others_are_read(aokvqa, 
     good, bad, other = aokvqa({}, {"choices": choices}, {})
     assert isinstance(bad, BadRow) and (bad.row, bad.field) == (2, "choices[1]") and "empty" in str(bad)
     assert good.row == "q1" and other.row == "q3"
-    for read, split in ((open_benchmark("aokvqa"), "val"), (open_source("aokvqa"), "train")):
-        rows = read_rows(read, tmp_path / "aokvqa.json", split, skip_bad_rows=False)  # type: ignore[arg-type]
+    for split, teaching in (("val", False), ("train", True)):
+        benchmark = open_benchmark("aokvqa")
+        rows = read_rows(benchmark, tmp_path / "aokvqa.json", split, skip_bad_rows=False, teaching=teaching)
         assert [task.row for task in rows.tasks] == ["q1", "q3"]
         assert [(one.row, one.field) for one in rows.bad] == [(2, "choices[1]")]
 
@@ -211,7 +213,11 @@ def test_a_problem_of_scienceqa(scienceqa):
 def test_five_choices_can_be_chosen(scienceqa):
     (task,) = scienceqa({"7": {"choices": ["a1", "b1", "c1", "d1", "e1"], "answer": 4}}, subset="all")
     assert task.question.endswith("D. d1, E. e1.")
-    assert [open_benchmark("scienceqa").score(task, Tried(answer))[0].value for answer in ("E", "e1", "D")] == [1, 1, 0]
+    assert [open_benchmark("scienceqa").score(task, EpisodeResult(answer))[0].value for answer in ("E", "e1", "D")] == [
+        1,
+        1,
+        0,
+    ]
 
 
 def test_problems_with_an_image_are_the_default(scienceqa, tmp_path):
@@ -263,7 +269,7 @@ def test_splits_that_name_no_problem_are_bad_rows(scienceqa):
     assert isinstance(rows[0], Task) and all(
         isinstance(row, BadRow) and row.row == at + 1 for at, row in enumerate(rows) if at
     )
-    assert ["no problem '8'" in str(rows[1]), "expected the id" in str(rows[2]), "stands twice" in str(rows[3])] == [
+    assert ["no problem '8'" in str(rows[1]), "expected the id" in str(rows[2]), "occurs twice" in str(rows[3])] == [
         True
     ] * 3
 

@@ -56,7 +56,7 @@ def test_musiques_rows_are_not_taken_for_questions_without_pages(tmp_path, share
     found = list(HOTPOTQA.read(write_json(tmp_path, rows), "dev"))
     assert [type(row) for row in found] == [Task, BadRow, BadRow, Task]
     assert str(found[1]) == (
-        "row 2, field 'paragraphs': is no field of HotpotQA, whose pages are in 'context': read this file as musique"
+        "row 2, field 'paragraphs': is not a field of HotpotQA, whose pages are in 'context': read this file as musique"
     )
     real = list(HOTPOTQA.read(shared_data / "musique" / "musique_ans_dev_sample.jsonl", "dev"))
     assert len(real) == 120 and all(isinstance(row, BadRow) for row in real)

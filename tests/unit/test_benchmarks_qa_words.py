@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.scoring.spans import exact_match, f1, is_no_answer, read_answer
@@ -68,7 +68,7 @@ def test_the_judge_is_asked_word_for_word():
     ],
 )  # fmt: skip
 def test_a_vote_is_read_and_kept(vote, correct):
-    exact, _, voted = HOTPOTQA.score(hotpot(), Tried("Bergen", vote=vote))
+    exact, _, voted = HOTPOTQA.score(hotpot(), EpisodeResult("Bergen", vote=vote))
     assert (voted.metric, voted.value, exact.value) == ("llm_accuracy", correct, 0)
     assert voted.detail == vote
 
@@ -82,7 +82,7 @@ def test_a_vote_is_read_and_kept(vote, correct):
     ],
 )  # fmt: skip
 def test_a_vote_of_more_than_the_verdict_counts_as_incorrect_and_is_told(vote):
-    voted = HOTPOTQA.score(hotpot(), Tried("Bergen", vote=vote))[2]
+    voted = HOTPOTQA.score(hotpot(), EpisodeResult("Bergen", vote=vote))[2]
     assert (voted.metric, voted.value, voted.detail) == ("llm_accuracy", 0, f"unreadable: {vote}")
 
 

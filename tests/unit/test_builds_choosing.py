@@ -13,8 +13,8 @@ from db.journal import RecordedStep
 from db.trajectories import StoredEpisode
 from lumos_queue.builds.build import build
 from lumos_queue.builds.contamination import text_key
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal, Task, Verdict
@@ -41,7 +41,7 @@ def kept(
     folder: Path, *episodes: StoredEpisode, stored: Stored | None = None, **options
 ) -> tuple[dict, list[tuple[str, str]]]:
     """The manifest, and (file, episode) of each row."""
-    manifest, _ = build(episodes, "x", folder / "x", BuildOptions(**options), Sources(), stored)
+    manifest, _ = build(episodes, "x", folder / "x", BuildOptions(**options), KnownBenchmarks(), stored)
     return manifest, [(row["file"], row["episode"]) for row in lineage(folder)]
 
 

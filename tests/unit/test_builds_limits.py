@@ -14,16 +14,18 @@ from lumos_queue.builds import near
 from lumos_queue.builds.candidates import Rules, examine, refused, unsuccessful
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.difference import difference
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import Try, examine_try, pairs
-from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.stored import Stored
 from lumos_queue.records import Completion, Execution, FinishReason, Verdict
 from tests.unit.test_builds_choosing import TASK, episode, kept, lineage
 
 
 def rules(stored: Stored | None = None, **options) -> Rules:
-    return Rules(BuildOptions(**options), Sources(), TestSplits([], Sources()), stored=stored or Stored())
+    return Rules(
+        BuildOptions(**options), KnownBenchmarks(), TestSplits([], KnownBenchmarks()), stored=stored or Stored()
+    )
 
 
 def run(number: int = 1, *sums: str, **changes):
@@ -159,7 +161,7 @@ def test_a_test_split_is_for_those_who_say_so(options, reason):
 def test_what_stands_in_a_test_split_is_refused_whoever_allows_test_splits(tmp_path, options):
     path = tmp_path / "test.jsonl"
     path.write_text(json.dumps({"question": TASK.question, "answer": "#### 5"}))
-    found = replace(rules(**options), splits=TestSplits([f"gsm8k:{path}"], Sources()))
+    found = replace(rules(**options), splits=TestSplits([f"gsm8k:{path}"], KnownBenchmarks()))
     assert refused(run(), found) == "stands in gsm8k:test.jsonl: equal text"
     allowed = rules(allow_contaminated=True)
     assert refused(run(), replace(allowed, splits=found.splits)) == ""

@@ -12,10 +12,10 @@ from lumos_queue.builds import near
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key
 from lumos_queue.builds.folder import MANIFEST, folder_of, present, publish, staged
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import is_non_commercial, strictness, warning
 from lumos_queue.builds.options import BuildOptions, read_mix
 from lumos_queue.builds.preferences import Try, pairs
-from lumos_queue.builds.sources import Sources
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
@@ -89,7 +89,7 @@ def test_contamination_masks_numbers_and_names_and_finds_thirteen_words_in_a_row
     other = "这个问题里没有拉丁字母"
     rows = [f'{{"question": "{text}", "answer": "1 #### 2"}}' for text in (question, other)]
     path.write_text("\n".join([*rows, '{"question": 3, "answer": ""}']), encoding="utf-8")
-    splits = TestSplits([f"gsm8k:{path}"], Sources())
+    splits = TestSplits([f"gsm8k:{path}"], KnownBenchmarks())
     name = "gsm8k:test.jsonl"
     varied = question.replace("Tom", "Bill").replace("Ann", "Emily").replace("5", "81")
     assert splits.find(question) == (name, "equal text") == splits.find(varied)
@@ -101,15 +101,15 @@ def test_contamination_masks_numbers_and_names_and_finds_thirteen_words_in_a_row
     assert report["wordmath"] == report["svamp"] == report["made-up"] == "not checked" and "gsm8k" not in report
     assert task_key(question) == task_key(varied) != task_key(other)
     with pytest.raises(SpecError, match="gsm8k"):
-        TestSplits(["gsm8k"], Sources())
+        TestSplits(["gsm8k"], KnownBenchmarks())
     with pytest.raises(SpecError, match="No benchmark called 'nosuch'"):
-        TestSplits(["nosuch:x"], Sources())
+        TestSplits(["nosuch:x"], KnownBenchmarks())
     with pytest.raises(SpecError, match=r"no file '.*/none\.json'"):
-        TestSplits([f"svamp:{tmp_path / 'none.json'}"], Sources())
+        TestSplits([f"svamp:{tmp_path / 'none.json'}"], KnownBenchmarks())
 
 
 def test_only_test_splits_of_the_rows_own_domains_are_missed():
-    splits = TestSplits([], Sources())
+    splits = TestSplits([], KnownBenchmarks())
     assert splits.report(["strategyqa"], ["complex_qa"]) == dict.fromkeys(
         ("hotpotqa", "musique", "strategyqa"), "not checked"
     )
@@ -122,7 +122,7 @@ def test_test_splits_have_a_digest_that_the_order_of_rows_does_not_change(tmp_pa
     digests = set()
     for name, lines in (("one", rows), ("other", rows[::-1])):
         (tmp_path / name).write_text("\n".join(lines))
-        digests.add(TestSplits([f"gsm8k:{tmp_path / name}"], Sources()).splits[0].digest)
+        digests.add(TestSplits([f"gsm8k:{tmp_path / name}"], KnownBenchmarks()).splits[0].digest)
     assert len(digests) == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.builds.contamination import TestSplits, task_key, text_key
-from lumos_queue.builds.sources import Sources
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 
 # Thirteen words of lower case: none is a number or a name, so that masking leaves them alone.
 SHARED = "every morning the baker counts how many warm rolls lie behind his window"
@@ -23,7 +23,7 @@ def splits(folder: Path, *questions: str) -> TestSplits:
         path = folder / f"{number}.jsonl"
         path.write_text(json.dumps({"question": question, "answer": "#### 2"}), encoding="utf-8")
         given.append(f"gsm8k:{path}")
-    return TestSplits(given, Sources())
+    return TestSplits(given, KnownBenchmarks())
 
 
 def test_the_shared_words_are_thirteen():

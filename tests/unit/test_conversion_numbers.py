@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from lumos_queue.benchmarks.gsm8k import rationale
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.form import form_verdicts
 from lumos_queue.conversion.lengths import estimate_tokens
 from lumos_queue.conversion.perturbation import perturbation

@@ -16,7 +16,7 @@ from lumos_queue.cli import downloads as commands
 from lumos_queue.cli import output
 from lumos_queue.downloads import catalogue
 from lumos_queue.downloads.cache import fetch
-from lumos_queue.downloads.catalogue import FILES, PublicFile, files_named
+from lumos_queue.downloads.catalogue import FILES, PublicFile, find_files
 from lumos_queue.errors import SpecError
 
 BODY = b'{"question": "2 and 3?"}\n' * 5000
@@ -123,7 +123,7 @@ def test_without_a_known_checksum_the_first_download_binds_later_ones(server, tm
         ("cut", {"sha256": DIGEST}, f"expected {DIGEST}: nothing was kept"),
         ("file", {"sha256": "0" * 64}, f"has the sha256 {DIGEST}, expected 0000"),
         ("file", {"size": 1000}, "more than 1,000 bytes"),
-        ("file", {"most": 1000}, "more than 1,000 bytes"),
+        ("file", {"max_bytes": 1000}, "more than 1,000 bytes"),
         ("none", {}, "the server answers 404"),
         ("elsewhere", {}, "Cannot get"),
         ("round", {}, "Cannot get"),
@@ -164,7 +164,7 @@ def test_what_was_changed_afterwards_is_refused_and_left_alone(server, tmp_path)
     assert path.read_bytes() == b"mine"
     path.unlink()
     path.mkdir()
-    with pytest.raises(SpecError, match="is no file"):
+    with pytest.raises(SpecError, match="is not a file"):
         fetch(server.file(), tmp_path)
 
 
@@ -179,7 +179,7 @@ def test_a_folder_that_is_a_file_is_named_before_anything_is_asked_for(server, t
 def test_a_record_that_is_none_is_named(server, tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set/rows.jsonl.sha256").write_text("not a digest")
-    with pytest.raises(SpecError, match=r"rows\.jsonl\.sha256' holds no sha256"):
+    with pytest.raises(SpecError, match=r"rows\.jsonl\.sha256' has no sha256"):
         fetch(server.file(), tmp_path)
     assert server.asked == []
 
@@ -226,14 +226,14 @@ def test_every_public_file_has_an_address_and_a_licence_and_a_place_of_its_own()
 
 
 def test_a_set_is_its_files_and_an_unknown_name_lists_the_sets():
-    assert [file.name for file in files_named("spider")] == ["spider/dev.json", "spider/tables.json"]
-    assert [file.name for file in files_named("gsm8k/train.jsonl")] == ["gsm8k/train.jsonl"]
+    assert [file.name for file in find_files("spider")] == ["spider/dev.json", "spider/tables.json"]
+    assert [file.name for file in find_files("gsm8k/train.jsonl")] == ["gsm8k/train.jsonl"]
     with pytest.raises(SpecError, match=r"No public data set called 'nope'\. Choose one of: asdiv, gsm8k"):
-        files_named("nope")
+        find_files("nope")
 
 
 def test_the_known_checksum_is_that_of_the_published_file(shared_data):
-    known = files_named("gsm8k/train.jsonl")[0]
+    known = find_files("gsm8k/train.jsonl")[0]
     data = (shared_data / "gsm8k" / "train.jsonl").read_bytes()
     assert (known.sha256, known.size) == (hashlib.sha256(data).hexdigest(), len(data))
 

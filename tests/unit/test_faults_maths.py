@@ -8,7 +8,7 @@ import json
 import pytest
 
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.commands import Ask, Do
@@ -56,7 +56,7 @@ def plan(subgoals: int) -> list[str]:
 
 def correct(outcome: Outcome, answer: str) -> float:
     assert outcome.ending == "answered"
-    return GSM8K.score(task("What is asked?", answer), Tried(outcome.answer))[0].value
+    return GSM8K.score(task("What is asked?", answer), EpisodeResult(outcome.answer))[0].value
 
 
 def test_fault_01_every_action_that_the_prompt_offers_is_carried_out():
@@ -108,14 +108,14 @@ def test_fault_23_an_answer_of_nought_is_read_and_scored(tmp_path):
     (tmp_path / "test.jsonl").write_text(json.dumps(row))
     (read,) = GSM8K.read(tmp_path / "test.jsonl", "test")
     assert isinstance(read, Task)
-    assert GSM8K.score(read, Tried("0"))[0].value == GSM8K.score(read, Tried("0.0"))[0].value == 1
-    assert GSM8K.score(read, Tried("2"))[0].value == GSM8K.score(read, Tried(None))[0].value == 0
+    assert GSM8K.score(read, EpisodeResult("0"))[0].value == GSM8K.score(read, EpisodeResult("0.0"))[0].value == 1
+    assert GSM8K.score(read, EpisodeResult("2"))[0].value == GSM8K.score(read, EpisodeResult(None))[0].value == 0
 
 
 def test_fault_24_a_planner_that_stops_at_once_costs_its_own_episode_only():
     outcome, _ = tried(iterative, ["Yes, I will stop planning."], [])
     assert outcome.answer is None and outcome.ending != "answered"
-    assert GSM8K.score(task("What is asked?", "0"), Tried(None, outcome.ending))[0].value == 0
+    assert GSM8K.score(task("What is asked?", "0"), EpisodeResult(None, outcome.ending))[0].value == 0
 
 
 def test_fault_30_and_31_each_prompt_is_asked_once_and_a_reply_ends_at_its_own_line():

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.gsm8k.rationale import convert
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -74,7 +74,7 @@ def test_every_converted_row_executes_to_its_gold_answer(programs, file):
             for task, annotation in with_program:
                 shown = await results(actions, annotation)
                 stated = [result for step in annotation.steps for result in step.results]
-                if shown != stated or benchmark.score(task, Tried(shown[-1]))[0].value != 1:
+                if shown != stated or benchmark.score(task, EpisodeResult(shown[-1]))[0].value != 1:
                     yield task.row, stated, shown
         finally:
             await actions.close()

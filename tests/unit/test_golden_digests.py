@@ -17,8 +17,8 @@ from db.models import Job
 from db.text_blocks import text_digest
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.sources import Sources
 from lumos_queue.commands import WITHIN, Ask, Call, Do, Note, digest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.execution.executor import derive_seed
@@ -160,5 +160,5 @@ def test_a_job_asked_for_again_is_still_found(tmp_path, monkeypatch):
 def test_a_build_made_again_is_still_the_same(tmp_path):
     """The digest is what names a training set: the options and every row in order, as text."""
     manifest, _ = build((episode(1, "2 + 3"), episode(2, "3 + 2", "5 + 0")), "x", tmp_path / "x", BuildOptions(),
-                        Sources())  # fmt: skip
+                        KnownBenchmarks())  # fmt: skip
     assert manifest["digest"] == "e099c484b27e65dd6592b23931dd508d8ed5652589c84be7381384ded56844b4"

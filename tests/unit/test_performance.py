@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import psutil
 import pytest
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.base import Sampling
@@ -64,7 +64,7 @@ def test_everybody_sends_the_same_prompts_and_gets_the_right_answer(tmp_path):
         bare, answered = bare_prompts(question.text)
         assert bare == ours and len(bare) == question.calls
         assert answered == outcome.answer == question.answer
-        assert open_benchmark("gsm8k").score(task, Tried(outcome.answer))[0].value == 1.0
+        assert open_benchmark("gsm8k").score(task, EpisodeResult(outcome.answer))[0].value == 1.0
 
 
 def test_the_bare_request_is_the_one_this_project_sends():

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.builds.folder import find_build
 from lumos_queue.cli.main import main
 from lumos_queue.errors import BadRow
@@ -50,7 +50,7 @@ def read(tmp_path):
     def rows(*records: dict):
         path = tmp_path / "planner.json"
         path.write_text(json.dumps(list(records)))
-        return list(open_source("rewoo").read(path, "train"))
+        return list(open_source("rewoo").teaching.read(path, "train"))
 
     return rows
 
@@ -58,7 +58,7 @@ def read(tmp_path):
 def test_plans_become_subgoals_and_calls_actions(read):
     (task,) = read(ROW)
     source = open_source("rewoo")
-    assert (task.question, source.plan(task)) == (ROW["input"], PLAN)
+    assert (task.question, source.rationale(task)) == (ROW["input"], PLAN)
     assert write_annotation(source.gold(task).steps) == ANNOTATED
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lumos_queue.actions.shop.interface import ShopActions
 from lumos_queue.benchmarks.webshop.benchmark import annotate
-from lumos_queue.benchmarks.webshop.tasks import goals
+from lumos_queue.benchmarks.webshop.tasks import annotate, goals
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.webshop import DOMAIN
 from lumos_queue.episode import Diverged, StepContext, run_episode

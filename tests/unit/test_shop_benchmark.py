@@ -16,13 +16,12 @@ from lumos_queue.actions.shop.interface import ShopActions
 from lumos_queue.actions.shop.lexicon import OPTIONS
 from lumos_queue.actions.shop.products import Product, read_attributes, read_products
 from lumos_queue.actions.shop.stock import open_stock
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.webshop import goals
-from lumos_queue.benchmarks.webshop.baselines import options_said
-from lumos_queue.benchmarks.webshop.benchmark import annotate, benchmark
+from lumos_queue.benchmarks.webshop.baselines import options_in_text
+from lumos_queue.benchmarks.webshop.benchmark import benchmark
 from lumos_queue.benchmarks.webshop.goals import split_of
-from lumos_queue.benchmarks.webshop.tasks import goal_of
+from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
@@ -123,7 +122,7 @@ def test_choosing_matters_and_words_are_not_enough(hundred):
 
 def test_options_are_matched_by_whole_words():
     product = replace(next(generated.products()), options={"color": ("red", "blue"), "size": ("large", "x-large", "9")})
-    assert options_said(product, "a bordered bag, size x-large, in blue below 9.99") == {
+    assert options_in_text(product, "a bordered bag, size x-large, in blue below 9.99") == {
         "color": "blue",
         "size": "x-large",
     }
@@ -140,15 +139,15 @@ def test_the_generated_files_are_read_like_any_other(tmp_path):
     assert judged(task, outcome, seen, tools) == {"reward": 1.0, "success_rate": 1.0}
 
 
-def bought(**changes) -> Tried:
+def bought(**changes) -> EpisodeResult:
     value = {"kind": "purchase", "text": "Done", "asin": "b50115", "options": {}, "price": 1.0, "ends": True} | changes
-    return Tried("Done", "answered", [(Action(("R1",), "Click", "buy now"), Execution("ok", "Done", (value,)))])
+    return EpisodeResult("Done", "answered", [(Action(("R1",), "Click", "buy now"), Execution("ok", "Done", (value,)))])
 
 
 def test_fault_19_every_task_counts_and_goals_are_the_named_ones(hundred):
     """The original averages over finished episodes, takes synthetic goals by accident, and draws limits unseeded."""
     for ending in ("limit", "action_error", "unreadable", "no_answer", "cancelled", "infra_error"):
-        assert [score.value for score in benchmark.score(hundred[0], Tried(None, ending))] == [0.0, 0.0]
+        assert [score.value for score in benchmark.score(hundred[0], EpisodeResult(None, ending))] == [0.0, 0.0]
     random.seed(1)
     first = [task.gold for task in goals("dev", 5)]
     random.seed(2)

@@ -8,9 +8,15 @@ from collections import Counter
 
 import pytest
 
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.notation import read_annotation, replace_variables, strip_label, variables_in, write_annotation
+from lumos_queue.notation import (
+    read_annotation,
+    replace_variables,
+    strip_label,
+    variables_in,
+    write_annotation,
+)
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.rationales.questions.matching import among, content, words
 from lumos_queue.rationales.reasons import NotConvertible
@@ -62,17 +68,17 @@ def failures(tasks, method):
 @pytest.mark.parametrize(("name", "file", "rows", "planless", "unconverted"), FILES, ids=[row[1] for row in FILES])
 def test_original_files(shared_data, name, file, rows, planless, unconverted):
     source = open_source(name)
-    tasks = list(source.read(shared_data / file, source.splits[-1]))
+    tasks = list(source.teaching.read(shared_data / file, source.teaching.splits[-1]))
     assert [task for task in tasks if not isinstance(task, Task)] == []
     assert len(tasks) == rows and {task.benchmark for task in tasks} == {name}
-    plans, reasons = failures(tasks, source.plan)
+    plans, reasons = failures(tasks, source.rationale)
     assert reasons == planless and all(plan.strip() for _, plan in plans)
     converted, reasons = failures(tasks, source.gold)
     assert reasons == unconverted
-    with_results = source.level != "format" or name == "spider"
+    with_results = source.check_level != "format" or name == "spider"
     for task, annotation in converted:
         json.dumps([task.inputs, task.gold], allow_nan=False)
-        assert source.right(task, source.answer(task)) and not source.right(task, None)
+        assert source.is_right(task, source.gold_answer(task)) and not source.is_right(task, None)
         steps, issues = read_annotation(write_annotation(annotation.steps), with_results)
         assert issues == () and [step.subgoal for step in steps] == [step.subgoal for step in annotation.steps]
         known = set()
@@ -82,22 +88,22 @@ def test_original_files(shared_data, name, file, rows, planless, unconverted):
                 assert action.name in (DOMAINS.load(source.domain).action_names or ("",))
                 assert set(variables_in(action.arguments)) <= known
                 known.update(action.variables)
-        if source.level == "oracle_tool":
-            assert source.right(task, annotation.steps[-1].results[-1])
+        if source.check_level == "oracle_tool":
+            assert source.is_right(task, annotation.steps[-1].results[-1])
 
 
 @pytest.mark.parametrize(("name", "file", "rows", "least"), MATHS, ids=[row[1] for row in MATHS])
 def test_maths_sources_are_their_benchmarks(shared_data, name, file, rows, least):
     source = open_source(name)
-    tasks = list(source.read(shared_data / file, source.splits[-1]))
+    tasks = list(source.teaching.read(shared_data / file, source.teaching.splits[-1]))
     assert len(tasks) == rows
-    plans, _ = failures(tasks, source.plan)
+    plans, _ = failures(tasks, source.rationale)
     assert len(plans) == rows
     assert any("<<" in plan for _, plan in plans) == ("socratic" in file)
     converted, _ = failures(tasks, source.gold)
     assert len(converted) >= least
     for task, annotation in converted:
-        assert source.right(task, annotation.steps[-1].results[-1])
+        assert source.is_right(task, annotation.steps[-1].results[-1])
         for step in annotation.steps:
             assert variables_in(step.subgoal.text) == () and results_stated(step, task.question) == []
     known = [task for task, _ in converted if source.reference(task) is not None]
@@ -114,7 +120,7 @@ def asked_of(task):
 def test_no_query_names_a_page_that_only_the_answer_names(shared_data, name, file):
     """A grounder sees the question and variables: a page's title that neither says is the answer, or leads to it."""
     source = open_source(name)
-    converted, _ = failures(source.read(shared_data / file, source.splits[-1]), source.gold)
+    converted, _ = failures(source.teaching.read(shared_data / file, source.teaching.splits[-1]), source.gold)
     for task, annotation in converted:
         known = words(asked_of(task))
         for step in annotation.steps:
@@ -127,7 +133,7 @@ def test_no_query_names_a_page_that_only_the_answer_names(shared_data, name, fil
 @pytest.mark.parametrize(("name", "file"), QA, ids=[file for _, file in QA])
 def test_every_subgoal_says_what_it_seeks_in_words_of_the_row(shared_data, name, file):
     source = open_source(name)
-    converted, _ = failures(source.read(shared_data / file, source.splits[-1]), source.gold)
+    converted, _ = failures(source.teaching.read(shared_data / file, source.teaching.splits[-1]), source.gold)
     subgoals, generic = 0, []
     for task, annotation in converted:
         known = content(asked_of(task))
@@ -141,7 +147,7 @@ def test_every_subgoal_says_what_it_seeks_in_words_of_the_row(shared_data, name,
 
 def test_musique_keeps_paragraph_0(shared_data):
     source = open_source("musique")
-    tasks = list(source.read(shared_data / "musique/musique_ans_dev_sample.jsonl", "dev"))
+    tasks = list(source.teaching.read(shared_data / "musique/musique_ans_dev_sample.jsonl", "dev"))
     at_0 = [task for task in tasks if any(hop["idx"] == 0 for hop in task.gold["hops"])]
     assert len(at_0) == 14
     converted, reasons = failures(at_0, source.gold)
@@ -152,7 +158,7 @@ def test_musique_keeps_paragraph_0(shared_data):
 
 def test_spider_parts_make_the_whole_again(shared_data):
     source = open_source("spider")
-    for task in source.read(shared_data / "spider/dev.json", "dev"):
+    for task in source.teaching.read(shared_data / "spider/dev.json", "dev"):
         _, *parts, whole = [step.actions[0].arguments for step in source.gold(task).steps]
         assert " ".join(["select", *parts]).casefold() == whole.casefold()
         assert "".join(whole.split()) == "".join(task.gold["answer"].split()).rstrip(";")
@@ -160,15 +166,15 @@ def test_spider_parts_make_the_whole_again(shared_data):
 
 def test_travelplanner_is_a_source_in_one_file(shared_data):
     source = open_source("examples.travelplanner")
-    tasks = list(source.read(shared_data / "travelplanner/std_travelplanner.jsonl", "train"))
+    tasks = list(source.teaching.read(shared_data / "travelplanner/std_travelplanner.jsonl", "train"))
     assert [type(task) for task in tasks] == [Task] * 6
     for task in tasks:
-        assert "Accommodations in" in source.plan(task) and source.answer(task) in source.plan(task)
+        assert "Accommodations in" in source.rationale(task) and source.gold_answer(task) in source.rationale(task)
         annotation = source.gold(task)
         _, issues = read_annotation(write_annotation(annotation.steps))
         assert issues == ()
         assert len(annotation.steps) == len(task.gold["days"]) + 2
-        assert source.right(task, annotation.steps[-1].results[-1])
+        assert source.is_right(task, annotation.steps[-1].results[-1])
 
 
 def _raw_strategyqa(row):
@@ -194,10 +200,10 @@ def test_plans_hold_the_texts_of_their_rows_byte_for_byte(shared_data, name, fil
     path, source = shared_data / file, open_source(name)
     records = json.loads(path.read_text()) if path.suffix == ".json" else map(json.loads, path.open())
     found = 0
-    for task, record in zip(source.read(path, "train"), records, strict=True):
+    for task, record in zip(source.teaching.read(path, "train"), records, strict=True):
         assert isinstance(task, Task)
         try:
-            plan = source.plan(task)
+            plan = source.rationale(task)
         except NotConvertible:
             continue
         assert all(text in plan for text in raw(record)), task.row

@@ -13,7 +13,7 @@ __all__ = ["folder"]  # pytest finds the fixture here
 
 def test_strategyqa_takes_the_first_annotator_with_evidence_and_the_words_of_the_facts_that_answer(folder):
     source, task = one(folder, "strategyqa")
-    assert source.plan(task) == (
+    assert source.rationale(task) == (
         "We find relevant facts: Bob was born in 1900. Ann died in 1880. We need to answer these questions: 1. When "
         "did Ann die? (Can be answered based on paragraph 'Ann (poet)-3', 'Ann (poet)-4') 2. When was Bob born? (Can "
         "be answered based on paragraph 'Bob-1') 3. Is #2 before #1? Based on these evidences and decomposed "
@@ -34,16 +34,16 @@ def test_strategyqa_takes_the_first_annotator_with_evidence_and_the_words_of_the
         "Subgoal 3: Answer the question: Is the result of Subgoal 2 before the result of Subgoal 1?",
         "Action 3-1: R7 = QA([R6, R3], Question: Is R6 before R3?) = No",
     ]
-    assert [source.right(task, answer) for answer in ("no.", "False", "Yes", "True", "", None)] == [
+    assert [source.is_right(task, answer) for answer in ("no.", "False", "Yes", "True", "", None)] == [
         True, True, False, False, False, False,
     ]  # fmt: skip
 
 
 def test_strategyqa_says_why_not(folder):
     source, task = one(folder, "strategyqa", evidence=[STRATEGY["evidence"][0]])
-    assert refused(source.plan, task) == refused(source.gold, task) == "no_evidence"
+    assert refused(source.rationale, task) == refused(source.gold, task) == "no_evidence"
     source, task = one(folder, "strategyqa", facts=["Ann died in 1880."])
-    assert source.plan(task) and refused(source.gold, task) == "unclear_fact"
+    assert source.rationale(task) and refused(source.gold, task) == "unclear_fact"
     robot = ["Ann died in 1880.", "R2 was born in 1900."]
     source, task = one(folder, "strategyqa", facts=robot, decomposition=[STEPS[0], "When was R2 born?", STEPS[2]])
     assert refused(source.gold, task) == "unwritable"
@@ -70,7 +70,7 @@ def test_strategyqa_says_why_not(folder):
 )
 def test_strategyqa_waits_for_a_teacher_where_a_result_is_not_clear(folder, changes, reason):
     source, task = one(folder, "strategyqa", **changes)
-    assert refused(source.gold, task) == reason and source.plan(task)
+    assert refused(source.gold, task) == reason and source.rationale(task)
 
 
 def test_strategyqa_takes_a_date_that_is_told_roughly_where_the_last_step_checks_it(folder):
@@ -83,7 +83,7 @@ def test_strategyqa_takes_a_date_that_is_told_roughly_where_the_last_step_checks
 
 def test_musique_names_pages_by_earlier_answers_and_keeps_paragraph_0(folder):
     source, task = one(folder, "musique")
-    assert source.plan(task) == (
+    assert source.rationale(task) == (
         "We find relevant facts:  Acme was founded by Ann Berg. Ann Berg was born in Oslo. We need to answer these "
         "questions: 1. Acme >> founded by (Can be answered based on paragraph 'Acme') 2. The town in which #1 was "
         "born? (Can be answered based on paragraph 'Ann Berg') Based on these evidences and decomposed questions, the "
@@ -100,22 +100,24 @@ def test_musique_names_pages_by_earlier_answers_and_keeps_paragraph_0(folder):
         "Action 2-2: R5 = ParagraphRetrieve(R4, Query: The town in which R3 was born?) = Paragraph(Ann Berg-1)",
         "Action 2-3: R6 = QA([R5, R3], Question: The town in which R3 was born?) = Oslo",
     ]
-    assert source.right(task, "kristiania.") and source.right(task, "Oslo") and not source.right(task, "Bergen")
+    assert (
+        source.is_right(task, "kristiania.") and source.is_right(task, "Oslo") and not source.is_right(task, "Bergen")
+    )
     assert "born in Oslo" in source.facts(task)
 
 
 def test_musique_without_support_or_answer(folder):
     without = [{**hop, "paragraph_support_idx": None} for hop in MUSIQUE["question_decomposition"]]
     source, task = one(folder, "musique", question_decomposition=without, answerable=False)
-    assert refused(source.plan, task) == refused(source.gold, task) == "unanswerable"
+    assert refused(source.rationale, task) == refused(source.gold, task) == "unanswerable"
     source, task = one(folder, "musique", question_decomposition=without)
-    assert refused(source.plan, task) == "no_support" and source.facts(task) == ""
+    assert refused(source.rationale, task) == "no_support" and source.facts(task) == ""
     source, task = one(folder, "musique", answer="Bergen")
     assert refused(source.gold, task) == "value_differs"
     first, second = MUSIQUE["question_decomposition"]
     for words in ("town of #1", "#1 who wants to be a baker cast"):  # to search for: no questions
         source, task = one(folder, "musique", question_decomposition=[first, {**second, "question": words}])
-        assert refused(source.gold, task) == "unnamed_step" and source.plan(task)
+        assert refused(source.gold, task) == "unnamed_step" and source.rationale(task)
 
 
 def test_no_query_names_a_page_that_the_question_does_not(folder):
@@ -167,7 +169,7 @@ def test_hotpotqa_asks_for_what_the_question_describes_in_its_words(folder):
     ]
     simplified = {"question": "Q?", "answer": "yes", "type": "comparison"}
     (task,) = read(folder, "hotpotqa", simplified)
-    assert task.row == "1" and refused(source.plan, task) == refused(source.gold, task) == "no_support"
+    assert task.row == "1" and refused(source.rationale, task) == refused(source.gold, task) == "no_support"
 
 
 def test_hotpotqa_asks_the_same_of_two_things_that_the_question_compares(folder):
@@ -202,4 +204,4 @@ def test_hotpotqa_asks_the_same_of_two_things_that_the_question_compares(folder)
 )
 def test_hotpotqa_waits_for_a_teacher_where_a_step_cannot_be_named(folder, question, answer, reason):
     source, task = one(folder, "hotpotqa", question=question, answer=answer)
-    assert refused(source.gold, task) == reason and source.plan(task)
+    assert refused(source.gold, task) == reason and source.rationale(task)

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.source import Source
-from lumos_queue.benchmarks.sources import NAMES, open_source
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import TEACHABLE, open_source
 from lumos_queue.cli.main import main
 from lumos_queue.conversion.teacher import first_prompt
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.notation import write_annotation
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.splits import named_split, split_of
-from lumos_queue.records import Task
+from lumos_queue.records import LEVELS, Task
 from lumos_queue.scoring.numeric import numeric_scores
 from tests.source_rows import (
     IDS,
@@ -34,10 +34,11 @@ __all__ = ["folder"]  # pytest finds the fixture here
 
 
 def test_every_name_opens_a_whole_source():
-    for name in NAMES:
+    for name in TEACHABLE:
         source = open_source(name)
-        assert isinstance(source, Source)
-        assert source.name == name and source.domain and source.prompt and source.licence and source.splits
+        assert isinstance(source, Benchmark)
+        assert source.name == name and source.domain and source.teacher_prompt and source.licence
+        assert source.teaching.splits and source.check_level in LEVELS
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,8 @@ def test_every_name_opens_a_whole_source():
     [
         ("chess", "No source called 'chess'.*strategyqa"),
         ("", "No source called ''"),
-        ("no.such.module", "Cannot import the source 'no.such.module': ModuleNotFoundError"),
-        ("lumos_queue.records", "holds no source"),
+        ("no.such.module", "Cannot import the benchmark 'no.such.module': ModuleNotFoundError"),
+        ("lumos_queue.records", "holds no benchmark: let it end in `benchmark = …`"),
         ("..", "Cannot import"),
     ],
 )
@@ -69,7 +70,7 @@ def test_a_module_that_fails_when_imported_is_named(tmp_path, monkeypatch):
 
 def test_mind2web_actions_one_by_one(folder):
     source, task = one(folder, "mind2web")
-    assert source.plan(task) == "; ".join(WEB["action_reprs"])
+    assert source.rationale(task) == "; ".join(WEB["action_reprs"])
     assert write_annotation(source.gold(task).steps).split("\n") == [
         "Subgoal 1: Type hat -> CLICK in the searchbox Search (all).",
         "Action 1-1: R1 = TYPE(Env, QUERY: Type hat -> CLICK in the searchbox Search (all), TEXT: hat -> CLICK)",
@@ -115,7 +116,7 @@ def test_spider_takes_the_query_apart_as_it_stands(folder):
     assert refused(source.gold, task) == "unwritable"  # a parenthesis that never closes
     source, task = one(folder, "spider", query=SPIDER["query"].replace("(where", "(where)"))
     last = last.replace("(where", "(where)")
-    assert source.plan(task) == f"The database has these tables: {schema}. The SQL query is: SELECT {first} {last}"
+    assert source.rationale(task) == f"The database has these tables: {schema}. The SQL query is: SELECT {first} {last}"
     assert write_annotation(source.gold(task).steps).split("\n") == [
         "Subgoal 1: Find the tables of the database and their columns.",
         f"Action 1-1: R1 = (SHOW TABLES) = Results: {schema}.",
@@ -158,15 +159,15 @@ def test_spider_names_a_missing_or_broken_schema(tmp_path):
 def test_aokvqa_and_prm800k_have_rationales_only(folder):
     source, task = one(folder, "aokvqa")
     assert task.question == "What is on the mat? There're some choices: A. dog, B. shoe, C. cat, D. cat."
-    assert source.plan(task) == "A cat. The cat lies there. Overall, the final answer is 'cat'."
-    assert [source.right(task, answer) for answer in ("C", "d.", "cat", "A", "", None)] == [True] * 3 + [False] * 3
+    assert source.rationale(task) == "A cat. The cat lies there. Overall, the final answer is 'cat'."
+    assert [source.is_right(task, answer) for answer in ("C", "d.", "cat", "A", "", None)] == [True] * 3 + [False] * 3
     assert refused(source.gold, task) == "no_rule"
     source, task = one(folder, "prm800k")
-    assert (source.plan(task), source.answer(task)) == ("Add:\n$5$", "5")
-    assert source.right(task, "5.0") and not source.right(task, "6") and source.reference(task) is None
+    assert (source.rationale(task), source.gold_answer(task)) == ("Add:\n$5$", "5")
+    assert source.is_right(task, "5.0") and not source.is_right(task, "6") and source.reference(task) is None
     absent = {key: value for key, value in PRM["question"].items() if key != "ground_truth_solution"}
     source, task = one(folder, "prm800k", question=absent)
-    assert refused(source.plan, task) == "no_rationale"
+    assert refused(source.rationale, task) == "no_rationale"
 
 
 ODD = "  Bob  was\n\tborn in 1900. "
@@ -187,7 +188,7 @@ ODD = "  Bob  was\n\tborn in 1900. "
 )  # fmt: skip
 def test_a_plan_keeps_the_white_space_of_its_row(folder, name, changes, expected):
     source, task = one(folder, name, **changes)
-    plan = source.plan(task)
+    plan = source.rationale(task)
     assert expected in plan
     prompt = first_prompt("", task, plan)
     assert f"Natural language plan: {plan.rstrip()}\n<|assistant|>\n" in prompt, "all but the end of the turn"
@@ -206,9 +207,9 @@ def test_gsm8k_rationales(folder):
     source = open_source("gsm8k")
     path = folder / "gsm8k.jsonl"
     path.write_text("\n".join(map(json.dumps, (plain, socratic))))
-    first, second = source.read(path, "train")
-    assert source.plan(first) == "One is 2.\nTwo is 3."
-    assert source.plan(second) == "It is <<1+1=2>>2.\nTwo? It is <<2+1=3>>3."
+    first, second = source.teaching.read(path, "train")
+    assert source.rationale(first) == "One is 2.\nTwo is 3."
+    assert source.rationale(second) == "It is <<1+1=2>>2.\nTwo? It is <<2+1=3>>3."
     assert numeric_scores(source.gold(second).answer, "3")[0].value == 1
 
 
@@ -255,9 +256,9 @@ def test_files_of_another_kind_are_refused_as_a_whole(folder, name):
     for content in (b"", b"[]", b"[1]", b'[{"a": 1}]', b"\xff\xfe", b'{"a": 1}\n', b"[{", b"a,b\n1,2\n"):
         path.write_bytes(content)
         with pytest.raises(SpecError, match=r"data\.json"):
-            list(open_source(name).read(path, "train"))
+            list(open_source(name).teaching.read(path, "train"))
     with pytest.raises(SpecError, match="--data"):
-        list(open_source(name).read(None, "train"))
+        list(open_source(name).teaching.read(None, "train"))
 
 
 @pytest.mark.parametrize("name", ["strategyqa", "musique", "hotpotqa", "mind2web", "spider", "aokvqa", "prm800k"])

@@ -13,7 +13,7 @@ import pytest
 
 from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.benchmarks.intercode_sql import querying
-from lumos_queue.benchmarks.intercode_sql.querying import Asked, asked
+from lumos_queue.benchmarks.intercode_sql.querying import GoldQueries, open_queries
 from lumos_queue.errors import ActionError
 
 
@@ -42,7 +42,7 @@ def until_gone(pids: set[str]) -> None:
 
 
 def test_the_process_ends_when_nothing_is_asked_and_comes_back(tools):
-    before, queries = children(), Asked(tools, idle=0.05)
+    before, queries = children(), GoldQueries(tools, idle=0.05)
     assert queries.rows("shop", "SELECT count(*) FROM hat") == [[1000]]
     until_gone(children() - before)
     assert queries.schema("shop") == "Table hat has name (type: TEXT)"
@@ -53,7 +53,7 @@ def test_the_process_ends_when_nothing_is_asked_and_comes_back(tools):
 
 def test_what_was_asked_is_remembered_within_bounds(tools, monkeypatch):
     monkeypatch.setattr(querying, "MAX_REMEMBERED", 300_000)
-    queries, counted = Asked(tools), []
+    queries, counted = GoldQueries(tools), []
     ask = queries._databases.ask
 
     async def counting(database, text, writes=None):
@@ -70,7 +70,7 @@ def test_what_was_asked_is_remembered_within_bounds(tools, monkeypatch):
 
 
 def test_a_failed_query_is_an_error_every_time(tools):
-    queries = Asked(tools)
+    queries = GoldQueries(tools)
     for _ in range(2):
         with pytest.raises(ActionError, match="no such column"):
             queries.rows("shop", "SELECT nothing FROM hat")
@@ -82,7 +82,7 @@ def test_threads_that_ask_at_the_same_time_share_one_process(tools):
 
     def first(_):
         start.wait()
-        found = asked(tools)
+        found = open_queries(tools)
         return found, found.rows("shop", "SELECT count(*) FROM hat")
 
     with ThreadPoolExecutor(8) as threads:
@@ -97,10 +97,10 @@ def test_options_that_were_not_used_lately_are_closed(tools):
     before = children()
     many = [tools | {"turns": str(number)} for number in range(1, querying.MAX_OPEN + 2)]
     for one in many:
-        asked(one).rows("shop", "SELECT 1")
+        open_queries(one).rows("shop", "SELECT 1")
     assert len(children() - before) == querying.MAX_OPEN
     for one in many:
-        asked(one).close()
+        open_queries(one).close()
     assert children() <= before
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.intercode_sql.benchmark import submissions
 from lumos_queue.benchmarks.intercode_sql.reward import (
     iou_reward,
@@ -131,4 +131,4 @@ def test_only_submitted_queries_are_judged():
     ]
     seen = [(Action(("R1",), "", ""), Execution("ok", "", (value,))) for value in values]
     seen.append((Action(("R4",), "", "SELECT x"), Execution("sql_error", message="no such column: x")))
-    assert submissions(Tried(seen=seen)) == [[[1]]]
+    assert submissions(EpisodeResult(seen=seen)) == [[[1]]]

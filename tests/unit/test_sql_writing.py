@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lumos_queue.benchmarks.spider.source import source
+from lumos_queue.benchmarks.spider.benchmark import benchmark as source
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import read_actions, write_actions

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.superni.benchmark import rouge_l
 from lumos_queue.cli.main import main
@@ -106,7 +106,7 @@ def test_rouge_l_is_the_longest_common_subsequence_of_stems():
 
 def test_an_answer_counts_by_the_reference_it_is_most_like(folder):
     benchmark, task = open_benchmark("superni"), read(folder)[0]
-    values = [benchmark.score(task, Tried(answer))[0].value for answer in ("A dog.", "dogs", "", None)]
+    values = [benchmark.score(task, EpisodeResult(answer))[0].value for answer in ("A dog.", "dogs", "", None)]
     assert values == [1.0, pytest.approx(2 / 3), 0.0, 0.0]
 
 

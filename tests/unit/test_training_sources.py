@@ -11,8 +11,8 @@ from random import Random
 import pytest
 from safetensors.torch import load_file
 
+from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
-from lumos_queue.benchmarks.mawps.benchmark import masked_task
 from lumos_queue.builds.augment import other_names, other_numbers
 from lumos_queue.builds.heldout import HeldOut, asdiv_texts, masked, svamp_texts
 from lumos_queue.endpoints.model_folder import check_folder

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark, generate
+from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local
 from lumos_queue.episode import run_episode
@@ -51,6 +52,6 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
             await endpoint.close()
             await actions.close()
         pairs = zip(tasks, outcomes, strict=True)
-        return sum(bool(benchmark.score(task, Tried(outcome.answer))[0].value) for task, outcome in pairs)
+        return sum(bool(benchmark.score(task, EpisodeResult(outcome.answer))[0].value) for task, outcome in pairs)
 
     assert asyncio.run(right()) >= 16

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.benchmarks.webshop import goals
 from lumos_queue.benchmarks.webshop.benchmark import annotate
+from lumos_queue.benchmarks.webshop.tasks import annotate, goals
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import estimate_tokens
 from lumos_queue.conversion.teacher import TeacherReply
@@ -51,10 +52,10 @@ def test_the_gold_of_the_shop_is_accepted_for_both_modules():
     source = open_source("webshop")
     for task in goals("train", 5):
         check = AnnotationCheck(source, task, 1024, estimate_tokens)
-        assert len(check.check(TeacherReply(source.gold(task).steps))) == 5
-        assert not check.verdicts and check.reached_level() == "format" and source.answer(task) == "Done"
+        assert len(check.check(TeacherReply(source.annotation(task).steps))) == 5
+        assert not check.verdicts and check.reached_level() == "format" and source.gold_answer(task) == "Done"
     with pytest.raises(NotConvertible):
-        source.gold(Task("webshop", "", "1", "buy a hat", {}, {"goal": {}}))
+        source.annotation(Task("webshop", "", "1", "buy a hat", {}, {"goal": {}}))
 
 
 def text_of(annotation: Annotation) -> str:
@@ -65,11 +66,11 @@ def text_of(annotation: Annotation) -> str:
 def test_the_items_are_numbered_anew_in_the_same_way_all_through_a_task():
     source = open_source("webshop")
     for task in goals("train", 5):
-        mine, shop = text_of(source.gold(task)), text_of(annotate(task))
+        mine, shop = text_of(source.annotation(task)), text_of(annotate(task))
         names = dict(zip(re.findall(r"b\d{5}", shop), re.findall(r"b\d{5}", mine), strict=True))
         assert len(names) == len(set(names.values())) > 2 and all(old != new for old, new in names.items())
         assert re.sub(r"b\d{5}", lambda found, names=names: names[found[0]], shop) == mine
-        assert text_of(source.gold(task)) == mine, "not the same a second time"
+        assert text_of(source.annotation(task)) == mine, "not the same a second time"
 
 
 def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lumos_queue.benchmarks.source import Reference, Source
+from lumos_queue.benchmarks.base import Benchmark, Reference
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
 from lumos_queue.conversion.oracle import Stated, with_results
@@ -119,17 +119,17 @@ def test_every_plausible_reading_of_marks_is_a_program():
     assert formulas("?", "<<x+1=2>>") == set() == formulas("?", "<<1/0=2>>")
 
 
-class Sums(Source):
+class Sums(Benchmark):
     """A source for tests: its gold program stands in the task."""
 
-    name, domain, prompt, licence, level = "sums", "maths", "maths", "MIT", "executed"
+    name, domain, teacher_prompt, licence, check_level = "sums", "maths", "maths", "MIT", "executed"
 
     def reference(self, task: Task) -> Reference | None:
         return Reference(tuple(program(*formulas) for formulas in task.gold["programs"]))
 
 
-class Facts(Source):
-    name, domain, prompt, licence, level = "facts", "complex_qa", "qa", "MIT", "oracle_tool"
+class Facts(Benchmark):
+    name, domain, teacher_prompt, licence, check_level = "facts", "complex_qa", "qa", "MIT", "oracle_tool"
 
     def facts(self, task: Task) -> str:
         return task.gold["facts"]
@@ -198,7 +198,7 @@ def test_an_action_list_of_a_successful_episode_can_be_checked():
     assert asyncio.run(run()) == [True, False, False]
 
 
-def judge_reply(source: Source, task: Task, reply: str):
+def judge_reply(source: Benchmark, task: Task, reply: str):
     check = AnnotationCheck(source, task, 1024, estimate_tokens)
     acted = check.read(Completion(reply, "stop"))
 

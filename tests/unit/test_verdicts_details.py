@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.conversion.form import form_verdicts, issue_verdicts
 from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
 from lumos_queue.conversion.oracle import Stated, with_results
@@ -101,7 +101,7 @@ def test_a_subgoal_whose_action_could_not_be_read_has_one(reason):
     )  # fmt: skip
 
 
-class Facts(Source):
+class Facts(Benchmark):
     name, domain = "facts", "complex_qa"
 
     def facts(self, task: Task) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from lumos_queue.actions.web.page import HtmlPage
 from lumos_queue.actions.web.recorded import sentence
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, operation_f1
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -168,9 +168,9 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
         ({"pos_candidates": [{"tag": "a", "attributes": "{}"}]}, "actions[0].pos_candidates[0]", "node number"),
         ({"pos_candidates": [candidate("x1")]}, "actions[0].pos_candidates[0]", "node number"),
         ({"pos_candidates": [candidate("9" * 5000)]}, "actions[0].pos_candidates[0]", "node number"),
-        ({"pos_candidates": [{"tag": "a", "attributes": "{"}]}, "actions[0].pos_candidates[0].attributes", "no JSON"),
+        ({"pos_candidates": [{"tag": "a", "attributes": "{"}]}, "actions[0].pos_candidates[0].attributes", "not JSON"),
         ({"pos_candidates": [{"tag": "a", "attributes": "[" * 50_000}]},
-         "actions[0].pos_candidates[0].attributes", "no JSON"),
+         "actions[0].pos_candidates[0].attributes", "not JSON"),
         ({"pos_candidates": [candidate(3, tag="<b>")]}, "actions[0].pos_candidates[0].tag", "name of a tag"),
         ({"pos_candidates": [candidate(3, rank="x")]}, "actions[0].pos_candidates[0].rank", "whole number"),
         ({"neg_candidates": {}}, "actions[0].neg_candidates", "expected a list"),
@@ -246,7 +246,7 @@ def test_a_step_without_a_right_element_counts_as_wrong(read):
     seen = [(Action((), "", ""), Execution("ok", "", ({"text": "", "node": "3", "op": "CLICK", "value": ""},)))] * 2
 
     def scores(rows):
-        found = open_benchmark("mind2web").score(one(read(native(rows))), Tried("x", "answered", seen))
+        found = open_benchmark("mind2web").score(one(read(native(rows))), EpisodeResult("x", "answered", seen))
         return {score.metric: (score.value, score.of) for score in found}
 
     assert scores(ranked)["agentbench_step"] == scores(ranked)["step_success"] == (0.5, 2)
@@ -272,7 +272,7 @@ def test_fault_17_every_metric_is_a_number_also_without_a_single_good_action(rea
     task, benchmark = one(read(native(STEPS))), open_benchmark("mind2web")
     failed = (Action(("R1",), "CLICK", ""), Execution("arguments", message="…"))
     for seen in ((), (failed,), (failed,) * 9):
-        scores = {score.metric: score.value for score in benchmark.score(task, Tried(None, "limit", seen))}
+        scores = {score.metric: score.value for score in benchmark.score(task, EpisodeResult(None, "limit", seen))}
         assert scores == dict.fromkeys((name for name in METRICS if name != "lumos_step"), 0.0)
 
 
@@ -296,12 +296,12 @@ def test_missing_and_superfluous_actions(read):
         (Action((), "", ""), Execution("ok", "", ({"text": "", "node": node, "op": op, "value": value},)))
         for node, op, value in (right(task, place) for place in range(3))
     ]
-    scores = {one.metric: one for one in benchmark.score(task, Tried(None, "limit", good[:1]))}
+    scores = {one.metric: one for one in benchmark.score(task, EpisodeResult(None, "limit", good[:1]))}
     assert scores["step_success"].value == pytest.approx(1 / 3) and scores["step_success"].of == 3
     assert scores["step_success"].detail == "wrong steps: 1, 2"
     assert (scores["lumos_step"].value, scores["lumos_step"].of) == (1, 1)  # of what could be carried out
     assert scores["task_success"].value == 0
-    longer = {one.metric: one.value for one in benchmark.score(task, Tried("x", "answered", good * 2))}
+    longer = {one.metric: one.value for one in benchmark.score(task, EpisodeResult("x", "answered", good * 2))}
     assert longer["step_success"] == longer["task_success"] == 1
 
 
@@ -327,7 +327,9 @@ def test_the_lumos_definition_goes_by_text(read, text, lumos):
     task = one(read(native([step(3, cleaned_html=HTML.replace("Shoes", text)), *STEPS[1:]])))
     other = {"text": "", "node": "4", "op": "CLICK", "value": ""}
     seen = ((Action((), "", ""), Execution("ok", "", (other,))),)
-    values = {one.metric: one.value for one in open_benchmark("mind2web").score(task, Tried(None, "limit", seen))}
+    values = {
+        one.metric: one.value for one in open_benchmark("mind2web").score(task, EpisodeResult(None, "limit", seen))
+    }
     assert (values["element_accuracy"], values["lumos_step"]) == (0, lumos)
 
 

@@ -12,9 +12,9 @@ from collections import defaultdict
 
 import pytest
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark, generate
-from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, templates
+from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, generate, templates
 from lumos_queue.benchmarks.wordmath.words import plural
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
@@ -37,7 +37,7 @@ def tasks():
 
 def test_two_processes_with_different_hash_seeds_write_the_same_bytes():
     program = (
-        "import json; from lumos_queue.benchmarks.wordmath.benchmark import generate\n"
+        "import json; from lumos_queue.benchmarks.wordmath.grammar import generate\n"
         "for split in ('train', 'dev', 'test'):\n"
         "    for task in generate(split, 60, seed=7):\n"
         "        print(json.dumps([task.row, task.question, task.inputs, task.gold]))"
@@ -197,7 +197,7 @@ def test_questions_of_one_family_differ_in_their_words(tasks):
 def test_gold_is_hidden_and_json_able(tasks):
     task = tasks[0]
     assert json.loads(json.dumps(task.gold)) == task.gold and json.loads(json.dumps(task.inputs)) == task.inputs
-    with pytest.raises(SpecError, match="no gold program"):
+    with pytest.raises(SpecError, match="no_rationale"):
         benchmark.gold(task.without_gold())
 
 
@@ -212,9 +212,14 @@ def test_gold_comes_as_labelled_subgoals(tasks):
 def test_score_takes_the_number_and_nothing_else(tasks):
     task = tasks[0]
     answer = task.gold["answer"]
-    assert benchmark.score(task, Tried(answer))[0].value == 1
-    assert benchmark.score(task, Tried(f" {answer}.0 "))[0].value == 1
-    assert [benchmark.score(task, Tried(wrong))[0].value for wrong in (None, "", answer + "1", "nan")] == [0, 0, 0, 0]
+    assert benchmark.score(task, EpisodeResult(answer))[0].value == 1
+    assert benchmark.score(task, EpisodeResult(f" {answer}.0 "))[0].value == 1
+    assert [benchmark.score(task, EpisodeResult(wrong))[0].value for wrong in (None, "", answer + "1", "nan")] == [
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_rules_without_a_model_solve_few_held_out_problems():

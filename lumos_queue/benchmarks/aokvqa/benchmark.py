@@ -1,21 +1,39 @@
-"""A-OKVQA: questions about photographs that need knowledge beside what is seen, with four choices (conversion/sources
-reads the rows). The task an agent gets:
+"""A-OKVQA: questions about photographs that need knowledge beside what is seen, with four choices. JSON lists as
+published; an invented row, and the text of its task:
+
+    {"split": "val", "image_id": 1, "question_id": "1a", "question": "What is on the mat?", "correct_choice_idx": 2,
+     "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["There is a cat.", "The cat lies on a mat.", "A cat."]}
 
     What is on the mat? There're some choices: A. dog, B. shoe, C. cat, D. cup.
 
-LUMOS reports the validation split. The test file has no answers: its rows can be inferred on, not evaluated.
+LUMOS reports the validation split. The test file has neither answers nor rationales: its rows can be inferred on, not
+evaluated. One row of the val file has an empty choice: it is left out. Two choices may be equal: both are then right.
+An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A caption is of a row, and is put at the end of
+the task's text. The rationale is what three people wrote, and the answer. It says nothing about steps: there is no
+conversion by rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from lumos_queue.benchmarks.aokvqa.source import AOKVQA as Rows
-from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.pictures import OPTIONS, Pictures
+from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
+from lumos_queue.scoring.letters import LETTERS
+
+FIELDS = ("question_id", "choices")
+FORMAT = "an A-OKVQA file, a JSON list of objects with 'question_id', 'question', 'choices' and 'rationales'"
+#: COCO's folders; an image is in one of them or in none.
+FOLDERS = ((), ("val2017",), ("train2017",), ("test2017",))
+ENDINGS = ("jpg", "png")
 
 
 class AOKVQA(Benchmark):
@@ -23,26 +41,71 @@ class AOKVQA(Benchmark):
     domain = "multimodal"
     licence = "Apache-2.0"
     splits = ("train", "val", "test")
+    options = OPTIONS
     metrics = METRICS
-    options = Rows.options
+    check_level = "oracle_tool"
+    teacher_prompt = "multimodal"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        rows, without = Rows(), 0
-        for row in rows.read(path, split, **options):
+        without = 0
+        for row in self._rows(path, split, **options):
             without += isinstance(row, Task) and not row.gold["answer"]
             yield row
-        self.artifacts, self.notes = rows.artifacts, rows.notes
         self.unjudged = (
             f"{without} rows of '{path}' state no answer: evaluate the val file, or infer only." if without else ""
         )
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(("train", "dev", "test"), self.options, self._rows)
+
+    def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        pictures = Pictures(**options)
+        self.artifacts = pictures.artifacts
+        yield from tasks(json_rows(path, FORMAT, FIELDS), lambda row, record: self._task(row, record, pictures))
+        self.notes = pictures.notes()
+
+    def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
+        node = Node(row, "", record)
+        choices = read_choices(node["choices"], len(LETTERS))
+        answer, rationales = "", []
+        if "correct_choice_idx" in node:
+            right = node["correct_choice_idx"]
+            if not 0 <= right.whole() < len(choices):
+                raise right.bad(f"{right.value}, but there are {len(choices)} choices")
+            answer = choices[right.value]
+        if "rationales" in node:
+            rationales = node["rationales"].texts(written=True)
+        identifier, image = node["question_id"].text(), node["image_id"].whole()
+        names = (f"{image:012}.{ending}" for ending in ENDINGS)
+        seen = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
+        question = task_text(node["question"].text(), choices, seen["caption"])
+        inputs = {"image_id": image, **seen}
+        gold = {"answer": answer, "choices": choices, "rationales": rationales}
+        return Task(self.name, "", identifier, question, inputs, gold)
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         if not task.gold["answer"]:
             raise SpecError(f"Row '{task.row}' of A-OKVQA states no answer: evaluate the val file, or infer only.")
-        return choice_scores(task, tried.answer)
+        return choice_scores(task, result.answer)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return choice_baselines(tasks)
+
+    def rationale(self, task: Task) -> str:
+        if not task.gold["rationales"] or not task.gold["answer"]:
+            raise NotConvertible("no_rationale")
+        return f"{' '.join(task.gold['rationales'])} Overall, the final answer is '{task.gold['answer']}'."
+
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """The choice, or the letter of one with the same text: actions ask for a letter only."""
+        if not task.gold["answer"]:
+            return False
+        letter = (answer or "").strip(" .").upper()
+        place = LETTERS.find(letter) if len(letter) == 1 else -1
+        if 0 <= place < len(task.gold["choices"]):
+            answer = task.gold["choices"][place]
+        return super().is_right(task, answer)
 
 
 benchmark = AOKVQA()

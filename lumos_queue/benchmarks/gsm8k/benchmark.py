@@ -2,32 +2,38 @@
 
     {"question": "Ida sold 36 tarts on …", "answer": "Ida sold 36/3 = <<36/3=12>>12 tarts …\\n…\\n#### 48"}
 
-In the socratic files each line of the answer is `sub-question ** step`. The gold answer stands after `####`.
+The gold answer is what follows `####`; the marks `<<…>>` make the gold solution (rationale.py). In the socratic files
+each line of the answer is `sub-question ** step`: there the rationale is the text after the first ` ** ` with the
+others taken out, as the LUMOS annotations were made; marks stay, they are part of the steps there. In the plain files
+it is the lines without their marks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.gsm8k import rationale as conversion
+from lumos_queue.benchmarks.base import Reference
+from lumos_queue.benchmarks.gsm8k.rationale import annotate
+from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import BadRow
+from lumos_queue.rationales.maths.readings import readings
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.rows import json_lines, plain_number, tasks, text_field
-from lumos_queue.records import Annotation, Score, Task
-from lumos_queue.scoring.number_baselines import numeric_baselines
-from lumos_queue.scoring.numeric import numeric_scores, read_number
+from lumos_queue.records import Annotation, Task
+from lumos_queue.scoring.numeric import read_number
 
 FORMAT = "GSM8K's JSON lines with 'question' and 'answer' (train.jsonl, test.jsonl or their socratic forms)"
+_BEFORE_STEP = " ** "
+_MARK = re.compile(r"<<[^<>]*>>")
 
 
-class GSM8K(Benchmark):
+class GSM8K(WordProblems):
     name = "gsm8k"
-    domain = "maths"
     licence = "MIT"
     splits = ("train", "test")
-    metrics = ("accuracy", "strict")
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         return tasks(json_lines(path, FORMAT, ("question", "answer")), self._task)
@@ -43,13 +49,24 @@ class GSM8K(Benchmark):
         )
 
     def gold(self, task: Task) -> Annotation:
-        return conversion.annotate(task.question, task.gold["solution"], task.gold["answer"])
+        return annotate(task.question, task.gold["solution"], task.gold["answer"])
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return numeric_scores(tried.answer, task.gold["answer"], tried.ending)
+    def rationale(self, task: Task) -> str:
+        solution = task.gold["solution"]
+        if _BEFORE_STEP in solution:
+            return " ".join(solution.split(_BEFORE_STEP)[1:])
+        text = _MARK.sub("", solution)
+        if not text.strip():
+            raise NotConvertible("no_rationale")
+        return text
 
-    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        return numeric_baselines(tasks, lambda task: task.gold["answer"])
+    def reference(self, task: Task) -> Reference | None:
+        """Every plausible reading of the marks, as a mark does not say which operands are earlier results."""
+        programs = readings(task.question, task.gold["solution"], read_number(task.gold["answer"]))
+        return Reference(programs) if programs else None
+
+    def count_ambiguous(self, task: Task) -> int:
+        return self._count_doubtful(task)
 
 
 benchmark = GSM8K()

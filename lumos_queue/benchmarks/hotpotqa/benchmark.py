@@ -1,4 +1,4 @@
-"""HotpotQA: questions over two Wikipedia pages. The formats and an invented row: benchmarks/hotpotqa/source.py.
+"""HotpotQA: questions over two Wikipedia pages. The formats and an invented row: rows.py.
 
 The distractor file as published and its column form bring ten pages along, which the agent may search; a file of
 questions and answers alone (as the LUMOS evaluation used) does not: there KnowledgeQuery needs a corpus.
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.hotpotqa.source import source
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.benchmarks.hotpotqa.rationale import annotate, describe
+from lumos_queue.benchmarks.hotpotqa.rows import read_rows
 from lumos_queue.errors import BadRow
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring import judge
@@ -27,12 +28,13 @@ class HotpotQA(Benchmark):
     name = "hotpotqa"
     domain = "complex_qa"
     licence = "CC-BY-SA-4.0"
-    splits = ("train", "dev", "test")
     metrics = ("exact_match", "f1", judge.METRIC)
+    check_level = "oracle_tool"
+    teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         self.notes, rows, bare = [], 0, 0
-        for row in source.read(path, split):
+        for row in read_rows(path):
             rows += 1
             bare += isinstance(row, Task) and not row.inputs
             yield row
@@ -40,15 +42,23 @@ class HotpotQA(Benchmark):
         if bare:
             self.notes.append(f"{bare:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
 
-    def gold(self, task: Task) -> Annotation:
-        return source.gold(task)
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(self.splits, self.options, self._rows)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        answer, gold = _said(tried.answer or "", task.gold["answer"]), task.gold["answer"]
+    def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        self.notes = []  # what is said of the development set
+        return read_rows(path)
+
+    def gold(self, task: Task) -> Annotation:
+        return annotate(task)
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        answer, gold = _said(result.answer or "", task.gold["answer"]), task.gold["answer"]
         return (
             Score("exact_match", float(bool(answer) and exact_match(answer, gold))),
             Score("f1", _f1(answer, gold) if answer else 0.0),
-            *judge.vote_scores(tried.vote),
+            *judge.vote_scores(result.vote),
         )
 
     def judge_prompt(self, task: Task, answer: str) -> str:
@@ -56,6 +66,13 @@ class HotpotQA(Benchmark):
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return page_baselines(tasks, [[task.gold["answer"]] for task in tasks])
+
+    def rationale(self, task: Task) -> str:
+        return describe(task)
+
+    def facts(self, task: Task) -> str:
+        """The supporting sentences, page by page, with the pages' titles."""
+        return " ".join(f"{page['title']} {' '.join(page['sentences'])}" for page in task.gold["pages"])
 
 
 def _said(answer: str, gold: str) -> str:

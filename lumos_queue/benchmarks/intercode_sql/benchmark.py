@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.intercode_sql.querying import Asked, asked
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.intercode_sql.querying import GoldQueries, open_queries
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, order_aware_reward, original_reward
-from lumos_queue.benchmarks.spider.source import source as spider
+from lumos_queue.benchmarks.spider.benchmark import benchmark as spider
 from lumos_queue.errors import ActionError, BadRow, SpecError
 from lumos_queue.rationales.queries import is_ordered
 from lumos_queue.rationales.reasons import NotConvertible
@@ -41,27 +41,32 @@ class InterCodeSQL(Benchmark):
     by_answer = False
     slow = True
     metrics = (
-        "success", "success_order_aware", "intercode_reward", "success_nonempty", "iou_reward", "iou_success",
-    )  # fmt: skip
+        "success",
+        "success_order_aware",
+        "intercode_reward",
+        "success_nonempty",
+        "iou_reward",
+        "iou_success",
+    )
     options: Mapping[str, str] = {
         "databases": "the folder of Spider's databases: needed for gold annotations, for baselines and for knowing "
         "which gold queries have no rows"
     }
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        queries = asked({"databases": options["databases"]}) if "databases" in options else None
+        queries = open_queries({"databases": options["databases"]}) if "databases" in options else None
         return tasks(json_rows(path, FORMAT, FIELDS), partial(self._task, queries))
 
-    def _task(self, queries: Asked | None, row: int, record: Mapping[str, Any]) -> Task:
+    def _task(self, queries: GoldQueries | None, row: int, record: Mapping[str, Any]) -> Task:
         node = Node(row, "", record)
-        database, query = node["db"].text(), node["gold"].text(as_it_stands=True)
+        database, query = node["db"].text(), node["gold"].text(verbatim=True)
         inputs = {"database": database}
         if "hardness" in node:
             inputs["hardness"] = node["hardness"].text()
         try:
             gold: dict[str, Any] = {"answer": query, "ordered": is_ordered(query)}
         except NotConvertible:
-            raise node["gold"].bad("no query that can be read") from None
+            raise node["gold"].bad("not a query that can be read") from None
         task = Task(self.name, "", str(row), node["query"].text(), inputs, gold)
         return replace(task, gold=gold | _looked_up(queries, node, database, query)) if queries else task
 
@@ -74,9 +79,9 @@ class InterCodeSQL(Benchmark):
         except NotConvertible as error:
             raise SpecError(f"no gold annotation: {error}") from None
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        gold = self._gold_rows(task, tried.tools)
-        made = submissions(tried)
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        gold = self._gold_rows(task, result.tools)
+        made = submissions(result)
         best = max((original_reward(rows, gold) for rows in made), default=0.0)
         overlap = max((iou_reward(rows, gold) for rows in made), default=0.0)
         ordered = max((order_aware_reward(rows, gold, task.gold["ordered"]) for rows in made), default=0.0)
@@ -92,7 +97,7 @@ class InterCodeSQL(Benchmark):
 
     def _gold_rows(self, task: Task, tools: Mapping[str, str]) -> Sequence[Sequence[Any]]:
         try:
-            return asked(tools).rows(task.inputs["database"], task.gold["answer"])
+            return open_queries(tools).rows(task.inputs["database"], task.gold["answer"])
         except ActionError as error:
             raise SpecError(f"The gold query of task {task.row} does not run: {error}.") from None
 
@@ -106,13 +111,13 @@ class InterCodeSQL(Benchmark):
         }
 
 
-def submissions(tried: Tried) -> list[Sequence[Sequence[Any]]]:
+def submissions(result: EpisodeResult) -> list[Sequence[Sequence[Any]]]:
     """The rows of each query that an episode submitted, in order."""
-    values = [value for _, execution in tried.seen if execution.ok for value in execution.values]
+    values = [value for _, execution in result.seen if execution.ok for value in execution.values]
     return [value["rows"] for value in values if value.get("submission")]
 
 
-def _looked_up(queries: Asked, node: Node, database: str, query: str) -> dict[str, Any]:
+def _looked_up(queries: GoldQueries, node: Node, database: str, query: str) -> dict[str, Any]:
     """What only the database knows. Raises BadRow when the gold query does not run."""
     try:
         rows = queries.rows(database, query)

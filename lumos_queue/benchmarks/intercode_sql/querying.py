@@ -1,4 +1,4 @@
-"""Gold queries and schemas, asked of the same throw-away copies that actions run on; for threads without a loop."""
+"""Gold queries and schemas, answered by the same throw-away copies that actions run on; for threads without a loop."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MAX_OPEN = 4  #: sets of tool options
 IDLE_SECONDS = 60.0  #: after which the process that answers is ended
 
 
-class Asked:
-    """The databases of one set of tool options: one question at a time, what was asked lately is remembered.
+class GoldQueries:
+    """The databases of one set of tool options: one question at a time, recent answers are remembered.
 
     The process that answers is started when it is needed and ended when it was not for `idle` seconds.
     """
@@ -73,15 +73,15 @@ class Asked:
             self._timer.start()
 
 
-_open: OrderedDict[tuple[tuple[str, str], ...], Asked] = OrderedDict()
+_open: OrderedDict[tuple[tuple[str, str], ...], GoldQueries] = OrderedDict()
 _opening = threading.Lock()
 
 
-def asked(tools: Mapping[str, str]) -> Asked:
+def open_queries(tools: Mapping[str, str]) -> GoldQueries:
     """The same for the same options, whichever thread asks. Raises SpecError as `open_tools` does."""
     key, unused = tuple(sorted(tools.items())), None
     with _opening:
-        found = _open.pop(key, None) or Asked(tools)
+        found = _open.pop(key, None) or GoldQueries(tools)
         _open[key] = found
         if len(_open) > MAX_OPEN:
             _, unused = _open.popitem(last=False)

@@ -3,8 +3,8 @@
 InterCode's own (spec/lumos.md 6.2; `get_reward` of its SQL environment): rows become strings; the intersection over the
 union of the two multisets; then the common rows, once in the agent's order and once in gold's, are taken as two lists
 of strings paired by position, and Kendall's tau of the pairs multiplies the first number, rounded to two places.
-Where tau is not defined, the first number stands as it is. The first number alone is what its recorded runs have: there
-0.875 stands unrounded where tau is 1, and reversed rows have 1.
+Where tau is not defined, the first number stays as it is. The first number alone is what its recorded runs have: there
+0.875 is unrounded where tau is 1, and reversed rows have 1.
 
 The rounding is InterCode's, and it makes a reward of exactly 1 (`success`) of everything above 0.995: of 29 rows or
 more two neighbours may have changed places, of 201 or more one may be missing. `order_aware_reward` rounds nothing.
@@ -67,7 +67,7 @@ def _tied(ordered: Sequence[Any]) -> int:
 
 
 def _inversions(items: list[str]) -> tuple[list[str], int]:
-    """The items sorted, and how many pairs stood the wrong way round."""
+    """The items sorted, and how many pairs were in the wrong order."""
     if len(items) < 2:
         return items, 0
     middle = len(items) // 2

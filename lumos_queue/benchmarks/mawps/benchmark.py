@@ -1,75 +1,22 @@
-"""MAWPS as the SVAMP repository publishes it: CSV with masked numbers; an invented row:
-
-    Question,Numbers,Equation,Answer,…
-    A rope is number0 metres long . How long are number1 ropes ?,2.5 4.0,* number0 number1,10,…
-
-The question shown is the row's with its numbers filled in (`8.0` reads 8) and the spaces that tokenising left before
-punctuation taken out; letter case stays as it is. The equation is in prefix form.
-"""
+"""MAWPS as the SVAMP repository publishes it: CSV with masked numbers (benchmarks/masked_table.py)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.masked_table import read_masked_table
+from lumos_queue.benchmarks.word_problems import EquationProblems
 from lumos_queue.errors import BadRow
-from lumos_queue.rationales.maths import equations
-from lumos_queue.readers.rows import Row, number_field, plain_number, table, tasks, text_field
-from lumos_queue.records import Annotation, Score, Task
-from lumos_queue.scoring.number_baselines import numeric_baselines
-from lumos_queue.scoring.numeric import numeric_scores, read_number
-
-COLUMNS = ("Question", "Numbers", "Equation", "Answer")
-FORMAT = f"a CSV file with the columns {', '.join(COLUMNS)}"
-_MASK = re.compile(r"\bnumber([0-9]{1,3})\b")
-_SPACE_BEFORE = re.compile(r"\s+(?=[.,;:?!%)](?:\s|$)|'s\b|n't\b|'ve\b|'(?:\s|$))")
+from lumos_queue.records import Task
 
 
-def masked_task(benchmark: str, row: int, record: Mapping[str, Any]) -> Task:
-    """The task of a row with masked numbers, numbers filled in. Raises BadRow."""
-    numbers = [read_number(number) for number in text_field(record, row, "Numbers").split()]
-    if None in numbers:
-        raise BadRow(row, "Numbers", "expected numbers separated by spaces")
-    shown = [plain_number(number) for number in numbers if number is not None]
-
-    def fill(field: str) -> str:
-        def value(mask: re.Match) -> str:
-            if int(mask[1]) >= len(shown):
-                raise BadRow(row, field, f"'{mask[0]}', but 'Numbers' has {len(shown)}")
-            return shown[int(mask[1])]
-
-        return _MASK.sub(value, text_field(record, row, field))
-
-    question = _SPACE_BEFORE.sub("", fill("Question")).strip()
-    gold = {"answer": number_field(record, row, "Answer"), "equation": fill("Equation")}
-    return Task(benchmark, "", str(row), question, gold=gold)
-
-
-def masked_rows(path: Path | None) -> Iterator[Row | BadRow]:
-    return table(path, FORMAT, COLUMNS)
-
-
-class MAWPS(Benchmark):
+class MAWPS(EquationProblems):
     name = "mawps"
-    domain = "maths"
     licence = "MIT"
-    splits = ("train", "dev", "test")
-    metrics = ("accuracy", "strict")
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return tasks(masked_rows(path), lambda row, record: masked_task(self.name, row, record))
-
-    def gold(self, task: Task) -> Annotation:
-        return equations.annotate(task.question, task.gold["equation"], task.gold["answer"])
-
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return numeric_scores(tried.answer, task.gold["answer"], tried.ending)
-
-    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        return numeric_baselines(tasks, lambda task: task.gold["answer"])
+        return read_masked_table(self.name, path)
 
 
 benchmark = MAWPS()

@@ -10,7 +10,7 @@ come as prompts (prompts.py).
 
 A page reaches an agent as its candidates in document order, described in MindAct's words: files name the right ones
 first. They are described here, and not by workers, so that the digest of the rows covers the text that is matched, and
-no worker reads a stranger's HTML. Which of them are right, and what is done with them, is gold.
+no worker reads untrusted HTML. Which of them are right, and what is done with them, is gold.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.mind2web.prompts import holds_prompts, prompt_rows
+from lumos_queue.benchmarks.mind2web.rationale import annotate, describe
+from lumos_queue.benchmarks.mind2web.rows import read_rows, row_task
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, step_scores
-from lumos_queue.benchmarks.mind2web.source import source
-from lumos_queue.benchmarks.mind2web.steps import Seen, read_steps
+from lumos_queue.benchmarks.mind2web.steps import CandidateCounts, read_steps
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import json_rows
 from lumos_queue.readers.rows import tasks
@@ -35,16 +36,18 @@ FORMAT = "a Mind2Web file with pages: a JSON list of objects with 'confirmed_tas
 
 class Mind2Web(Benchmark):
     name = "mind2web"
-    domain = source.domain
-    licence = source.licence
+    domain = "web_agent"
+    licence = "CC-BY-4.0"
     splits = ("train", "test_task", "test_website", "test_domain")
     by_answer = False
     metrics = METRICS
+    check_level = "format"
+    teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         rows = prompt_rows(path, FORMAT) if holds_prompts(path, FORMAT) else json_rows(path, FORMAT, ("actions",))
         self.notes = []
-        made, seen = [0, 0, 0], Seen()
+        made, seen = [0, 0, 0], CandidateCounts()
         for item in tasks(rows, partial(self._task, seen)):
             if isinstance(item, Task):
                 counts = (1, len(item.gold["steps"]), item.gold["whole"])
@@ -57,8 +60,8 @@ class Mind2Web(Benchmark):
                 "pages are cut off before them, or nested too deep to be read"
             )
 
-    def _task(self, seen: Seen, row: int, record: Mapping[str, Any]) -> Task:
-        task = source.row_task(row, record)
+    def _task(self, seen: CandidateCounts, row: int, record: Mapping[str, Any]) -> Task:
+        task = row_task(row, record)
         numbers, pages, gold = read_steps(row, record, seen)
         said = task.gold["actions"]
         if numbers[-1] > len(said):
@@ -68,11 +71,20 @@ class Mind2Web(Benchmark):
         whole = numbers == list(range(len(said)))
         return Task(self.name, "", task.row, task.question, inputs, {**task.gold, "steps": gold, "whole": whole})
 
-    def gold(self, task: Task) -> Annotation:
-        return source.gold(task)
+    @property
+    def teaching(self) -> RowReader:
+        """Without pages: a rationale is what was done on them."""
+        return RowReader(("train", "dev", "test"), {}, self._without_pages)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return step_scores(task, tried)
+    def _without_pages(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        self.notes = []  # what is said of pages
+        return read_rows(path)
+
+    def gold(self, task: Task) -> Annotation:
+        return annotate(task)
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        return step_scores(task, result)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         """Clicks that look at no page: a verdict for each step, as for `step_success`."""
@@ -80,6 +92,9 @@ class Mind2Web(Benchmark):
             "click the first element": [right for task in tasks for right in click_at(task, 0)],
             "click the last element": [right for task in tasks for right in click_at(task, -1)],
         }
+
+    def rationale(self, task: Task) -> str:
+        return describe(task)
 
 
 benchmark = Mind2Web()

@@ -20,7 +20,7 @@ from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import Row, json_document, open_data
 
 MAX_CANDIDATE = 5_000  #: characters of one candidate's line
-#: What stands before each part of a prompt, in order.
+#: What comes before each part of a prompt, in order.
 _MARKS = {
     "task": "\nTask: ", "website": "\nWebsite: ", "previous": "\n\nPrevious actions",
     "candidates": "\n\nAvailable candidate elements", "html": "\n```html\n",
@@ -69,19 +69,17 @@ def _record(nodes: list[Node]) -> Mapping[str, Any]:
         "website": read[-1]["website"].partition("(")[0].strip(),
         "confirmed_task": read[-1]["task"],
         "action_reprs": [text for text in map(str.strip, _LISTED.split(read[-1]["previous"])[1:]) if text],
-        "actions": [
-            _action(number, node, found) for (number, node), found in zip(steps, read, strict=True)
-        ],
-    }  # fmt: skip
+        "actions": [_action(number, node, found) for (number, node), found in zip(steps, read, strict=True)],
+    }
 
 
 def _read(node: Node) -> dict[str, str]:
     """The parts of a prompt."""
-    rest, parts, name = node["input"].text(as_it_stands=True), {}, ""
+    rest, parts, name = node["input"].text(verbatim=True), {}, ""
     for following, mark in _MARKS.items():
         part, found, rest = rest.partition(mark)
         if not found:
-            raise node["input"].bad(f"no prompt: it has no '{mark.strip()}'")
+            raise node["input"].bad(f"not a prompt: it has no '{mark.strip()}'")
         parts[name], name = part, following
     parts["candidates"] = parts["candidates"].partition("\n\n")[0]
     return parts | {"html": rest.rpartition(_END)[0]}
@@ -102,6 +100,6 @@ def _action(number: int, node: Node, found: Mapping[str, str]) -> dict[str, Any]
 def _candidate(node: Node, text: str) -> dict[str, Any]:
     found = _ELEMENT.fullmatch(text) if len(text) <= MAX_CANDIDATE else None
     if found is None:
-        raise node["input"].bad(f"no candidate: '{text[:80]}'")
+        raise node["input"].bad(f"not a candidate: '{text[:80]}'")
     attributes = {one["name"]: one["value"] for one in _ATTRIBUTE.finditer(found["rest"])}
     return {"tag": found["tag"], "backend_node_id": found["node"], "attributes": attributes}

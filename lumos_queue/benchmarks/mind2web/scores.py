@@ -20,23 +20,29 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from lumos_queue.benchmarks.base import Tried
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.records import Score, Task
 
 METRICS = (
-    "step_success", "element_accuracy", "operation_f1", "operation_accuracy", "macro_step_success", "lumos_step",
-    "task_success", "agentbench_step",
-)  # fmt: skip
+    "step_success",
+    "element_accuracy",
+    "operation_f1",
+    "operation_accuracy",
+    "macro_step_success",
+    "lumos_step",
+    "task_success",
+    "agentbench_step",
+)
 REACHED = 10  #: ranks that AgentBench offers to an agent
 _MAX_DETAIL = 300  #: characters
 
 Value = Mapping[str, Any]
 
 
-def step_scores(task: Task, tried: Tried) -> Sequence[Score]:
+def step_scores(task: Task, result: EpisodeResult) -> Sequence[Score]:
     """A score for each of METRICS that can be told."""
     gold = task.gold["steps"]
-    made: list[Value | None] = [one.values[0] if one.ok and one.values else None for _, one in tried.seen]
+    made: list[Value | None] = [one.values[0] if one.ok and one.values else None for _, one in result.seen]
     made = [*made, *[None] * len(gold)][: len(gold)]
     elements = [
         value is not None and value["node"] in step["positives"] for value, step in zip(made, gold, strict=True)
@@ -47,18 +53,26 @@ def step_scores(task: Task, tried: Tried) -> Sequence[Score]:
     wrong = ", ".join(str(page["step"]) for page, good in zip(task.inputs["steps"], right, strict=True) if not good)
     detail = f"wrong steps: {wrong}"[:_MAX_DETAIL] if wrong else ""
     found = [
-        _mean("step_success", right, detail), _mean("element_accuracy", elements), _mean("operation_f1", overlaps),
-        _mean("operation_accuracy", same), Score("macro_step_success", fmean(right)),
-    ]  # fmt: skip
+        _mean("step_success", right, detail),
+        _mean("element_accuracy", elements),
+        _mean("operation_f1", overlaps),
+        _mean("operation_accuracy", same),
+        Score("macro_step_success", fmean(right)),
+    ]
     if executed := [(value, *step) for value, *step in zip(made, gold, task.inputs["steps"], strict=True) if value]:
         found.append(_mean("lumos_step", [_same_text(*one) for one in executed]))
     if task.gold["whole"]:
         found.append(Score("task_success", float(all(right))))
     if all("ranks" in step for step in gold):
-        found.append(_mean("agentbench_step", [
-            good and value is not None and step["ranks"][value["node"]] < REACHED
-            for good, value, step in zip(right, made, gold, strict=True)
-        ]))  # fmt: skip
+        found.append(
+            _mean(
+                "agentbench_step",
+                [
+                    good and value is not None and step["ranks"][value["node"]] < REACHED
+                    for good, value, step in zip(right, made, gold, strict=True)
+                ],
+            )
+        )
     return found
 
 

@@ -22,25 +22,25 @@ _TAG = re.compile(r"[A-Za-z][\w:.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateElement:
     """An element that could be acted on, as the row names it."""
 
     node: str
     tag: str
-    attributes: Mapping[str, str]  #: only those that pages.SHOWN lists: others may mark the right one
+    attributes: Mapping[str, str]  #: only those that page.SHOWN lists: others may mark the right one
     rank: int | None  #: by MindAct's model, from 0; where the row has it
 
 
 @dataclass(slots=True)
-class Seen:
-    """How many candidates were read, and how many of them stand on their page as far as it can be read."""
+class CandidateCounts:
+    """How many candidates were read, and how many of them are on their page as far as it can be read."""
 
     candidates: int = 0
     on_page: int = 0
 
 
 def read_steps(
-    row: int, record: Mapping[str, Any], seen: Seen
+    row: int, record: Mapping[str, Any], seen: CandidateCounts
 ) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
     """(numbers in the trajectory, pages, gold) of the recorded steps. Counts candidates in `seen`. Raises BadRow."""
     actions = Node(row, "", record)["actions"]
@@ -65,13 +65,13 @@ def read_steps(
     return numbers, pages, gold
 
 
-def _candidate(node: Node) -> Candidate:
+def _candidate(node: Node) -> CandidateElement:
     attributes = node["attributes"].value if "attributes" in node else {}
     if isinstance(attributes, str):
         try:
             attributes = read_json(attributes)
         except ValueError:
-            raise node["attributes"].bad("no JSON") from None
+            raise node["attributes"].bad("not JSON") from None
     if not isinstance(attributes, Mapping):
         raise node["attributes"].bad("expected an object, or a text that holds one")
     number = node[NODE].value if NODE in node else attributes.get(NODE)
@@ -83,7 +83,7 @@ def _candidate(node: Node) -> Candidate:
     if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool)):
         raise node["rank"].bad("expected a whole number")
     shown = {name: storable(attributes[name])[0] for name in SHOWN if isinstance(attributes.get(name), str)}
-    return Candidate(str(int(number)), tag, shown, rank)
+    return CandidateElement(str(int(number)), tag, shown, rank)
 
 
 def _page(html: Node) -> HtmlPage:
@@ -95,7 +95,7 @@ def _page(html: Node) -> HtmlPage:
         raise html.bad(str(error)) from None
 
 
-def _described(page: HtmlPage, candidates: list[Candidate]) -> list[dict[str, Any]]:
+def _described(page: HtmlPage, candidates: list[CandidateElement]) -> list[dict[str, Any]]:
     """What an agent sees: the same for every order in which the row names them, and whichever are the right ones."""
     known = {one.node: one for one in sorted(candidates, key=lambda one: (one.tag, sorted(one.attributes.items())))}
     ordered = (known[node] for node in document_order(page, known))
@@ -113,7 +113,7 @@ def _operation(operation: Node) -> dict[str, str]:
     return {"op": OPERATIONS[op], "value": storable(value)[0]}
 
 
-def _right(positives: list[Candidate], negatives: list[Candidate]) -> dict[str, Any]:
+def _right(positives: list[CandidateElement], negatives: list[CandidateElement]) -> dict[str, Any]:
     """The right elements, the first one first; a row may have none, and then nothing is right.
 
     With their ranks where the row has ranks: of the right elements, or, where there are none, of the others.

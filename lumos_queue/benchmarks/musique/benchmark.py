@@ -1,4 +1,4 @@
-"""MuSiQue: questions of two to four hops over twenty paragraphs. The format: see benchmarks/musique/source.py.
+"""MuSiQue: questions of two to four hops over twenty paragraphs. The format: rows.py.
 
 `exact_match` and `f1` are those of MuSiQue's metrics/answer.py: the best over the answer and its aliases.
 The full files also ask questions whose paragraphs do not hold the answer (`answerable` is false). MuSiQue's own
@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.musique.source import source
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.benchmarks.musique.rationale import annotate, describe
+from lumos_queue.benchmarks.musique.rows import read_rows
 from lumos_queue.errors import BadRow
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.page_baselines import page_baselines
@@ -27,12 +28,13 @@ class MuSiQue(Benchmark):
     name = "musique"
     domain = "complex_qa"
     licence = "CC-BY-4.0"
-    splits = ("train", "dev", "test")
     metrics = ("exact_match", "f1")
+    check_level = "oracle_tool"
+    teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         self.notes, rows, without = [], 0, 0
-        for row in source.read(path, split):
+        for row in read_rows(path):
             rows += 1
             without += isinstance(row, Task) and not row.gold["answerable"]
             yield row
@@ -43,16 +45,24 @@ class MuSiQue(Benchmark):
                 f"{without:,} of them have no answer: right when the agent gives none, or says 'No answer'"
             )
 
-    def gold(self, task: Task) -> Annotation:
-        return source.gold(task)
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(self.splits, self.options, self._rows)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+    def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        self.notes = []  # what is said of the development set
+        return read_rows(path)
+
+    def gold(self, task: Task) -> Annotation:
+        return annotate(task)
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         if not task.gold["answerable"]:
-            right = float(_abstains(tried))
+            right = float(_abstains(result))
             return Score("exact_match", right, detail="unanswerable"), Score("f1", right, detail="unanswerable")
-        if tried.answer is None:
+        if result.answer is None:
             return Score("exact_match", 0.0), Score("f1", 0.0)
-        answer, golds = read_answer(tried.answer), _golds(task)
+        answer, golds = read_answer(result.answer), _golds(task)
         return (
             Score("exact_match", float(any(exact_match(answer, gold) for gold in golds))),
             Score("f1", max(f1(answer, gold) for gold in golds)),
@@ -61,13 +71,26 @@ class MuSiQue(Benchmark):
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return page_baselines(tasks, [_golds(task) if task.gold["answerable"] else [] for task in tasks])
 
+    def rationale(self, task: Task) -> str:
+        return describe(task)
+
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """The answer or one of its aliases."""
+        return super().is_right(task, answer) or (
+            answer is not None and answer.casefold().strip(" .") in {alias.casefold() for alias in task.gold["aliases"]}
+        )
+
+    def facts(self, task: Task) -> str:
+        """The supporting paragraphs, with their titles."""
+        return " ".join(f"{hop['title']} {hop['text']}" for hop in task.gold["hops"] if hop["idx"] is not None)
+
 
 def _golds(task: Task) -> list[str]:
     return [task.gold["answer"], *task.gold["aliases"]]
 
 
-def _abstains(tried: Tried) -> bool:
-    return tried.ending == "no_answer" or (tried.answer is not None and is_no_answer(tried.answer))
+def _abstains(result: EpisodeResult) -> bool:
+    return result.ending == "no_answer" or (result.answer is not None and is_no_answer(result.answer))
 
 
 benchmark = MuSiQue()

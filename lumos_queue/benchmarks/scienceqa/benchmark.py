@@ -5,10 +5,10 @@ beside it, as published (lupantech/ScienceQA); an invented problem and its split
            "hint": "Birds have feathers.", "split": "test", …}, …}           {"train": […], "test": ["7", …], …}
 
 LUMOS reports the problems with an image (ScienceQA-IMG): `--option subset=IMG`, the default; `all` takes all.
-Images lie in `images/<split>/<pid>/image.png` beside the file, or in another folder of that shape.
+Images are in `images/<split>/<pid>/image.png` beside the file, or in another folder of that shape.
 
 The hint is what must be read to answer: the passage, the table, the rule. No text of LUMOS for such rows was published;
-here it stands between question and choices, in the order of ScienceQA's own prompts (question, context, choices):
+here it is put between question and choices, in the order of ScienceQA's own prompts (question, context, choices):
 
     Which animal is a bird? Birds have feathers. There're some choices: A. bat, B. owl.
 
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.fields import Node
@@ -32,7 +32,7 @@ from lumos_queue.records import Score, Task
 FORMAT = "ScienceQA's problems.json, an object of problems by id with 'question', 'choices' and 'answer'"
 SPLITS = "ScienceQA's pid_splits.json, an object with a list of problem ids for each split"
 SUBSETS = ("IMG", "all")
-MOST_CHOICES = 5
+MAX_CHOICES = 5
 
 
 class ScienceQA(Benchmark):
@@ -58,7 +58,7 @@ class ScienceQA(Benchmark):
 
     def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
         identifier, node = record["pid"], Node(row, "", record["problem"])
-        choices, right = read_choices(node["choices"], MOST_CHOICES), node["answer"]
+        choices, right = read_choices(node["choices"], MAX_CHOICES), node["answer"]
         if not 0 <= right.whole() < len(choices):
             raise right.bad(f"{right.value}, but there are {len(choices)} choices")
         seen: dict[str, Any] = {"image": None, "image_name": "", "caption": ""}
@@ -69,8 +69,8 @@ class ScienceQA(Benchmark):
         gold = {"answer": choices[right.value], "choices": choices}
         return Task(self.name, "", identifier, task_text(question, choices, seen["caption"]), seen, gold)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        return choice_scores(task, tried.answer)
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        return choice_scores(task, result.answer)
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return choice_baselines(tasks)

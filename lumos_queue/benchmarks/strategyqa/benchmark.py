@@ -1,5 +1,5 @@
-"""StrategyQA: yes/no questions whose steps are implicit. Two files: `train.json` as published (see
-benchmarks/strategyqa/source.py), and BIG-bench's task file, which LUMOS was evaluated on; an invented one:
+"""StrategyQA: yes/no questions whose steps are implicit. Two files: `train.json` as published (rows.py), which alone
+has rationales to teach with, and BIG-bench's task file, which LUMOS was evaluated on; an invented one:
 
     {"name": "strategyqa", "examples": [{"input": "Could Ann have met Bob?", "target_scores": {"Yes": 0, "No": 1},
                                          "target": "No. Ann died in 1800. Bob was born in 1810."}]}
@@ -16,17 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
-from lumos_queue.benchmarks.strategyqa.source import is_kept, source
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.benchmarks.strategyqa.rationale import annotate, describe
+from lumos_queue.benchmarks.strategyqa.rows import is_kept, read_rows
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import Row, first_character, json_document, tasks
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 
 FORMAT = "StrategyQA's train.json, a JSON list of questions, or BIG-bench's task file, a JSON object with 'examples'"
-FACTS = "Facts"  #: the title under which BIG-bench's facts stand, as no title is given
+FACTS = "Facts"  #: the title under which BIG-bench's facts are kept, as no title is given
 PUBLISHED, TRAINED_ON = 2290, 1777  #: rows of the file LUMOS was evaluated on, and how many it was trained on
 
 
@@ -40,11 +40,13 @@ class StrategyQA(Benchmark):
         "trained": "PATH of StrategyQA's train.json: what LUMOS was trained on, for --split clean"
     }
     yes_no = True
+    check_level = "oracle_tool"
+    teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         trained = self._trained(split, options.get("trained"))
         self.notes, rows, left_out = [], 0, 0
-        for row in self._rows(path, split):
+        for row in self._rows(path):
             rows += 1
             if isinstance(row, Task) and _key(row) in trained:
                 left_out += 1
@@ -69,17 +71,17 @@ class StrategyQA(Benchmark):
         if path is None:
             return set()
         found = set()
-        for row in source.read(Path(path), split):
+        for row in read_rows(Path(path)):
             if isinstance(row, BadRow):  # it may be one of them
                 raise SpecError(f"--option trained='{path}': {row}.")
             if is_kept(row):
                 found.add(_key(row))
         return found
 
-    def _rows(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+    def _rows(self, path: Path | None) -> Iterator[Task | BadRow]:
         if first_character(path, FORMAT) == "{":
             return tasks(_examples(path), self._example)
-        return source.read(path, split)
+        return read_rows(path)
 
     def _example(self, row: int, record: Mapping[str, Any]) -> Task:
         node = Node(row, "", record)
@@ -92,27 +94,44 @@ class StrategyQA(Benchmark):
         inputs = {"paragraphs": [{"title": FACTS, "text": fact} for fact in gold["facts"]]}
         return Task(self.name, "", str(row), node["input"].text(), inputs, gold)
 
-    def gold(self, task: Task) -> Annotation:
-        if not task.gold["questions"]:
-            raise NotConvertible("no_rationale")
-        return source.gold(task)
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(("train", "dev", "test"), {}, self._train_rows)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+    def _train_rows(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        self.notes = []  # what is said of the file that LUMOS was evaluated on
+        return read_rows(path)
+
+    def gold(self, task: Task) -> Annotation:
+        return annotate(task)
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`accuracy`: the answer says yes or no, and the gold one. `original`: as the LUMOS evaluation judged it.
 
         `unparsed`: there is an answer, but it says neither; such a one is wrong.
         """
         gold = task.gold["answer"] == "Yes"
-        said = read_yes_no(tried.answer) if tried.answer is not None else None
+        said = read_yes_no(result.answer) if result.answer is not None else None
         return (
             Score("accuracy", float(said == gold)),
-            Score("original", float(contains_yes(tried.answer) == gold)),
-            Score("unparsed", float(tried.answer is not None and said is None)),
+            Score("original", float(contains_yes(result.answer) == gold)),
+            Score("unparsed", float(result.answer is not None and said is None)),
         )
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         yes = [task.gold["answer"] == "Yes" for task in tasks]
         return {"always yes": yes, "always no": [not one for one in yes]}
+
+    def rationale(self, task: Task) -> str:
+        return describe(task)
+
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """`Yes` and `True` are the same answer, and so are `No` and `False`."""
+        said = {"true": "Yes", "false": "No"}.get((answer or "").strip(" .").casefold(), answer)
+        return super().is_right(task, said)
+
+    def facts(self, task: Task) -> str:
+        return " ".join(task.gold["facts"])
 
 
 def _examples(path: Path | None) -> Iterator[Row | BadRow]:

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.instructions import direct_question, optional_text
@@ -65,13 +65,19 @@ class SuperNI(Benchmark):
             raise instance["output"].bad("no reference, or an empty one")
         question = direct_question(words, optional_text(instance["input"]))
         _, _, place = instance.name.rpartition("[")
-        return Task(self.name, "", f"{name}-{int(place[:-1]) + 1}", question, {"task": name},
-                    {"answer": outputs[0], "outputs": outputs})  # fmt: skip
+        return Task(
+            self.name,
+            "",
+            f"{name}-{int(place[:-1]) + 1}",
+            question,
+            {"task": name},
+            {"answer": outputs[0], "outputs": outputs},
+        )
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best over the references."""
         outputs = task.gold["outputs"]
-        return (Score("rouge_l", max(rouge_l(tried.answer, one) for one in outputs) if tried.answer else 0.0),)
+        return (Score("rouge_l", max(rouge_l(result.answer, one) for one in outputs) if result.answer else 0.0),)
 
 
 def rouge_l(answer: str, reference: str) -> float:

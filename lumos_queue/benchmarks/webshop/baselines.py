@@ -29,13 +29,13 @@ def shop_baselines(tasks: Sequence[Task]) -> dict[str, list[float]]:
         **rules,
         "buys the first result": [_earned(task, found, {}) for task, found in zip(tasks, first, strict=True)],
         "buys the first result with its options": [
-            _earned(task, found, options_said(found, task.question) if found else {})
+            _earned(task, found, options_in_text(found, task.question) if found else {})
             for task, found in zip(tasks, first, strict=True)
         ],
     }
 
 
-def options_said(product: Product, text: str) -> dict[str, str]:
+def options_in_text(product: Product, text: str) -> dict[str, str]:
     """Group to value, for each option that the text holds word for word; the last of a group."""
     said = f" {' '.join(_WORDS.findall(text.lower()))} "
     return {group: value for group, values in product.options.items() for value in values if f" {value} " in said}

@@ -1,22 +1,26 @@
 """WebShop: buy what an instruction asks for (princeton-nlp/WebShop, MIT).
 
 Without data: the project's own generated shop and goals (MIT). With `--data`: goals in one of WebShop's forms, and the
-catalogue that they are about with `--tool catalogue=FILE` (see given.py).
+catalogue that they are about with `--tool catalogue=FILE` (see goal_files.py).
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lumos_queue.actions.shop.reward import reward
 from lumos_queue.actions.shop.stock import open_stock
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.webshop.baselines import shop_baselines
-from lumos_queue.benchmarks.webshop.given import OPTIONS, read_goals
+from lumos_queue.benchmarks.webshop.goal_files import OPTIONS, read_goals
 from lumos_queue.benchmarks.webshop.goals import SPLITS
+from lumos_queue.benchmarks.webshop.renumbering import renumber
 from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Score, Task
 
 SIZES = {"train": 4_000, "dev": 200, "test": 500}
@@ -34,9 +38,11 @@ class WebShop(Benchmark):
     slow = True
     metrics = ("reward", "success_rate")
     options = OPTIONS
+    check_level = "format"  # a shop cannot be asked a second time out of order
+    teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The generated tasks of a split, always the same; or goals from a file (given.py)."""
+        """The generated tasks of a split, always the same; or goals from a file (goal_files.py)."""
         if path is not None:
             return read_goals(path, split, options)
         if options:
@@ -47,12 +53,24 @@ class WebShop(Benchmark):
         """Five subgoals, acted out in the generated shop. Raises SpecError for goals from a file."""
         return annotate(task)
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
+    def gold_answer(self, task: Task) -> str:
+        """What is left to be said after the purchase."""
+        return self.gold(task).answer
+
+    def annotation(self, task: Task) -> Annotation:
+        """The gold solution with other numbers of items (renumbering.py)."""
+        try:
+            gold = self.gold(task)
+        except SpecError as error:
+            raise NotConvertible("no_rationale") from error
+        return replace(gold, steps=tuple(renumber(gold.steps, random.Random(f"items {task.row}"))))
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Judge the purchase, by the record of the bought product in the catalogue that the agent had."""
-        bought = next((v for _, e in tried.seen if e.ok for v in e.values if v.get("kind") == "purchase"), None)
+        bought = next((v for _, e in result.seen if e.ok for v in e.values if v.get("kind") == "purchase"), None)
         if bought is None:
             return (Score("reward", 0.0, detail="nothing was bought"), Score("success_rate", 0.0))
-        product = open_stock(tried.tools).products.get(str(bought["asin"]).upper())
+        product = open_stock(result.tools).products.get(str(bought["asin"]).upper())
         if product is None:
             raise SpecError(f"The product '{bought['asin']}' is not in the catalogue of this agent.")
         found = reward(goal_of(task), product, product.price, bought["options"])
@@ -68,4 +86,3 @@ class WebShop(Benchmark):
 
 
 benchmark = WebShop()
-__all__ = ["SIZES", "WebShop", "annotate", "benchmark", "goals"]

@@ -1,8 +1,8 @@
-"""Goals for the generated shop: what somebody wants, said in other words, and the gold words to find it with.
+"""Goals for the generated shop: what a person wants, said in other words, and the gold words to find it with.
 
 A goal is made from a product: its attributes, one value of each group of options, a price limit above its price. It is
 kept when the gold words lead to that product by the actions themselves (gold.py).
-Products of one kind with the same attributes lie in one split, and so do the goals made from them: train, dev and test
+Products of one kind with the same attributes are in one split, and so are the goals made from them: train, dev and test
 have neither a product nor a goal in common, and test asks for kinds and attributes that were never seen together.
 """
 
@@ -36,12 +36,16 @@ _NAMED = {
     "bed": ("in {} size", "for a {}"), "pack": ("sold as {}", "{}"), "flavor": ("in {}", "with a {} taste"),
     "length": ("{} long", "{} long"),
 }  # fmt: skip
-_SIDETRACKS = ("my old one was {color}", "my brother has a {color} one", "it goes with my {kind}",
-               "i already bought a {kind}")  # fmt: skip
+_SIDETRACKS = (
+    "my old one was {color}",
+    "my brother has a {color} one",
+    "it goes with my {kind}",
+    "i already bought a {kind}",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WordedGoal:
     """A goal with its gold words."""
 
     instruction: str
@@ -63,8 +67,8 @@ def _products(split: str) -> tuple[Product, ...]:
     return tuple(product for product in open_stock({}).products.values() if split_of(product) == split)
 
 
-def wishes(split: str, seed: int = 0) -> Iterator[Wish]:
-    """Wishes of a split, none twice, for items that their search finds; otherwise not yet tried out.
+def worded_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
+    """Goals of a split, none twice, for items that their search finds; otherwise not yet tried out.
 
     Raises SpecError for an unknown split.
     """
@@ -73,8 +77,8 @@ def wishes(split: str, seed: int = 0) -> Iterator[Wish]:
     return filter(_findable, _drawn(split, random.Random(f"goals {seed} {split}")))
 
 
-def _findable(wish: Wish) -> bool:
-    return wish.goal.asin in _found(wish.search)
+def _findable(worded: WordedGoal) -> bool:
+    return worded.goal.asin in _found(worded.search)
 
 
 @lru_cache(maxsize=10_000)
@@ -82,21 +86,21 @@ def _found(search: str) -> tuple[str, ...]:
     return tuple(product.asin for product in open_stock({}).index.search(search, RESULTS_SHOWN))
 
 
-def _drawn(split: str, rng: random.Random) -> Iterator[Wish]:
+def _drawn(split: str, rng: random.Random) -> Iterator[WordedGoal]:
     """Each product with each choice of options once; ends when long nothing new was drawn."""
     seen: set[tuple[str, ...]] = set()
     stale = 0
     while stale < STALE:
         stale += 1
-        wish = _wish(rng.choice(_products(split)), rng)
-        drawn = (wish.goal.asin, *sorted(wish.options))
+        worded = _worded_goal(rng.choice(_products(split)), rng)
+        drawn = (worded.goal.asin, *sorted(worded.options))
         if drawn not in seen:
             seen.add(drawn)
             stale = 0
-            yield wish
+            yield worded
 
 
-def _wish(product: Product, rng: random.Random) -> Wish:
+def _worded_goal(product: Product, rng: random.Random) -> WordedGoal:
     kind = next(one for one in KINDS if one.name == product.query)
     names = rng.sample(product.attributes, len(product.attributes))
     chosen = {group: rng.choice(product.options[GROUP_NAMES[group]]) for group in kind.groups}
@@ -114,10 +118,16 @@ def _wish(product: Product, rng: random.Random) -> Wish:
     options = tuple(chosen[group] for group in groups)
     search = " ".join((*before, *after, kind.name))
     goal = Goal(
-        product.asin, product.category, product.query, product.title, product.product_category,
-        (*before, *after), options, float(limit),
-    )  # fmt: skip
-    return Wish(instruction, goal, search, " ".join((search, *options)), options)
+        product.asin,
+        product.category,
+        product.query,
+        product.title,
+        product.product_category,
+        (*before, *after),
+        options,
+        float(limit),
+    )
+    return WordedGoal(instruction, goal, search, " ".join((search, *options)), options)
 
 
 def price_limit(price: float, rng: random.Random) -> int | None:

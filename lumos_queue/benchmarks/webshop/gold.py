@@ -1,4 +1,4 @@
-"""The gold solution of a wish: five subgoals, acted out in the shop itself, so that the results are what it gives."""
+"""The gold solution of a worded goal: five subgoals, acted out in the shop itself, which gives the results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from lumos_queue.actions.shop.interface import ShopActions
-from lumos_queue.benchmarks.webshop.goals import Wish
+from lumos_queue.benchmarks.webshop.goals import WordedGoal
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
@@ -32,9 +32,9 @@ class NoGold(SpecError):
 
 
 @lru_cache(maxsize=20_000)
-def act_out(wish: Wish) -> Annotation:
+def act_out(worded: WordedGoal) -> Annotation:
     """The gold solution, with the results that the generated shop gives. Raises NoGold."""
-    return _apart(_acted_out(wish))
+    return _apart(_acted_out(worded))
 
 
 def _apart(work: Coroutine[Any, Any, T]) -> T:
@@ -43,9 +43,9 @@ def _apart(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
-async def _acted_out(wish: Wish) -> Annotation:
+async def _acted_out(worded: WordedGoal) -> Annotation:
     actions = ShopActions()
-    session = actions.begin(Task("webshop", "", "", wish.instruction))
+    session = actions.begin(Task("webshop", "", "", worded.instruction))
     variables: dict[str, Mapping[str, Any]] = {}
     done: list[tuple[Action, Execution]] = []
     steps: list[AnnotatedSubgoal] = []
@@ -54,7 +54,7 @@ async def _acted_out(wish: Wish) -> Annotation:
             items = [item["asin"] for item in variables["R1"]["items"]] if number > 1 else []
             if number > 1 and len(items) < 2:
                 raise NoGold("fewer than two items found")
-            lines = read_actions(_line(number, wish, items))
+            lines = read_actions(_line(number, worded, items))
             results = []
             for action in lines:
                 execution = await session.execute(action, StepContext(0, 0, variables, done))
@@ -63,7 +63,7 @@ async def _acted_out(wish: Wish) -> Annotation:
                 done.append((action, execution))
                 variables.update(zip(action.variables, execution.values, strict=True))
                 results.append(execution.result)
-            if number == 4 and variables["R7"]["asin"].upper() != wish.goal.asin:
+            if number == 4 and variables["R7"]["asin"].upper() != worded.goal.asin:
                 raise NoGold("another item is picked")
             text = f"Subgoal {number}: {subgoal.format(*items)}"
             steps.append(AnnotatedSubgoal(Subgoal(number, text), lines, tuple(results)))
@@ -73,15 +73,15 @@ async def _acted_out(wish: Wish) -> Annotation:
     return Annotation(tuple(steps), "Done")
 
 
-def _line(number: int, wish: Wish, items: list[str]) -> str:
+def _line(number: int, worded: WordedGoal, items: list[str]) -> str:
     """The grounder's line for a subgoal."""
     if number == 1:
-        return f"R1 = Search({wish.search})"
+        return f"R1 = Search({worded.search})"
     if number == 2:
-        return f"R2 = Click({items[0]}); R3 = FeatureRetrieve(R2, Query: {wish.words})"
+        return f"R2 = Click({items[0]}); R3 = FeatureRetrieve(R2, Query: {worded.words})"
     if number == 3:
-        return f"R4 = Click(< prev); R5 = Click({items[1]}); R6 = FeatureRetrieve(R5, Query: {wish.words})"
+        return f"R4 = Click(< prev); R5 = Click({items[1]}); R6 = FeatureRetrieve(R5, Query: {worded.words})"
     if number == 4:
-        return f"R7 = Pick(Item_names: R1, Item_features: [R3, R6], Query: {wish.words})"
-    clicks = ["< prev", "R7", *wish.options, "buy now"]
+        return f"R7 = Pick(Item_names: R1, Item_features: [R3, R6], Query: {worded.words})"
+    clicks = ["< prev", "R7", *worded.options, "buy now"]
     return "; ".join(f"R{place} = Click({wanted})" for place, wanted in enumerate(clicks, start=8))

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from lumos_queue.actions.shop.reward import Goal
-from lumos_queue.benchmarks.webshop.goals import Wish, wishes
+from lumos_queue.benchmarks.webshop.goals import WordedGoal, worded_goals
 from lumos_queue.benchmarks.webshop.gold import NoGold, act_out
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Annotation, Task
@@ -15,7 +15,7 @@ from lumos_queue.records import Annotation, Task
 
 def goals(split: str, number: int, seed: int = 0) -> Iterator[Task]:
     """The first tasks of a split of the generated shop, always the same. Raises SpecError for an unknown split."""
-    return _tasks(split, number, wishes(split, seed))
+    return _tasks(split, number, worded_goals(split, seed))
 
 
 def annotate(task: Task) -> Annotation:
@@ -23,7 +23,7 @@ def annotate(task: Task) -> Annotation:
     if "words" not in task.gold:
         raise SpecError("no gold words: goals from a file do not say how to find their product")
     gold = task.gold
-    return act_out(Wish(task.question, goal_of(task), gold["search"], gold["words"], tuple(gold["options"])))
+    return act_out(WordedGoal(task.question, goal_of(task), gold["search"], gold["words"], tuple(gold["options"])))
 
 
 def goal_of(task: Task) -> Goal:
@@ -31,32 +31,48 @@ def goal_of(task: Task) -> Goal:
     goal = task.gold["goal"]
     options = goal["goal_options"]
     return Goal(
-        goal["asin"], goal["category"], goal["query"], goal["name"], goal["product_category"],
-        tuple(goal["attributes"]), tuple(options.values() if isinstance(options, Mapping) else options),
+        goal["asin"],
+        goal["category"],
+        goal["query"],
+        goal["name"],
+        goal["product_category"],
+        tuple(goal["attributes"]),
+        tuple(options.values() if isinstance(options, Mapping) else options),
         float(goal["price_upper"]),
-    )  # fmt: skip
+    )
 
 
-def _tasks(split: str, number: int, drawn: Iterator[Wish]) -> Iterator[Task]:
+def _tasks(split: str, number: int, drawn: Iterator[WordedGoal]) -> Iterator[Task]:
     rows = count(1)
-    for wish in drawn:
+    for worded in drawn:
         if number <= 0:
             return
         try:
-            act_out(wish)
+            act_out(worded)
         except NoGold:
             continue
         number -= 1
-        gold = {"goal": _as_json(wish), "search": wish.search, "words": wish.words, "options": list(wish.options)}
-        yield Task("webshop", "", f"{split}-{next(rows)}", wish.instruction, {"kind": wish.goal.query}, gold)
+        gold = {
+            "goal": _as_json(worded),
+            "search": worded.search,
+            "words": worded.words,
+            "options": list(worded.options),
+        }
+        yield Task("webshop", "", f"{split}-{next(rows)}", worded.instruction, {"kind": worded.goal.query}, gold)
 
 
-def _as_json(wish: Wish) -> dict[str, Any]:
+def _as_json(worded: WordedGoal) -> dict[str, Any]:
     """The goal in WebShop's form."""
-    goal = wish.goal
+    goal = worded.goal
     return {
-        "asin": goal.asin, "category": goal.category, "query": goal.query, "name": goal.name,
-        "product_category": goal.product_category, "instruction_text": wish.instruction,
-        "attributes": list(goal.attributes), "price_upper": goal.price_upper, "goal_options": list(goal.options),
+        "asin": goal.asin,
+        "category": goal.category,
+        "query": goal.query,
+        "name": goal.name,
+        "product_category": goal.product_category,
+        "instruction_text": worded.instruction,
+        "attributes": list(goal.attributes),
+        "price_upper": goal.price_upper,
+        "goal_options": list(goal.options),
         "weight": 1,
-    }  # fmt: skip
+    }

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from lumos_queue.benchmarks.base import Benchmark, Tried
+from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.benchmarks.wordmath.grammar import SPLITS, generate
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Score, Subgoal, Task
-from lumos_queue.scoring.number_baselines import numeric_baselines
-from lumos_queue.scoring.numeric import numeric_scores
+from lumos_queue.notation import strip_label
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal, Task
 
 SIZES = {"train": 20_000, "familiar": 1_000, "dev": 500, "test": 1_000}
 
 
-class WordMath(Benchmark):
-    """Problems of one to six operations; a family of problem structures lies wholly in train, dev or test.
+class WordMath(WordProblems):
+    """Problems of one to six operations; a family of problem structures is wholly in train, dev or test.
 
     `test` asks for structures never seen in training, `familiar` for new problems of the trained ones.
     """
 
     name = "wordmath"
-    domain = "maths"
     licence = "MIT"
     splits = SPLITS
-    metrics = ("accuracy", "strict")
     needs_data = False
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
@@ -35,23 +34,22 @@ class WordMath(Benchmark):
         return generate(split, SIZES.get(split, 0))
 
     def gold(self, task: Task) -> Annotation:
-        """The program the grammar built. Raises SpecError when the task carries none."""
+        """The program that the grammar built. Raises NotConvertible when the task carries none."""
         try:
             steps = tuple(_annotated(number, step) for number, step in enumerate(task.gold["steps"], start=1))
             return Annotation(steps, task.gold["answer"])
         except (TypeError, KeyError):
-            raise SpecError("no gold program") from None
+            raise NotConvertible("no_rationale") from None
 
-    def score(self, task: Task, tried: Tried) -> Sequence[Score]:
-        """`accuracy`: the gold number, however written; `strict`: the same string."""
-        return numeric_scores(tried.answer, task.gold["answer"], tried.ending)
+    def rationale(self, task: Task) -> str:
+        """What the grammar did, step by step: `Add 2 and 3: this gives 5.`"""
+        return " ".join(
+            f"{strip_label(step.subgoal.text).rstrip('.')}: this gives {step.results[-1]}."
+            for step in self.gold(task).steps
+        )
 
-    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        """Rules that only look at the numbers."""
-        return numeric_baselines(tasks, lambda task: task.gold["answer"])
 
-
-def _annotated(number: int, step: Mapping) -> AnnotatedSubgoal:
+def _annotated(number: int, step: Mapping[str, Any]) -> AnnotatedSubgoal:
     actions = tuple(
         Action(tuple(action["variables"]), action["name"], action["arguments"]) for action in step["actions"]
     )
@@ -60,4 +58,3 @@ def _annotated(number: int, step: Mapping) -> AnnotatedSubgoal:
 
 
 benchmark = WordMath()
-__all__ = ["SIZES", "WordMath", "benchmark", "generate"]

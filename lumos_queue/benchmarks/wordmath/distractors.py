@@ -1,4 +1,4 @@
-"""Sentences beside the point: a number that does not matter, or no number at all."""
+"""Irrelevant sentences: a number that does not matter, or no number at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumos_queue.benchmarks.wordmath import words
 from lumos_queue.benchmarks.wordmath.scene import Person, Scene
 
 #: (topic, sentence, smallest and largest number). `{p}` is the first person of the story, `{other}` an unused thing.
-ABOUT_SOMEBODY = (
+ABOUT_A_PERSON = (
     ("age", "{p} is {n} years old.", 8, 60),
     ("people", "{p} has {n} cousins.", 2, 15),
     ("people", "{p}'s team has {n} members.", 5, 25),
@@ -32,7 +32,7 @@ ABOUT_THE_WORLD = (
     ("number", "It was the year {n}.", 1995, 2024),
     ("houses", "There are {n} houses nearby.", 5, 90),
 )
-PLAIN_SOMEBODY = (
+PLAIN_PERSON = (
     "{p} likes {other}.", "{p} was in a good mood.", "{p}'s favorite color is {color}.",
     "{p} had breakfast early that day.",
     "{p} lives near a river.", "{p} enjoys music.", "{p} wore a {color} jacket.", "{p} is good at {subject}.",
@@ -42,7 +42,7 @@ PLAIN_WORLD = (
     "It was {day}.",
 )  # fmt: skip
 
-#: A sentence that starts with one of these leans on the one before it.
+#: A sentence that starts with one of these refers to the one before it.
 LEANING = (
     "They", "It", "Its", "Each", "Every", "The rest", "All the", "Of", "That", "This", "Then", "Among", "Exactly",
     "Now", "After", "So far", "The result", "Half", "A third", "A quarter", "A fifth", "Two thirds", "Later",
@@ -56,10 +56,10 @@ _POINTING = re.compile(r"\b(?:they|them|it|its|this|that|these|those|everything|
 def _sentence(s: Scene, person: Person | None, topics: frozenset[str]) -> str:
     other = s.thing("toy", "school").many
     if s.chance(0.25):
-        text = s.pick(*(PLAIN_SOMEBODY if person else PLAIN_WORLD))
+        text = s.pick(*(PLAIN_PERSON if person else PLAIN_WORLD))
         number = 0
     else:
-        pool = (*ABOUT_SOMEBODY, *ABOUT_THE_WORLD) if person else ABOUT_THE_WORLD
+        pool = (*ABOUT_A_PERSON, *ABOUT_THE_WORLD) if person else ABOUT_THE_WORLD
         _, text, low, high = s.pick(*(item for item in pool if item[0] not in topics))
         number = s.n(low, high)
         s.require(not any(str(number) in sentence.replace(",", " ").split() for sentence in s.body))
@@ -72,7 +72,7 @@ def _leans(sentence: str) -> bool:
 
 
 def distract(s: Scene, topics: frozenset[str]) -> None:
-    """Put one sentence beside the point into the story, where it parts no two sentences that belong together."""
+    """Put one irrelevant sentence into the story, where it separates no two sentences that belong together."""
     person = s.cast[0] if s.cast and s.cast[0].name in s.body[0] else None
     sentence = _sentence(s, person, topics)
     places = [0] + [place for place in range(1, len(s.body)) if not _leans(s.body[place])]

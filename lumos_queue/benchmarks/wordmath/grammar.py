@@ -15,15 +15,25 @@ from lumos_queue.records import Task
 
 #: `familiar` holds other problems of the training families: what a model makes of new numbers, names and wordings.
 SPLITS = ("train", "familiar", "dev", "test")
-#: A family lies wholly in train, dev or test; one that is not named here is for training.
+#: A family is wholly in train, dev or test; one that is not named here is for training.
 DEV = frozenset(
     ["pooled_then_shared", "saving_for_a_goal", "profit", "start_before_two_changes", "two_leg_trip", "position_change"]
 )
-TEST = frozenset((
-    "shared_after_loss", "gap_of_groups", "gap_after_gift", "recipe", "third_part", "temperature", "class_trip",
-    "relay", "library_day", "sale_for_charity",
-))  # fmt: skip
-DISTRACTED = 0.22  #: how often a sentence beside the point is put in
+TEST = frozenset(
+    (
+        "shared_after_loss",
+        "gap_of_groups",
+        "gap_after_gift",
+        "recipe",
+        "third_part",
+        "temperature",
+        "class_trip",
+        "relay",
+        "library_day",
+        "sale_for_charity",
+    )
+)
+DISTRACTED = 0.22  #: how often an irrelevant sentence is put in
 MERGED = 0.12  #: how often the last sentence becomes the question's 'If …'
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -37,7 +47,7 @@ def split_of(family: str) -> str:
 
 
 def templates(split: str) -> list[Template]:
-    """The templates of a split. Raises SpecError for a split that is none."""
+    """The templates of a split. Raises SpecError for an unknown split."""
     if split not in SPLITS:
         raise unknown("split of wordmath", split, SPLITS)
     wanted = "train" if split == "familiar" else split

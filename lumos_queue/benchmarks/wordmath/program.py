@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StepResult:
     """The result of an earlier action: its exact value, its variable, and how a later subgoal refers to it."""
 
     value: Fraction
@@ -18,27 +18,27 @@ class Result:
     decimal: bool = False  #: whether a decimal went into it, so that it prints as one
 
 
-Operand = int | Decimal | Result
+Operand = int | Decimal | StepResult
 OPERATORS = "+-*/"
 
 
 def value_of(operand: Operand) -> Fraction:
-    return operand.value if isinstance(operand, Result) else Fraction(operand)
+    return operand.value if isinstance(operand, StepResult) else Fraction(operand)
 
 
 def is_decimal(operand: Operand) -> bool:
-    return operand.decimal if isinstance(operand, Result) else isinstance(operand, Decimal)
+    return operand.decimal if isinstance(operand, StepResult) else isinstance(operand, Decimal)
 
 
 def in_words(operand: Operand) -> str:
-    return operand.words if isinstance(operand, Result) else str(operand)
+    return operand.words if isinstance(operand, StepResult) else str(operand)
 
 
 def in_code(operand: Operand) -> str:
-    return operand.variable if isinstance(operand, Result) else str(operand)
+    return operand.variable if isinstance(operand, StepResult) else str(operand)
 
 
-def printed(value: Fraction, decimal: bool) -> str:
+def show_value(value: Fraction, decimal: bool) -> str:
     """The value as the maths tools print it: `5`, `1.5` when decimals went in, else `3/5`."""
     if value.denominator == 1:
         return str(value.numerator)
@@ -48,7 +48,7 @@ def printed(value: Fraction, decimal: bool) -> str:
     return format(exact.normalize(), "f")
 
 
-def listed(words: list[str]) -> str:
+def join_words(words: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -88,13 +88,13 @@ class Sum:
         first, *rest = words = [in_words(operand) for operand in self.operands]
         match self.operator:
             case "+":
-                return f"adding {listed(words)}"
+                return f"adding {join_words(words)}"
             case "-":
-                return f"subtracting {listed(rest)} from {first}"
+                return f"subtracting {join_words(rest)} from {first}"
             case "*" if len(rest) == 1:
                 return f"multiplying {first} by {rest[0]}"
             case "*":
-                return f"multiplying {listed(words)}"
+                return f"multiplying {join_words(words)}"
             case "/":
                 return f"dividing {first} by {rest[0]}"
             case "%":
@@ -112,7 +112,7 @@ class Sum:
         return f" {self.operator} ".join(codes)
 
 
-class Program:
+class ProgramBuilder:
     """The steps so far, as JSON-able dicts: a `subgoal` and its `actions` (variables, name, arguments, result)."""
 
     def __init__(self) -> None:
@@ -136,21 +136,21 @@ class Program:
         self.steps.append({"subgoal": subgoal, "actions": actions})
         self.answer = actions[-1]["result"]
 
-    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> Result:
+    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> StepResult:
         self.results.append(value)
         number = len(self.steps) + 1
-        return Result(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
+        return StepResult(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
 
-    def calculate(self, quantity: str, operation: Sum) -> Result:
+    def calculate(self, quantity: str, operation: Sum) -> StepResult:
         """One subgoal, one Calculator action."""
-        action = self._action("Calculator", operation.code, printed(operation.value, operation.decimal))
+        action = self._action("Calculator", operation.code, show_value(operation.value, operation.decimal))
         result = self._result(operation.value, action, decimal=operation.decimal)
         self._note(f"Calculate {quantity} by {operation.words}.", [action])
         return result
 
-    def calculate_both(self, quantities: tuple[str, str], operations: tuple[Sum, Sum]) -> tuple[Result, Result]:
+    def calculate_both(self, quantities: tuple[str, str], operations: tuple[Sum, Sum]) -> tuple[StepResult, StepResult]:
         """One subgoal, two Calculator actions."""
-        first, second = (self._action("Calculator", one.code, printed(one.value, one.decimal)) for one in operations)
+        first, second = (self._action("Calculator", one.code, show_value(one.value, one.decimal)) for one in operations)
         results = (
             self._result(operations[0].value, first, "first ", operations[0].decimal),
             self._result(operations[1].value, second, "second ", operations[1].decimal),
@@ -159,14 +159,14 @@ class Program:
         self._note(f"Calculate {said}.", [first, second])
         return results
 
-    def count(self, what: str, items: list[str]) -> Result:
+    def count(self, what: str, items: list[str]) -> StepResult:
         """One subgoal, one Count action over a list written out."""
         action = self._action("Count", ", ".join(items), str(len(items)))
         result = self._result(Fraction(len(items)), action)
-        self._note(f"Count {what}: {listed(items)}.", [action])
+        self._note(f"Count {what}: {join_words(items)}.", [action])
         return result
 
-    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> Result:
+    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> StepResult:
         """Set up an equation in x and solve it. `said` reads after 'where'; `define` names x in a step of its own."""
         unknown = "x"
         if define:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
 from lumos_queue.benchmarks.wordmath import words
-from lumos_queue.benchmarks.wordmath.program import Operand, Program, Result, Sum
+from lumos_queue.benchmarks.wordmath.program import Operand, ProgramBuilder, StepResult, Sum
+
+T = TypeVar("T")
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 
@@ -20,7 +24,7 @@ class Redraw(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with a name and pronouns."""
+    """A person with a name and pronouns."""
 
     name: str
     he: str
@@ -33,7 +37,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """Something countable; `noun(3)` reads '3 apples', and small numbers are spelled out when `spelled`."""
+    """A countable noun; `noun(3)` reads '3 apples', and small numbers are spelled out when `spelled`."""
 
     one: str
     many: str
@@ -64,7 +68,7 @@ class Scene:
 
     def __init__(self, rng: random.Random):
         self.rng = rng
-        self.program = Program()
+        self.program = ProgramBuilder()
         self.body: list[str] = []
         self.question = ""
         self.cast: list[Person] = []
@@ -75,7 +79,7 @@ class Scene:
 
     # --- choices
 
-    def pick(self, *options):
+    def pick(self, *options: T) -> T:
         return self.rng.choice(options)
 
     def chance(self, probability: float) -> bool:
@@ -99,7 +103,7 @@ class Scene:
             return whole
         return Decimal(whole) + Decimal(self.pick("0.50", "0.25", "0.75", "0.20", "0.40", "0.99", "0.10"))
 
-    def some(self, names) -> str:
+    def some(self, names: Sequence[str]) -> str:
         """One of the names that was not used before."""
         free = [name for name in names if name not in self.taken]
         name = self.rng.choice(free)
@@ -195,29 +199,31 @@ class Scene:
         if not condition:
             raise Redraw
 
-    def add(self, quantity: str, *operands: Operand) -> Result:
+    def add(self, quantity: str, *operands: Operand) -> StepResult:
         return self.program.calculate(quantity, Sum("+", operands))
 
-    def sub(self, quantity: str, *operands: Operand) -> Result:
+    def sub(self, quantity: str, *operands: Operand) -> StepResult:
         """The first operand less the others."""
         return self.program.calculate(quantity, Sum("-", operands))
 
-    def mul(self, quantity: str, *operands: Operand) -> Result:
+    def mul(self, quantity: str, *operands: Operand) -> StepResult:
         return self.program.calculate(quantity, Sum("*", operands))
 
-    def div(self, quantity: str, *operands: Operand) -> Result:
+    def div(self, quantity: str, *operands: Operand) -> StepResult:
         return self.program.calculate(quantity, Sum("/", operands))
 
-    def percent(self, quantity: str, whole: Operand, rate: Operand) -> Result:
+    def percent(self, quantity: str, whole: Operand, rate: Operand) -> StepResult:
         return self.program.calculate(quantity, Sum("%", (whole, rate)))
 
-    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> Result:
+    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> StepResult:
         """`over`/`under` of the whole; one part of it is a plain division."""
         if over == 1:
             return self.div(quantity, whole, under)
         return self.program.calculate(quantity, Sum("of", (whole, over, under)))
 
-    def mul_both(self, first: tuple[str, Operand, Operand], second: tuple[str, Operand, Operand]):
+    def mul_both(
+        self, first: tuple[str, Operand, Operand], second: tuple[str, Operand, Operand]
+    ) -> tuple[StepResult, StepResult]:
         """Two products under one subgoal; each is (quantity, operand, operand)."""
         products = (Sum("*", first[1:]), Sum("*", second[1:]))
         return self.program.calculate_both((first[0], second[0]), products)

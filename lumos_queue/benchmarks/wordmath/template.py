@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from lumos_queue.benchmarks.wordmath.scene import Scene
 
+Fill = Callable[[Scene], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Template:
@@ -14,17 +16,17 @@ class Template:
 
     name: str
     family: str
-    fill: Callable[[Scene], None]
+    fill: Fill
     topics: frozenset[str]  #: what a distracting sentence must not speak of
 
 
 TEMPLATES: list[Template] = []
 
 
-def template(family: str, topics: str = ""):
+def template(family: str, topics: str = "") -> Callable[[Fill], Fill]:
     """Register a function as a template of the family."""
 
-    def register(fill: Callable[[Scene], None]) -> Callable[[Scene], None]:
+    def register(fill: Fill) -> Fill:
         TEMPLATES.append(Template(fill.__name__, family, fill, frozenset(topics.split())))
         return fill
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def _list(text: str) -> list[str]:
-    """The words of a text; an underscore stands for a space inside one."""
+    """The words of a text; an underscore is a space inside one."""
     return [word.replace("_", " ") for word in text.split()]
 
 
@@ -119,7 +119,7 @@ CROWDS = (
     ("bottle", "in the fridge", "were [put in|added]", "were [taken out|used]"),
 )
 
-#: What a person does to have fewer things; `{n}` reads '3 apples' or '3 of them', `{q}` is somebody else.
+#: What a person does to have fewer things; `{n}` reads '3 apples' or '3 of them', `{q}` is another person.
 LOSSES = {
     "fruit": "[ate {n}|gave {n} to {q}|sold {n}|shared {n} with {q}|threw away {n}|handed {n} to {q}|used {n} for jam]",
     "snack": "[ate {n}|gave {n} to {q}|sold {n}|shared {n} with {q}|dropped {n}|passed {n} to {q}|sent {n} to {q}]",

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from lumos_queue.errors import unknown
 
-PROMPTS = ("maths", "maths_code", "qa", "web", "multimodal", "sql")  #: what `Source.prompt` may be
+PROMPTS = ("maths", "maths_code", "qa", "web", "multimodal", "sql")  #: what `Benchmark.teacher_prompt` may be
 SUBGOALS = ("high", "low")  #: how much a subgoal takes on
 
 

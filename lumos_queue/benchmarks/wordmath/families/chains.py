@@ -56,10 +56,15 @@ def three_people_halves(s: Scene) -> None:
 def three_days_chain(s: Scene) -> None:
     p = s.person()
     did, do, unit = s.pick(
-        ("read", "read", "page"), ("ran", "run", "lap"), ("sold", "sell", "ticket"), ("picked", "pick", "basket"),
-        ("typed", "type", "page"), ("baked", "bake", "cake"), ("caught", "catch", "fish"),
+        ("read", "read", "page"),
+        ("ran", "run", "lap"),
+        ("sold", "sell", "ticket"),
+        ("picked", "pick", "basket"),
+        ("typed", "type", "page"),
+        ("baked", "bake", "cake"),
+        ("caught", "catch", "fish"),
         ("folded", "fold", "paper crane"),
-    )  # fmt: skip
+    )
     t = s.noun(unit)
     x, y, z = s.days(3)
     a, k, d = s.n(2, 50), s.n(2, 4), s.n(2, 30)
@@ -179,11 +184,15 @@ def seats_left(s: Scene) -> None:
 def weekdays_and_weekend(s: Scene) -> None:
     p = s.person()
     does, do, unit = s.pick(
-        ("reads", "read", "page"), ("runs", "run", "mile"), ("practices", "practice", "minute"),
+        ("reads", "read", "page"),
+        ("runs", "run", "mile"),
+        ("practices", "practice", "minute"),
         ("solves", "solve", "problem"),
-        ("walks", "walk", "kilometer"), ("works", "work", "hour"), ("swims", "swim", "lap"),
+        ("walks", "walk", "kilometer"),
+        ("works", "work", "hour"),
+        ("swims", "swim", "lap"),
         ("writes", "write", "line"),
-    )  # fmt: skip
+    )
     t = s.noun(unit)
     a, b, m, w = s.n(2, 30), s.n(2, 40), s.n(2, 4), s.n(2, 10)
     n = 7 - m
@@ -229,7 +238,7 @@ def group_split_twice(s: Scene) -> None:
         ("car", "in a parking lot", "are white", "are black", "are red"),
         ("member", "in a club", "play chess", "play cards", "play darts"),
         ("animal", "on a farm", "are cows", "are sheep", "are goats"),
-    )  # fmt: skip
+    )
     t = s.noun(who)
     a = s.pick(2, 3, 4, 5)
     b = s.pick(2, 3, 4, 5)

@@ -180,9 +180,13 @@ def gained_how_many(s: Scene) -> None:
     a = s.n(3, 300)
     c = a + s.n(2, 200)
     did, do = s.pick(
-        ("bought some more", "buy"), ("found some more", "find"), ("got some more from a friend", "get"),
-        ("was given some more", "get"), ("ordered more", "order"), ("received a few more", "receive"),
-    )  # fmt: skip
+        ("bought some more", "buy"),
+        ("found some more", "find"),
+        ("got some more from a friend", "get"),
+        ("was given some more", "get"),
+        ("ordered more", "order"),
+        ("received a few more", "receive"),
+    )
     s.tell(f"{p} had {t(a)}.", f"{p.he} {did}.")
     s.tell(f"Now {p.he} has {s.pick(t(c), str(c), f'{c} of them')}.")
     s.ask(f"How many {t.many} did {p} {do}?", f"How many [more {t.many}|{t.many}] did {p.he} {do}?")
@@ -196,9 +200,13 @@ def lost_how_many(s: Scene) -> None:
     a = s.n(5, 400)
     c = s.n(2, a - 2)
     did, do = s.pick(
-        ("lost some", "lose"), ("gave some away", "give away"), ("sold some of them", "sell"), ("used some", "use"),
-        ("gave some to a friend", "give to a friend"), ("donated a few of them", "donate"),
-    )  # fmt: skip
+        ("lost some", "lose"),
+        ("gave some away", "give away"),
+        ("sold some of them", "sell"),
+        ("used some", "use"),
+        ("gave some to a friend", "give to a friend"),
+        ("donated a few of them", "donate"),
+    )
     s.tell(f"{p} had {t(a)}.", f"{p.he} {did}.")
     s.tell(f"[Now {p.he} has {c} left|There are {c} left|{p.he} still has {c}|{p.he} has {t(c)} left].")
     s.ask(f"How many {t.many} did {p} {do}?", f"How many did {p.he} {do}?")

@@ -20,10 +20,18 @@ DEEDS = (
     ("planted", "plant", ("plant",)),
 )
 UNITS_DONE = (
-    ("ran", "run", "lap"), ("read", "read", "page"), ("walked", "walk", "mile"), ("drove", "drive", "kilometer"),
-    ("wrote", "write", "line"), ("solved", "solve", "problem"), ("swam", "swim", "length"), ("typed", "type", "page"),
-    ("watched", "watch", "movie"), ("delivered", "deliver", "parcel"), ("cleaned", "clean", "room"),
-)  # fmt: skip
+    ("ran", "run", "lap"),
+    ("read", "read", "page"),
+    ("walked", "walk", "mile"),
+    ("drove", "drive", "kilometer"),
+    ("wrote", "write", "line"),
+    ("solved", "solve", "problem"),
+    ("swam", "swim", "length"),
+    ("typed", "type", "page"),
+    ("watched", "watch", "movie"),
+    ("delivered", "deliver", "parcel"),
+    ("cleaned", "clean", "room"),
+)
 
 
 @template("combine_total", "things")
@@ -102,10 +110,13 @@ def three_parts(s: Scene) -> None:
 @template("combine_total")
 def three_days(s: Scene) -> None:
     what, who, verb = s.pick(
-        ("visitor", "[a museum|a zoo|a castle]", "had"), ("loaf of bread", "[a bakery|the baker]", "sold"),
-        ("cup of coffee", "[a cafe|the cafe]", "sold"), ("ticket", "[a theater|the cinema]", "sold"),
-        ("parcel", "[the post office|a courier]", "delivered"), ("car", "[a garage|a workshop]", "repaired"),
-    )  # fmt: skip
+        ("visitor", "[a museum|a zoo|a castle]", "had"),
+        ("loaf of bread", "[a bakery|the baker]", "sold"),
+        ("cup of coffee", "[a cafe|the cafe]", "sold"),
+        ("ticket", "[a theater|the cinema]", "sold"),
+        ("parcel", "[the post office|a courier]", "delivered"),
+        ("car", "[a garage|a workshop]", "repaired"),
+    )
     t = s.noun(what)
     a, b, c = s.n(5, 300), s.n(5, 300), s.n(5, 300)
     x, y, z = s.days(3)

@@ -67,10 +67,12 @@ def more_of_one_kind(s: Scene) -> None:
 def measured_difference(s: Scene) -> None:
     p, q = s.people(2)
     unit, has, more, less, low, high = s.pick(
-        ("centimeters tall", "is", "taller", "shorter", 90, 195), ("inches tall", "is", "taller", "shorter", 40, 80),
-        ("pounds", "weighs", "heavier", "lighter", 40, 190), ("kilograms", "weighs", "heavier", "lighter", 20, 95),
+        ("centimeters tall", "is", "taller", "shorter", 90, 195),
+        ("inches tall", "is", "taller", "shorter", 40, 80),
+        ("pounds", "weighs", "heavier", "lighter", 40, 190),
+        ("kilograms", "weighs", "heavier", "lighter", 20, 95),
         ("years old", "is", "older", "younger", 5, 90),
-    )  # fmt: skip
+    )
     a, b = s.n(low, high), s.n(low, high)
     s.require(a > b)
     noun = unit.split()[0]

@@ -157,7 +157,7 @@ def up_and_down(s: Scene) -> None:
         ("{p} is on page {a} of a comic", "page", "turns forward", "turns back"),
         ("{p}'s game piece is on square {a}", "square", "moves it forward", "moves it back"),
         ("{p} stands on step {a} of the stairs", "step", "climbs", "goes down"),
-    )  # fmt: skip
+    )
     u = s.noun(unit)
     a, b = s.n(3, 60), s.n(2, 30)
     s.tell(what.format(p=p, a=a) + ".")

@@ -53,11 +53,19 @@ def for_each_person(s: Scene) -> None:
 @template("groups_total")
 def in_rows(s: Scene) -> None:
     what, row, where = s.pick(
-        ("chair", "row", "in the hall"), ("tree", "row", "in the orchard"), ("desk", "row", "in the classroom"),
-        ("tile", "row", "on the floor"), ("car", "line", "in the parking lot"), ("plant", "row", "in the garden"),
-        ("photo", "row", "on the wall"), ("soldier", "line", "in the parade"), ("book", "shelf", "in the library"),
-        ("window", "floor", "in the building"), ("seat", "car", "on the train"), ("dancer", "line", "on the stage"),
-    )  # fmt: skip
+        ("chair", "row", "in the hall"),
+        ("tree", "row", "in the orchard"),
+        ("desk", "row", "in the classroom"),
+        ("tile", "row", "on the floor"),
+        ("car", "line", "in the parking lot"),
+        ("plant", "row", "in the garden"),
+        ("photo", "row", "on the wall"),
+        ("soldier", "line", "in the parade"),
+        ("book", "shelf", "in the library"),
+        ("window", "floor", "in the building"),
+        ("seat", "car", "on the train"),
+        ("dancer", "line", "on the stage"),
+    )
     t, r = s.noun(what), s.noun(row)
     n, k = s.n(2, 40), s.n(2, 60)
     if row in ("row", "line"):
@@ -74,14 +82,21 @@ def in_rows(s: Scene) -> None:
 def day_after_day(s: Scene) -> None:
     p = s.person()
     does, do, unit = s.pick(
-        ("reads", "read", "page"), ("runs", "run", "lap"), ("bakes", "bake", "loaf of bread"),
+        ("reads", "read", "page"),
+        ("runs", "run", "lap"),
+        ("bakes", "bake", "loaf of bread"),
         ("waters", "water", "plant"),
-        ("learns", "learn", "new word"), ("walks", "walk", "mile"), ("paints", "paint", "tile"),
+        ("learns", "learn", "new word"),
+        ("walks", "walk", "mile"),
+        ("paints", "paint", "tile"),
         ("drinks", "drink", "glass of water"),
-        ("types", "type", "letter"), ("feeds", "feed", "animal"), ("fixes", "fix", "bicycle"),
+        ("types", "type", "letter"),
+        ("feeds", "feed", "animal"),
+        ("fixes", "fix", "bicycle"),
         ("solves", "solve", "puzzle"),
-        ("practices", "practice", "song"), ("collects", "collect", "shell"),
-    )  # fmt: skip
+        ("practices", "practice", "song"),
+        ("collects", "collect", "shell"),
+    )
     t = s.noun(unit)
     per = s.pick("day", "day", "week", "hour", "month")
     n, k = s.n(2, 40), s.n(2, 60)
@@ -131,10 +146,15 @@ def among_people(s: Scene) -> None:
 def each_day_the_same(s: Scene) -> None:
     p = s.person()
     did, do, unit = s.pick(
-        ("read", "read", "page"), ("ran", "run", "mile"), ("learned", "learn", "word"), ("planted", "plant", "tree"),
-        ("washed", "wash", "car"), ("wrote", "write", "line"), ("solved", "solve", "problem"),
+        ("read", "read", "page"),
+        ("ran", "run", "mile"),
+        ("learned", "learn", "word"),
+        ("planted", "plant", "tree"),
+        ("washed", "wash", "car"),
+        ("wrote", "write", "line"),
+        ("solved", "solve", "problem"),
         ("drove", "drive", "kilometer"),
-    )  # fmt: skip
+    )
     t = s.noun(unit)
     per = s.pick("day", "day", "week", "hour")
     n, k = s.n(2, 24), s.n(2, 50)
@@ -146,10 +166,16 @@ def each_day_the_same(s: Scene) -> None:
 @template("share_equally")
 def equal_rows(s: Scene) -> None:
     what, row, of = s.pick(
-        ("chair", "row", "in the hall"), ("tree", "row", "in the orchard"), ("child", "team", "at the sports day"),
-        ("student", "class", "in the school"), ("student", "group", "on the trip"), ("book", "shelf", "in the library"),
-        ("passenger", "boat", "on the tour"), ("camper", "tent", "in the camp"), ("guest", "table", "at the wedding"),
-    )  # fmt: skip
+        ("chair", "row", "in the hall"),
+        ("tree", "row", "in the orchard"),
+        ("child", "team", "at the sports day"),
+        ("student", "class", "in the school"),
+        ("student", "group", "on the trip"),
+        ("book", "shelf", "in the library"),
+        ("passenger", "boat", "on the tour"),
+        ("camper", "tent", "in the camp"),
+        ("guest", "table", "at the wedding"),
+    )
     t, r = s.noun(what), s.noun(row)
     n, k = s.n(2, 30), s.n(2, 40)
     s.tell(
@@ -180,11 +206,15 @@ def containers_needed(s: Scene) -> None:
 def days_needed(s: Scene) -> None:
     p = s.person()
     does, _, unit, goal = s.pick(
-        ("reads", "read", "page", "a book of {n} pages"), ("learns", "learn", "word", "a list of {n} words"),
-        ("lays", "lay", "brick", "a wall of {n} bricks"), ("walks", "walk", "mile", "a trail of {n} miles"),
-        ("paints", "paint", "tile", "a picture of {n} tiles"), ("knits", "knit", "row", "a scarf of {n} rows"),
-        ("solves", "solve", "problem", "a set of {n} problems"), ("plants", "plant", "tree", "a row of {n} trees"),
-    )  # fmt: skip
+        ("reads", "read", "page", "a book of {n} pages"),
+        ("learns", "learn", "word", "a list of {n} words"),
+        ("lays", "lay", "brick", "a wall of {n} bricks"),
+        ("walks", "walk", "mile", "a trail of {n} miles"),
+        ("paints", "paint", "tile", "a picture of {n} tiles"),
+        ("knits", "knit", "row", "a scarf of {n} rows"),
+        ("solves", "solve", "problem", "a set of {n} problems"),
+        ("plants", "plant", "tree", "a row of {n} trees"),
+    )
     t = s.noun(unit)
     per = s.pick("day", "day", "hour", "week")
     n, k = s.n(2, 30), s.n(2, 40)
@@ -200,9 +230,16 @@ def days_needed(s: Scene) -> None:
 @template("groups_needed", "people")
 def groups_of(s: Scene) -> None:
     what, group = s.pick(
-        ("student", "team"), ("child", "group"), ("player", "team"), ("guest", "table"), ("visitor", "tour group"),
-        ("worker", "crew"), ("camper", "tent"), ("dancer", "circle"), ("singer", "row"),
-    )  # fmt: skip
+        ("student", "team"),
+        ("child", "group"),
+        ("player", "team"),
+        ("guest", "table"),
+        ("visitor", "tour group"),
+        ("worker", "crew"),
+        ("camper", "tent"),
+        ("dancer", "circle"),
+        ("singer", "row"),
+    )
     t, g = s.noun(what), s.noun(group)
     n, k = s.n(2, 30), s.n(2, 20)
     s.tell(

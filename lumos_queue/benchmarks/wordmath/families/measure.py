@@ -26,10 +26,15 @@ PLOTS = (
 def weeks_of_days(s: Scene) -> None:
     p = s.person()
     does, do, unit = s.pick(
-        ("reads", "read", "page"), ("drinks", "drink", "glass of water"), ("does", "do", "push-up"),
+        ("reads", "read", "page"),
+        ("drinks", "drink", "glass of water"),
+        ("does", "do", "push-up"),
         ("walks", "walk", "kilometer"),
-        ("draws", "draw", "picture"), ("writes", "write", "line"), ("eats", "eat", "apple"), ("takes", "take", "photo"),
-    )  # fmt: skip
+        ("draws", "draw", "picture"),
+        ("writes", "write", "line"),
+        ("eats", "eat", "apple"),
+        ("takes", "take", "photo"),
+    )
     t = s.noun(unit)
     k, n = s.n(2, 30), s.n(2, 9)
     s.tell(f"{p} {does} {t(k)} [every|each|a] day.")
@@ -46,10 +51,16 @@ def weeks_of_days(s: Scene) -> None:
 def other_units(s: Scene) -> None:
     p = s.person()
     small, large, size = s.pick(
-        ("minute", "hour", 60), ("second", "minute", 60), ("day", "week", 7), ("month", "year", 12),
+        ("minute", "hour", 60),
+        ("second", "minute", 60),
+        ("day", "week", 7),
+        ("month", "year", 12),
         ("hour", "day", 24),
-        ("inch", "foot", 12), ("centimeter", "meter", 100), ("cent", "dollar", 100), ("egg", "dozen", 12),
-    )  # fmt: skip
+        ("inch", "foot", 12),
+        ("centimeter", "meter", 100),
+        ("cent", "dollar", 100),
+        ("egg", "dozen", 12),
+    )
     x, y = s.noun(small), s.noun(large)
     many = "dozen" if large == "dozen" else y.many
     thing = s.pick("project", "journey", "building job")
@@ -87,12 +98,17 @@ def dozens(s: Scene) -> None:
 @template("rates", "time pages")
 def machine_rate(s: Scene) -> None:
     who, does, do, unit, per = s.pick(
-        ("a machine", "makes", "make", "bolt", "minute"), ("a printer", "prints", "print", "page", "minute"),
-        ("a baker", "bakes", "bake", "loaf of bread", "hour"), ("a tap", "fills", "fill", "bucket", "hour"),
-        ("a factory", "builds", "build", "bicycle", "day"), ("a tailor", "sews", "sew", "button", "minute"),
-        ("a pump", "moves", "move", "liter of water", "minute"), ("a potter", "makes", "make", "mug", "hour"),
-        ("a hen house", "gives", "give", "egg", "day"), ("a typist", "types", "type", "word", "minute"),
-    )  # fmt: skip
+        ("a machine", "makes", "make", "bolt", "minute"),
+        ("a printer", "prints", "print", "page", "minute"),
+        ("a baker", "bakes", "bake", "loaf of bread", "hour"),
+        ("a tap", "fills", "fill", "bucket", "hour"),
+        ("a factory", "builds", "build", "bicycle", "day"),
+        ("a tailor", "sews", "sew", "button", "minute"),
+        ("a pump", "moves", "move", "liter of water", "minute"),
+        ("a potter", "makes", "make", "mug", "hour"),
+        ("a hen house", "gives", "give", "egg", "day"),
+        ("a typist", "types", "type", "word", "minute"),
+    )
     t = s.noun(unit)
     n, k = s.n(2, 60), s.n(2, 60)
     the = "the" + who[who.index(" ") :]
@@ -119,11 +135,16 @@ def machine_rate(s: Scene) -> None:
 @template("speed", "distance time")
 def speed_time_distance(s: Scene) -> None:
     who, goes, go = s.pick(
-        ("a train", "travels", "travel"), ("a car", "drives", "drive"), ("a ship", "sails", "sail"),
+        ("a train", "travels", "travel"),
+        ("a car", "drives", "drive"),
+        ("a ship", "sails", "sail"),
         ("a bus", "drives", "drive"),
-        (str(s.person()), "cycles", "cycle"), (str(s.person()), "drives", "drive"), ("a plane", "flies", "fly"),
-        ("a truck", "travels", "travel"), (str(s.person()), "rides", "ride"),
-    )  # fmt: skip
+        (str(s.person()), "cycles", "cycle"),
+        (str(s.person()), "drives", "drive"),
+        ("a plane", "flies", "fly"),
+        ("a truck", "travels", "travel"),
+        (str(s.person()), "rides", "ride"),
+    )
     the = who.replace("a ", "the ", 1) if who.startswith("a ") else who
     unit = s.pick("miles", "kilometers")
     v, h = s.n(5, 120), s.n(2, 12)
@@ -260,10 +281,15 @@ def average_of_some(s: Scene) -> None:
     p = s.person()
     k = s.pick(2, 3, 3, 4)
     did, unit, where = s.pick(
-        ("scored", "point", "games"), ("read", "page", "days"), ("ran", "lap", "days"), ("sold", "ticket", "days"),
-        ("caught", "fish", "trips"), ("earned", "dollar", "weeks"), ("got", "point", "tests"),
+        ("scored", "point", "games"),
+        ("read", "page", "days"),
+        ("ran", "lap", "days"),
+        ("sold", "ticket", "days"),
+        ("caught", "fish", "trips"),
+        ("earned", "dollar", "weeks"),
+        ("got", "point", "tests"),
         ("picked", "flower", "mornings"),
-    )  # fmt: skip
+    )
     t = s.noun(unit)
     values = [s.n(3, 95) for _ in range(k)]
     s.require(sum(values) % k == 0 and len(set(values)) == k)

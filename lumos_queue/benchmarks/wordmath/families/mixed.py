@@ -26,10 +26,15 @@ def more_than_twice(s: Scene) -> None:
 def used_day_by_day(s: Scene) -> None:
     p = s.person()
     uses, t = s.pick(
-        ("drinks", "cup of tea"), ("burns", "candle"), ("eats", "apple"), ("takes", "vitamin pill"),
+        ("drinks", "cup of tea"),
+        ("burns", "candle"),
+        ("eats", "apple"),
+        ("takes", "vitamin pill"),
         ("uses", "tea bag"),
-        ("uses", "coffee filter"), ("eats", "cookie"), ("uses", "stamp"),
-    )  # fmt: skip
+        ("uses", "coffee filter"),
+        ("eats", "cookie"),
+        ("uses", "stamp"),
+    )
     x = s.noun(t)
     k, n = s.n(2, 12), s.n(2, 30)
     per = s.pick("day", "day", "week")
@@ -90,9 +95,15 @@ def rent_shared(s: Scene) -> None:
 @template("seats_and_space", "people")
 def free_seats(s: Scene) -> None:
     where, u = s.pick(
-        ("A bus", "seat"), ("A cinema", "seat"), ("A parking lot", "space"), ("A hotel", "room"), ("A theater", "seat"),
-        ("A camp", "bed"), ("A train car", "seat"), ("A bookshelf", "slot"),
-    )  # fmt: skip
+        ("A bus", "seat"),
+        ("A cinema", "seat"),
+        ("A parking lot", "space"),
+        ("A hotel", "room"),
+        ("A theater", "seat"),
+        ("A camp", "bed"),
+        ("A train car", "seat"),
+        ("A bookshelf", "slot"),
+    )
     t = s.noun(u)
     a = s.n(8, 400)
     b = s.n(3, a - 2)

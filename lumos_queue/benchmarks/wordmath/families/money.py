@@ -9,14 +9,19 @@ from lumos_queue.benchmarks.wordmath.template import template
 GOODS = ("fruit", "snack", "vegetable", "toy", "school", "craft", "clothes", "plant", "tool", "kitchen")
 NOTES = (10, 20, 50, 100, 200, 500)
 WORK = (
-    ("babysits", "babysitting"), ("mows lawns", "mowing lawns"), ("washes cars", "washing cars"),
-    ("gives piano lessons", "giving piano lessons"), ("walks dogs", "walking dogs"),
+    ("babysits", "babysitting"),
+    ("mows lawns", "mowing lawns"),
+    ("washes cars", "washing cars"),
+    ("gives piano lessons", "giving piano lessons"),
+    ("walks dogs", "walking dogs"),
     ("works in a cafe", "working in the cafe"),
-    ("paints fences", "painting fences"), ("delivers newspapers", "delivering newspapers"),
+    ("paints fences", "painting fences"),
+    ("delivers newspapers", "delivering newspapers"),
     ("picks fruit", "picking fruit"),
-    ("repairs bicycles", "repairing bicycles"), ("teaches swimming", "teaching swimming"),
+    ("repairs bicycles", "repairing bicycles"),
+    ("teaches swimming", "teaching swimming"),
     ("works at a bakery", "working at the bakery"),
-)  # fmt: skip
+)
 
 
 @template("price_total", "price")
@@ -30,9 +35,11 @@ def several_of_one(s: Scene) -> None:
     else:
         s.tell(f"{p} [buys|bought] {t(n)} [for|at] {s.usd(cost)} each.")
     s.ask(
-        f"How much [money |]does {p} [spend|pay|need]?", f"What is the total cost of the {t.many}?",
-        f"How much do the {t.many} cost [in all|altogether|in total]?", f"How much does {p.he} pay [in all|in total]?",
-    )  # fmt: skip
+        f"How much [money |]does {p} [spend|pay|need]?",
+        f"What is the total cost of the {t.many}?",
+        f"How much do the {t.many} cost [in all|altogether|in total]?",
+        f"How much does {p.he} pay [in all|in total]?",
+    )
     s.mul(f"the total cost of the {t.many}", n, cost)
 
 

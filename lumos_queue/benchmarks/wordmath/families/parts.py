@@ -34,15 +34,21 @@ def of_these(said: str, trait: str) -> str:
 def group_and_trait(s: Scene) -> tuple[str, str, str]:
     """(who, where, what some of them are or do)."""
     return s.pick(
-        ("student", "in a class", "play a musical instrument"), ("student", "in a school", "walk to school"),
-        ("guest", "at a party", "wear a hat"), ("worker", "in a factory", "work at night"),
+        ("student", "in a class", "play a musical instrument"),
+        ("student", "in a school", "walk to school"),
+        ("guest", "at a party", "wear a hat"),
+        ("worker", "in a factory", "work at night"),
         ("cow", "on a farm", "are brown"),
-        ("player", "in a club", "are left-handed"), ("member", "in a choir", "sing soprano"),
+        ("player", "in a club", "are left-handed"),
+        ("member", "in a choir", "sing soprano"),
         ("book", "in a library", "are novels"),
-        ("house", "on a street", "have a garden"), ("passenger", "on a ferry", "are tourists"),
+        ("house", "on a street", "have a garden"),
+        ("passenger", "on a ferry", "are tourists"),
         ("child", "at a camp", "can swim"),
-        ("tree", "in a park", "are oaks"), ("car", "in a garage", "are electric"), ("room", "in a hotel", "are taken"),
-    )  # fmt: skip
+        ("tree", "in a park", "are oaks"),
+        ("car", "in a garage", "are electric"),
+        ("room", "in a hotel", "are taken"),
+    )
 
 
 @template("fraction_of", "people things")
@@ -180,12 +186,13 @@ def percent_saved(s: Scene) -> None:
 @template("percent_of", "people height")
 def percent_more(s: Scene) -> None:
     what, unit, grew = s.pick(
-        ("A village has", "people", "its population grows by"), ("A farm has", "hens", "the number of hens grows by"),
+        ("A village has", "people", "its population grows by"),
+        ("A farm has", "hens", "the number of hens grows by"),
         ("A club has", "members", "the number of members grows by"),
         ("A tank holds", "fish", "the number of fish grows by"),
         ("A shop gets", "orders", "the number of orders grows by"),
         ("A school has", "students", "the number of students grows by"),
-    )  # fmt: skip
+    )
     rate, whole = s.pick(5, 10, 15, 20, 25, 30, 40, 50), 20 * s.n(2, 40)
     s.tell(f"{what} {whole} {unit}.", f"[In a year|The next year|After a year], {grew} {rate}[%| percent].")
     s.ask(f"How many {unit} are there then?", f"How many {unit} are there after that?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumos_queue.benchmarks.wordmath import words
 from lumos_queue.benchmarks.wordmath.families.compare import times
-from lumos_queue.benchmarks.wordmath.program import listed
+from lumos_queue.benchmarks.wordmath.program import join_words
 from lumos_queue.benchmarks.wordmath.scene import Scene
 from lumos_queue.benchmarks.wordmath.template import template
 
@@ -48,10 +48,14 @@ def plus_then_times(s: Scene) -> None:
 def price_with_fee(s: Scene) -> None:
     p = s.person()
     t, fee = s.pick(
-        ("ticket", "a booking fee"), ("lesson", "an entry fee"), ("pizza", "a delivery fee"),
+        ("ticket", "a booking fee"),
+        ("lesson", "an entry fee"),
+        ("pizza", "a delivery fee"),
         ("book", "a shipping fee"),
-        ("shirt", "a shipping fee"), ("meal", "a service fee"), ("plant", "a delivery fee"),
-    )  # fmt: skip
+        ("shirt", "a shipping fee"),
+        ("meal", "a service fee"),
+        ("plant", "a delivery fee"),
+    )
     n = s.noun(t)
     x, k, c = s.n(2, 50), s.n(2, 15), s.n(2, 40)
     s.tell(
@@ -130,7 +134,7 @@ def named_friends(s: Scene) -> None:
     friends = [friend.name for friend in s.people(s.n(2, 6))]
     k = s.n(2, 25)
     del s.cast[1:]
-    s.tell(f"{p} has [some friends over|a few friends]: {listed(friends)}.", f"{p.he} gives each of them {t(k)}.")
+    s.tell(f"{p} has [some friends over|a few friends]: {join_words(friends)}.", f"{p.he} gives each of them {t(k)}.")
     s.ask(f"How many {t.many} does {p} give away [in all|altogether|in total]?", f"How many {t.many} does {p.he} need?")
     n = s.program.count(f"{p}'s friends", friends)
     s.mul(f"the number of {t.many} {p} gives away", n, k)
@@ -140,13 +144,19 @@ def named_friends(s: Scene) -> None:
 def named_days(s: Scene) -> None:
     p = s.person()
     does, do, unit = s.pick(
-        ("trains", "train", "minute"), ("reads", "read", "page"), ("works", "work", "hour"), ("runs", "run", "mile"),
-        ("studies", "study", "minute"), ("swims", "swim", "lap"), ("sews", "sew", "button"), ("bakes", "bake", "cake"),
-    )  # fmt: skip
+        ("trains", "train", "minute"),
+        ("reads", "read", "page"),
+        ("works", "work", "hour"),
+        ("runs", "run", "mile"),
+        ("studies", "study", "minute"),
+        ("swims", "swim", "lap"),
+        ("sews", "sew", "button"),
+        ("bakes", "bake", "cake"),
+    )
     t = s.noun(unit)
     days = s.days(s.n(2, 5))
     k = s.n(2, 9) if unit in ("hour", "cake", "mile") else s.n(5, 90)
-    s.tell(f"{p} {does} {t(k)} every {listed(days)}.")
+    s.tell(f"{p} {does} {t(k)} every {join_words(days)}.")
     s.ask(f"How many {t.many} does {p} {do} [in a|each|every] week?", f"How many {t.many} does {p.he} {do} per week?")
     n = s.program.count("the days", days)
     s.mul(f"the number of {t.many} in a week", n, k)
@@ -157,7 +167,7 @@ def named_items(s: Scene) -> None:
     p = s.person()
     items = [thing.a for thing in s.things(s.n(2, 5), "school", "clothes", "kitchen", "toy")]
     cost = s.price(1, 40)
-    s.tell(f"At a sale, everything costs {s.usd(cost)}.", f"{p} buys {listed(items)}.")
+    s.tell(f"At a sale, everything costs {s.usd(cost)}.", f"{p} buys {join_words(items)}.")
     s.ask(f"How much does {p} [pay|spend] [in all|altogether|in total]?", "What is the total cost?")
     n = s.program.count("the things bought", items)
     s.mul("the total cost", n, cost)
@@ -170,7 +180,7 @@ def counted_and_shared(s: Scene) -> None:
     friends = [s.some(words.FEMALE + words.MALE) for _ in range(s.n(2, 6))]
     k = s.n(2, 15)
     total = len(friends) * k
-    s.tell(f"{p} divides {t(total)} equally among [{p.his} cousins|{p.his} friends|the winners] {listed(friends)}.")
+    s.tell(f"{p} divides {t(total)} equally among [{p.his} cousins|{p.his} friends|the winners] {join_words(friends)}.")
     s.ask(f"How many {t.many} does each of them get?")
     n = s.program.count("the people", friends)
     s.div(f"the number of {t.many} for each of them", total, n)

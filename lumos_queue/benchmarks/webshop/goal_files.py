@@ -101,11 +101,17 @@ def _goal(product: Product, entry: Mapping[str, Any], options: Any, said: str) -
     limit = price_limit(product.price, random.Random(f"limit {product.asin} {stem}{said}"))
     text = f", and price lower than {limit:.2f} dollars" if limit else ""
     return {
-        "asin": product.asin, "category": product.category, "query": product.query, "name": product.title,
-        "product_category": product.product_category, "instruction_text": f"{stem}{said}{text}" if stem else "",
-        "attributes": entry.get("instruction_attributes"), "price_upper": float(limit or NO_LIMIT),
-        "goal_options": options, "weight": 1,
-    }  # fmt: skip
+        "asin": product.asin,
+        "category": product.category,
+        "query": product.query,
+        "name": product.title,
+        "product_category": product.product_category,
+        "instruction_text": f"{stem}{said}{text}" if stem else "",
+        "attributes": entry.get("instruction_attributes"),
+        "price_upper": float(limit or NO_LIMIT),
+        "goal_options": options,
+        "weight": 1,
+    }
 
 
 def _task(row: Node, name: str) -> Task:

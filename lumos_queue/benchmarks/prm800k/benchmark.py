@@ -4,7 +4,7 @@
      "ground_truth_solution": "We add: $\\boxed{5}$."}, "label": {"steps": […], "finish_reason": "solution"}}
 
 The rationale is the published solution of the problem, which many rows lack. It is prose: there is no conversion by
-rule. A problem stands in as many rows as it has labelled solutions; rows are numbered.
+rule. A problem is in as many rows as it has labelled solutions; rows are numbered.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import Node, json_rows
@@ -24,12 +24,12 @@ from lumos_queue.scoring.numeric import numeric_scores, read_number
 FORMAT = "PRM800K's JSON lines with 'question' and 'label'"
 
 
-class PRM800K(Source):
+class PRM800K(Benchmark):
     name = "prm800k"
     domain = "maths"
-    prompt = "maths_code"
+    teacher_prompt = "maths_code"
     licence = "MIT"
-    level = "executed"
+    check_level = "executed"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         return tasks(json_rows(path, FORMAT, ("question", "label")), self._task)
@@ -41,14 +41,14 @@ class PRM800K(Source):
             "answer": question["ground_truth_answer"].text(),
             "solution": question["ground_truth_solution"].written() if has_solution else "",
         }
-        return Task(self.name, "", str(row), question["problem"].text(as_it_stands=True), gold=gold)
+        return Task(self.name, "", str(row), question["problem"].text(verbatim=True), gold=gold)
 
-    def plan(self, task: Task) -> str:
+    def rationale(self, task: Task) -> str:
         if not task.gold["solution"]:
             raise NotConvertible("no_rationale")
         return task.gold["solution"]
 
-    def right(self, task: Task, answer: str | None) -> bool:
+    def is_right(self, task: Task, answer: str | None) -> bool:
         """Numbers by value; formulas as text, without spaces and dollar signs."""
         gold = task.gold["answer"]
         if read_number(gold) is not None:
@@ -60,4 +60,4 @@ def _bare(formula: str) -> str:
     return "".join(formula.replace("$", "").split())
 
 
-source = PRM800K()
+benchmark = PRM800K()

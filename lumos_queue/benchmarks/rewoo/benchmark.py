@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, without_variables
@@ -33,13 +33,13 @@ _EVIDENCE = re.compile(r"#E(\d+)")
 _CONTEXT = re.compile(r"[\s.,;(]*\bgiven(?: the)? contexts?:?[\s#E\d,;and)]*\Z", re.IGNORECASE)
 
 
-class ReWOO(Source):
+class ReWOO(Benchmark):
     name = "rewoo"
     domain = "complex_qa"
-    prompt = "qa"
+    teacher_prompt = "qa"
     licence = "unknown"
     splits = ("train",)
-    level = "format"
+    check_level = "format"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         for row in read_instructions(path):
@@ -50,7 +50,7 @@ class ReWOO(Source):
             self.name, "", str(row.number), row.input or row.instruction, gold={"answer": "", "plan": row.output}
         )
 
-    def plan(self, task: Task) -> str:
+    def rationale(self, task: Task) -> str:
         return task.gold["plan"]
 
     def gold(self, task: Task) -> Annotation:
@@ -119,4 +119,4 @@ def _with_references(text: str, subgoals: dict[str, int]) -> str:
     return _EVIDENCE.sub(lambda found: f"the result of Subgoal {subgoals[found[1]]}", text)
 
 
-source = ReWOO()
+benchmark = ReWOO()

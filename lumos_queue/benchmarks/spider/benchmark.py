@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.source import Source
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.rationales.queries import read_query
 from lumos_queue.rationales.steps import Steps, without_variables
@@ -28,12 +28,12 @@ FORMAT = "Spider's dev.json or train.json, a JSON list of objects with 'db_id', 
 TABLES_FORMAT = "Spider's tables.json (beside the questions), a JSON list of objects with 'db_id' and 'column_names'"
 
 
-class Spider(Source):
+class Spider(Benchmark):
     name = "spider"
     domain = "intercode_sql"
-    prompt = "sql"
+    teacher_prompt = "sql"
     licence = "CC-BY-SA-4.0"
-    level = "format"
+    check_level = "format"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         rows = json_rows(path, FORMAT, FIELDS)
@@ -45,10 +45,10 @@ class Spider(Source):
         database = node["db_id"].text()
         if database not in schemas:
             raise node["db_id"].bad(f"tables.json has no database '{database[:60]}'")
-        gold = {"answer": node["query"].text(as_it_stands=True), "schema": schemas[database]}
+        gold = {"answer": node["query"].text(verbatim=True), "schema": schemas[database]}
         return Task(self.name, "", str(row), node["question"].text(), {"database": database}, gold)
 
-    def plan(self, task: Task) -> str:
+    def rationale(self, task: Task) -> str:
         """What is there, and the query."""
         query = read_query(task.gold["answer"]).whole
         return f"The database has these tables: {task.gold['schema']}. The SQL query is: {query}"
@@ -68,7 +68,7 @@ class Spider(Source):
         steps.add("Finish the SQL query.", [("", query.whole, query.whole)])
         return steps.finish(task.gold["answer"])
 
-    def right(self, task: Task, answer: str | None) -> bool:
+    def is_right(self, task: Task, answer: str | None) -> bool:
         """The same text, whatever its letter case and spaces."""
         return _plain(answer or "") == _plain(task.gold["answer"])
 
@@ -104,4 +104,4 @@ def _schema(node: Node) -> str:
     return "; ".join(f"Table {table} has {', '.join(held)}" for table, held in zip(tables, columns, strict=True))
 
 
-source = Spider()
+benchmark = Spider()

@@ -1,0 +1,67 @@
+"""HotpotQA: the question is divided into two, in its own words: what it asks of each of two things that it compares
+(rationales/questions/comparisons.py), or what it describes on one page and asks of that on the other
+(rationales/questions/bridges.py). The rows say nothing of such steps: where no rule names them, a row waits for a
+teacher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.rationales.questions.bridges import TitledPage, bridge
+from lumos_queue.rationales.questions.comparisons import sides
+from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, without_brackets
+from lumos_queue.rationales.questions.matching import stands
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Annotation, Task
+
+_FROM_BOTH = "Answer the question from #1 and #2:"
+
+
+def describe(task: Task) -> str:
+    """The pages' supporting sentences, and the question on them: the rows have no sub-questions."""
+    pages = _supporting(task)
+    return rationale(
+        [sentence for page in pages for sentence in page["sentences"]],
+        [(task.question, [page["title"] for page in pages])],
+        task.gold["answer"],
+    )
+
+
+def annotate(task: Task) -> Annotation:
+    """The gold solution by rule. Raises NotConvertible."""
+    question, answer = task.question, task.gold["answer"]
+    pages = sorted(_supporting(task), key=lambda page: _place(page, question))
+    if len(pages) != 2:
+        raise NotConvertible("unnamed_step")
+    texts = [" ".join(page["sentences"]) for page in pages]
+    names = [without_brackets(page["title"]) for page in pages]
+    if REFERENCE.search(question):
+        raise NotConvertible("unwritable")
+    if all(stands(name, question) for name in names):
+        found = sides(question, names, texts, answer)
+        if found:
+            hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
+            return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
+    divided = bridge(question, list(map(TitledPage, names, texts)), answer)
+    if divided is None:
+        raise NotConvertible("unnamed_step")
+    first, second = (pages[place] for place in divided.pages)
+    return annotation([_hop(first, divided.first, divided.found), _hop(second, divided.second, answer)], answer)
+
+
+def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
+    return Hop(question, answer, [page["title"]], [f"{page['title']}-{page['idx']}"])
+
+
+def _place(page: Mapping[str, Any], question: str) -> int:
+    """Where the question names a page; after its end where it does not."""
+    place = question.casefold().find(without_brackets(page["title"]).casefold())
+    return place if place >= 0 else len(question)
+
+
+def _supporting(task: Task) -> list[dict[str, Any]]:
+    if not task.gold["pages"]:
+        raise NotConvertible("no_support")
+    return task.gold["pages"]

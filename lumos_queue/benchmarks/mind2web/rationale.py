@@ -1,0 +1,64 @@
+"""Mind2Web: each recorded action becomes a subgoal with one action, without results. As in the data set's own
+`operation`, HOVER and ENTER count as CLICK: LUMOS has no other action for them; their subgoals say what was done.
+Parentheses in a page's text become `/` where they do not close, as page texts are cut off. Texts of actions:
+
+    ["[searchbox]  Search -> TYPE: red hat", "[svg]   -> CLICK", "[combobox]  Size -> SELECT: M"]
+
+Only these texts are used. A row with more `actions` than texts (`_step_index` in files put together from samples) is a
+beginning, and not converted: its end would teach to stop too early.
+"""
+
+from __future__ import annotations
+
+from lumos_queue.actions.web.recorded import read_recorded
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.records import Annotation, Task
+
+_ROLES = {"a": "link", "svg": "icon", "path": "icon", "img": "image"}  #: tags whose names say nothing
+_NAMES = {"HOVER": "CLICK", "ENTER": "CLICK"}
+_WORDS = {
+    "CLICK": "Click {element}", "TYPE": "Type {value} in {element}", "SELECT": "Select {value} in {element}",
+    "HOVER": "Point at {element}", "ENTER": "Confirm the input in {element}",
+}  # fmt: skip
+
+
+def describe(task: Task) -> str:
+    """The texts of the actions. Raises NotConvertible."""
+    return "; ".join(_actions(task))
+
+
+def annotate(task: Task) -> Annotation:
+    """The gold solution by rule. Raises NotConvertible."""
+    steps, page = Steps(), "Env"
+    for text in (" ".join(text.split()) for text in _actions(task)):
+        action = read_recorded(text)
+        if action is None:
+            raise NotConvertible("unreadable_action")
+        if ", TEXT:" in text:
+            raise NotConvertible("unwritable")
+        without_variables(text)
+        name, value = action.op, action.value
+        element = _closed(f"the {_ROLES.get(action.role, action.role)} {action.text}".strip())
+        words = _WORDS[name].format(element=element, value=value)
+        arguments = f"{page}, QUERY: {words}" + (f", TEXT: {value}" if value else "")
+        page = steps.add(f"{words.rstrip('.')}.", [(_NAMES.get(name, name), arguments, "")])
+    return steps.finish("", results=False)
+
+
+def _actions(task: Task) -> list[str]:
+    if not task.gold["complete"]:
+        raise NotConvertible("incomplete")
+    if not task.gold["actions"]:
+        raise NotConvertible("no_rationale")
+    return task.gold["actions"]
+
+
+def _closed(text: str) -> str:
+    """The text with parentheses that close, or with `/` for all of them."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            break
+    return text.replace("(", "/").replace(")", "/") if depth else text

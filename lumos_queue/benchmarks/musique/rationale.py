@@ -1,0 +1,42 @@
+"""MuSiQue: each hop of a row is a step. `Acme >> founded by` is put into words."""
+
+from __future__ import annotations
+
+import re
+
+from lumos_queue.rationales.questions.hops import Hop, annotation, rationale
+from lumos_queue.rationales.questions.relations import in_words
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Annotation, Task
+
+#: A few hops are words to search for, and not questions: `#1 who danced the hat dance cast`.
+_ASKS = re.compile(r"(?<!#[0-9] )\b(?:who|whom|whose|what|which|when|where|why|how|name)\b", re.IGNORECASE)
+
+
+def describe(task: Task) -> str:
+    """The supporting paragraphs, and the sub-questions on them. Raises NotConvertible."""
+    _check(task)
+    hops = [hop | hop.get("written", {}) for hop in task.gold["hops"]]
+    facts = ["", *(hop["text"] for hop in hops)]  # the published annotations have two spaces after `facts:`
+    return rationale(facts, [(hop["question"], [hop["title"]]) for hop in hops], task.gold["answer"])
+
+
+def annotate(task: Task) -> Annotation:
+    """The gold solution by rule. Raises NotConvertible."""
+    _check(task)
+    if task.gold["hops"][-1]["answer"].casefold() != task.gold["answer"].casefold():
+        raise NotConvertible("value_differs")
+    hops = [
+        Hop(in_words(hop["question"]), hop["answer"], [hop["title"]], [f"{hop['title']}-{hop['idx']}"])
+        for hop in task.gold["hops"]
+    ]
+    if not all(_ASKS.search(hop.question) for hop in hops):
+        raise NotConvertible("unnamed_step")
+    return annotation(hops, task.gold["answer"])
+
+
+def _check(task: Task) -> None:
+    if not task.gold["answerable"]:
+        raise NotConvertible("unanswerable")
+    if any(hop["idx"] is None for hop in task.gold["hops"]):
+        raise NotConvertible("no_support")

@@ -1,0 +1,85 @@
+"""StrategyQA: sub-questions whose answers the rows do not state.
+
+The first annotator who found evidence for every step is used, as for the LUMOS annotations. By rule, a row is converted
+when of each step but the last one fact gives the answer, clearly more than any other (rationales/questions/facts.py),
+and the row's own answer follows from these in the last one, as far as that can be told
+(rationales/questions/closing.py). The words of the fact that answer are the result. All other rows wait for a teacher.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lumos_queue.rationales.questions.closing import answer_follows
+from lumos_queue.rationales.questions.facts import find_answer
+from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Annotation, Task
+
+_YES_NO = re.compile(
+    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|would|will|should|must|if|based)\b", re.IGNORECASE
+)
+#: A question that has one where the last step has none is answered the other way round.
+_NEGATIVE = re.compile(
+    r"\b(?:not|no|never|without|un(?:able|likely|safe|known|usual|necessary|familiar|aware)|in(?:capable|appropriate)"
+    r"|impossible|avoid|refuse|fail|lack|struggle|difficult|hard|prevent|devoid|free|absent|opposed?|reject|\w+n['’]t)\b",
+    re.IGNORECASE,
+)
+
+
+def describe(task: Task) -> str:
+    """The facts, and the sub-questions with their evidence. Raises NotConvertible."""
+    written = task.gold.get("written", task.gold)
+    evidence = [step["paragraphs"] for _, step in _steps(task)]
+    steps = list(zip(written["questions"], evidence, strict=True))
+    return rationale(written["facts"], steps, str(task.gold["answer"] == "Yes"))
+
+
+def annotate(task: Task) -> Annotation:
+    """The gold solution by rule. Raises NotConvertible."""
+    if not task.gold["questions"]:
+        raise NotConvertible("no_rationale")
+    steps, answer = _steps(task), task.gold["answer"]
+    if not all(step["paragraphs"] for _, step in steps[:-1]):
+        raise NotConvertible("no_step_answer")
+    results = _results([question for question, _ in steps], task)
+    hops = []
+    for (question, step), result in zip(steps, [*results, answer], strict=True):
+        paragraphs = () if step["operation"] else step["paragraphs"]
+        titles = list(dict.fromkeys(paragraph.rpartition("-")[0] for paragraph in paragraphs))
+        hops.append(Hop(question, result, titles, paragraphs))
+    return annotation(hops, answer)
+
+
+def _steps(task: Task) -> list[tuple[str, dict[str, Any]]]:
+    """Each sub-question with its evidence by the first annotator who found some for all. Raises NotConvertible."""
+    for annotator in task.gold["evidence"]:
+        if not any(step["none"] for step in annotator):
+            return list(zip(task.gold["questions"], annotator, strict=True))
+    raise NotConvertible("no_evidence")
+
+
+def _results(questions: Sequence[str], task: Task) -> list[str]:
+    """What the facts answer to each step but the last. Raises NotConvertible."""
+    *before, last = questions
+    used = {int(number) for question in questions for number in REFERENCE.findall(question)}
+    if not before or not _YES_NO.match(last) or used != set(range(1, len(questions))):
+        raise NotConvertible("no_step_answer")
+    results, roughly = [], False
+    for question in before:
+        if any(int(number) > len(results) for number in REFERENCE.findall(question)):
+            raise NotConvertible("undefined_step")
+        full = REFERENCE.sub(lambda number: results[int(number[1]) - 1], question)
+        result = find_answer(full, task.gold["facts"])
+        if result is None:
+            result, roughly = find_answer(full, task.gold["facts"], roughly=True), True
+        if result is None:
+            raise NotConvertible("unclear_fact")
+        results.append(result)
+    follows = answer_follows(last, results, task.gold["answer"])
+    turned = bool(_NEGATIVE.search(last)) != bool(_NEGATIVE.search(task.question))
+    if follows is False or (follows is None and (roughly or turned)):
+        raise NotConvertible("unclear_fact")
+    return results

@@ -1,0 +1,62 @@
+"""The benchmarks that stored episodes may be of: those of this project, and those of users' modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import select
+
+from db.connection import Database
+from db.models import Job
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, open_source
+from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.errors import unknown
+from lumos_queue.records import Task
+
+
+def user_modules(database: Database) -> list[str]:
+    """The users' modules (`mylab.travelplanner`) that stored conversions were made with."""
+    with database.engine.connect() as connection:
+        specs = connection.execute(select(Job.spec).where(Job.kind == "convert")).scalars()
+        return sorted({spec["source"] for spec in specs if "." in spec.get("source", "")})
+
+
+class KnownBenchmarks:
+    """Those of this project, and those that the given modules hold."""
+
+    def __init__(self, modules: Iterable[str] = ()):
+        """Raises SpecError for a module that cannot be imported."""
+        found = [open_source(module) for module in modules]
+        self._of_users: Mapping[str, Benchmark] = {one.name: one for one in found}
+
+    def to_teach(self, name: str) -> Benchmark | None:
+        """The benchmark of that name, if there is one with rationales."""
+        if name in self._of_users:
+            return self._of_users[name]
+        return BENCHMARKS.load(name) if name in TEACHABLE else None
+
+    def named(self, name: str) -> Benchmark:
+        """The benchmark of that name. Raises SpecError for an unknown one."""
+        if name in BENCHMARKS:
+            return BENCHMARKS.load(name)
+        if name not in self._of_users:
+            raise unknown("benchmark", name, {*BENCHMARKS, *self._of_users})
+        return self._of_users[name]
+
+    def of_domain(self, domain: str) -> set[str]:
+        """The names of all benchmarks whose actions are of that domain and which have other splits than `train`."""
+        known = {name: BENCHMARKS.load(name) for name in BENCHMARKS} | dict(self._of_users)
+        return {
+            name
+            for name, one in known.items()
+            if one.domain == domain and not one.formulations and {*one.splits} != {"train"}
+        }
+
+    def domain(self, task: Task) -> str:
+        """The domain of a task's actions. Raises LookupError when neither task nor benchmark names one."""
+        benchmark = self.to_teach(task.benchmark)
+        for name in (task.inputs.get("domain"), benchmark.domain if benchmark else "", task.benchmark):
+            if isinstance(name, str) and name in DOMAINS:
+                return name
+        raise LookupError(task.benchmark)

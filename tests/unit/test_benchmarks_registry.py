@@ -1,0 +1,51 @@
+"""The one list of benchmarks: a folder and a line each, and what the line says is so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lumos_queue.benchmarks
+from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, TESTABLE, open_benchmark, open_source
+from lumos_queue.errors import SpecError
+from lumos_queue.records import LEVELS
+
+ROOM = Path(lumos_queue.benchmarks.__file__).parent
+
+
+def test_every_folder_has_a_line_and_every_line_a_folder():
+    assert sorted(BENCHMARKS) == sorted(path.parent.name for path in ROOM.glob("*/benchmark.py"))
+    assert {*TESTABLE, *TEACHABLE} == {*BENCHMARKS}
+
+
+@pytest.mark.parametrize("name", list(BENCHMARKS))
+def test_a_benchmark_tests_and_teaches_as_its_line_says(name):
+    benchmark = BENCHMARKS.load(name)
+    assert benchmark.name == name and benchmark.domain and benchmark.licence and benchmark.splits
+    assert bool(benchmark.metrics) == (name in TESTABLE)
+    assert (benchmark.check_level in LEVELS) == bool(benchmark.teacher_prompt) == (name in TEACHABLE)
+
+
+def test_one_object_is_opened_to_test_and_to_teach():
+    assert open_benchmark("gsm8k") is open_source("gsm8k")
+
+
+def test_what_only_teaches_is_not_opened_to_test_and_the_other_way_round():
+    with pytest.raises(SpecError, match="No benchmark called 'prm800k'") as refused:
+        open_benchmark("prm800k")
+    assert "scienceqa" in str(refused.value) and "rewoo" not in str(refused.value)
+    with pytest.raises(SpecError, match="No source called 'scienceqa'") as refused:
+        open_source("scienceqa")
+    assert "rewoo" in str(refused.value) and "superni" not in str(refused.value)
+
+
+def test_listing_the_names_imports_no_benchmark():
+    code = (
+        "import sys; from lumos_queue.benchmarks.registry import TESTABLE; "
+        "print([name for name in sys.modules if name.endswith('.benchmark')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
