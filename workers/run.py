@@ -86,8 +86,8 @@ async def _slice(process: Process, presence: Presence, job_id: str, should_end: 
         async with job.open(settings) as context:
             begin_work(database, row.id, getattr(context, "identities", ()))
             await asyncio.to_thread(presence.use, getattr(context, "traffic", {}))
-            part = Slice(presence, settings, row, job, should_end, on_finish=partial(_over, process))
-            await part.run(context)
+            part = Slice(presence, row, job, context, should_end, on_finish=partial(_over, process))
+            await part.run()
         if part.finished and row.waits:
             gets_on(database, row.id)
         if part.down:

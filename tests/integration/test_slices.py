@@ -73,8 +73,8 @@ def present(database, job: str, **settings):
 def run(database, job: str, doing: Doing, **options) -> Slice:
     """Run one slice until nothing is due."""
     with present(database, job) as (presence, row):
-        part = Slice(presence, SETTINGS, row, doing, lambda: 0, **options)
-        asyncio.run(part.run(None))
+        part = Slice(presence, row, doing, None, lambda: 0, **options)
+        asyncio.run(part.run())
     return part
 
 
@@ -237,8 +237,8 @@ def test_a_slice_stops_when_its_job_is_stopped_and_gives_back_what_runs_with_its
     with present(database, job, heartbeat_seconds=0.1) as (presence, row):
         presence.work_on(job)
         presence.loop_moves()
-        part = Slice(presence, SETTINGS, row, Doing(takes_long), lambda: 0)
-        asyncio.run(asyncio.wait_for(part.run(None), 8))
+        part = Slice(presence, row, Doing(takes_long), None, lambda: 0)
+        asyncio.run(asyncio.wait_for(part.run(), 8))
     assert part.finished == 0 and set(items(database, Item.state, Item.failures)) == {("owed", 0)}
     with database.engine.connect() as connection:
         assert connection.execute(select(CompletionRow.reply)).scalars().all() == ["r", "r"]
@@ -277,7 +277,7 @@ def test_a_slice_that_fails_leaves_its_session_at_once(database):
 
     with present(database, job) as (presence, row):
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(Slice(presence, SETTINGS, row, Doing(takes_long), fails).run(None))
+            asyncio.run(Slice(presence, row, Doing(takes_long), None, fails).run())
         assert presence.lost
 
 
