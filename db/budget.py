@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlalchemy import Connection, func, select, update
 
 from db.connection import Database
-from db.jobs import OPEN, settle
+from db.jobs import settle
 from db.models import CompletionRow, EpisodeRow, Item, Job
+from db.states import OPEN, JobState
 from lumos_queue.errors import SpecError
 
 
@@ -37,7 +38,9 @@ def job_of(connection: Connection, item: int) -> str:
 def pause_for(database: Database, job: str, reason: str) -> None:
     """Pause an open job and say why; what is in flight is given back."""
     with database.writer.begin() as connection:
-        connection.execute(update(Job).where(Job.id == job, Job.state.in_(OPEN)).values(state="paused", waiting=reason))
+        connection.execute(
+            update(Job).where(Job.id == job, Job.state.in_(OPEN)).values(state=JobState.PAUSED, waiting=reason)
+        )
     settle(database, job)
 
 

@@ -19,13 +19,13 @@ from sqlalchemy import Connection, update
 
 from db.connection import Database, now
 from db.models import Job
+from db.states import JobState
 from lumos_queue.errors import SpecError
 
 FIRST_ROWS = 5000  #: of the first chunk; what is no more than one such chunk is written in one transaction
 MOST_ROWS = 5000
 SECONDS = 0.1  #: that a transaction should take
 UNTOUCHED_SECONDS = 15.0  #: after which whoever wrote is taken for dead
-HALF = ("submitting", "removing")  #: states of jobs that are there in part: nobody may see them
 
 
 class Chunks:
@@ -51,7 +51,7 @@ class Chunks:
         if self.database.is_sqlite:
             time.sleep(seconds)
 
-    def touch(self, connection: Connection, job: str, state: str = "submitting") -> None:
+    def touch(self, connection: Connection, job: str, state: JobState = JobState.SUBMITTING) -> None:
         """Say that this process is at work on the job. Raises SpecError when it was taken for dead meanwhile."""
         mine = update(Job).where(Job.id == job, Job.state == state)
         if not connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:

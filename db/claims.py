@@ -14,13 +14,17 @@ from db.bulk import clock, insert_rows
 from db.connection import now, numbers
 from db.journal import COLUMNS, RecordedStep, load_steps
 from db.models import Attempt, EpisodeRow, Item, TaskRow
+from db.states import ItemState
 from lumos_queue.records import Task
 
 _EPISODE_COLUMNS = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "attempt",
                     "ending", "message", "calls", "prompt_tokens", "completion_tokens", "seconds", "level")  # fmt: skip
 # Made once: putting a statement together costs more than sending it.
 _LARGEST_BATCH = select(func.max(Item.batch)).where(
-    Item.job == bindparam("job"), Item.state == "owed", Item.batch > bindparam("busy"), Item.not_before_at <= now()
+    Item.job == bindparam("job"),
+    Item.state == ItemState.OWED,
+    Item.batch > bindparam("busy"),
+    Item.not_before_at <= now(),
 )
 _NEWEST_ATTEMPTS = (
     select(Attempt.episode, func.max(Attempt.number))
@@ -102,25 +106,25 @@ def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Clai
 def its_turn() -> ColumnElement[bool]:
     """Whether the item of the query around it is, in an ordered job, next: the one before it is done."""
     before = aliased(Item)
-    return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != "done")
+    return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != ItemState.DONE)
 
 
 @cache
 def _claim_statement(dialect: str, ordered: bool):
     """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
     due = (
-        "SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = 'owed' AND i.batch = :batch "
+        f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
         f"AND i.ordinal > :after AND i.not_before_at <= {clock(dialect)} "
     )
     if ordered:
         due += (
             "AND NOT EXISTS (SELECT 1 FROM item AS before WHERE before.job = i.job "
-            "AND before.ordinal = i.ordinal - 1 AND before.state <> 'done') "
+            f"AND before.ordinal = i.ordinal - 1 AND before.state <> '{ItemState.DONE}') "
         )
     due += "ORDER BY i.ordinal LIMIT :items"
     chosen = f"= ANY(ARRAY({due} FOR UPDATE SKIP LOCKED))" if dialect == "postgresql" else f"IN ({due})"
     return text(
-        f"UPDATE item SET state = 'claimed', claim = claim + 1, session = :session WHERE id {chosen} "
+        f"UPDATE item SET state = '{ItemState.CLAIMED}', claim = claim + 1, session = :session WHERE id {chosen} "
         "RETURNING id, ordinal, claim, batch, sample, task"
     )
 

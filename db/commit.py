@@ -15,10 +15,12 @@ from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
 from db.models import Attempt, CompletionRow, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.states import ItemState
 from db.text_blocks import insert_texts
 from lumos_queue.records import GIVEN, Outcome, Score, Verdict
 
-_HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
+HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
+_HELD_ITEMS = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
 _VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
 _EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
@@ -102,9 +104,9 @@ def release_strays(database: Database, holder: Holder, known: set[int]) -> None:
         hold_fence(connection, holder.session)
         connection.execute(
             update(Item)
-            .where(Item.session == holder.session, Item.job == holder.job.id, Item.state == "claimed",
+            .where(Item.session == holder.session, Item.job == holder.job.id, Item.state == ItemState.CLAIMED,
                    Item.id.not_in(known))
-            .values(state="owed", session=None)
+            .values(state=ItemState.OWED, session=None)
         )  # fmt: skip
 
 
@@ -114,8 +116,8 @@ def _held(connection: Connection, batch: Batch) -> set[int]:
     items.update(one.item for one in (*batch.finished, *batch.given_back))
     if not items:
         return set()
-    rows = connection.execute(_HELD, {"items": json.dumps(sorted(items))})
-    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in ("claimed", "done")}
+    rows = connection.execute(_HELD_ITEMS, {"items": json.dumps(sorted(items))})
+    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in HELD}
 
 
 def end_refused(database: Database, holder: Holder, item: int, claim: int, problem: str) -> None:
@@ -176,15 +178,15 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
         for verdict in done.verdicts
     ]
     insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
-    items = [(done.item, "done", None, "", done.output) for done in finished]
+    items = [(done.item, ItemState.DONE, None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
-    update_rows(connection, Item.__table__, columns, items, "s.state = 'claimed'")
+    update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
 
 
 def _give_back(connection: Connection, back: GivenBack) -> None:
-    changes: dict[str, Any] = {"state": "owed", "session": None}
+    changes: dict[str, Any] = {"state": ItemState.OWED, "session": None}
     if back.problem:
         changes |= {"problem": back.problem, "failures": Item.failures + 1}
     if back.problem or back.wait_seconds:
         changes["not_before_at"] = now() + back.wait_seconds
-    connection.execute(update(Item).where(Item.id == back.item, Item.state == "claimed").values(**changes))
+    connection.execute(update(Item).where(Item.id == back.item, Item.state == ItemState.CLAIMED).values(**changes))

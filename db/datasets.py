@@ -10,12 +10,22 @@ from sqlalchemy import Connection, insert, literal, select, update
 from db.bulk import insert_rows
 from db.chunks import Chunks
 from db.models import Dataset, Item, TaskRow
+from db.states import ItemState
 from lumos_queue.records import Task
 from lumos_queue.util.sanitize import storable_json
 
 _TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-_ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-         "problem")  # fmt: skip
+#: What an item begins with, beside its place, task and sample.
+_UNCLAIMED = {
+    "state": ItemState.OWED.value,
+    "claim": 0,
+    "not_before_at": 0.0,
+    "failures": 0,
+    "deaths": 0,
+    "batch": 0,
+    "problem": "",
+}
+_ITEM = ("job", "ordinal", "task", "sample", *_UNCLAIMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +70,19 @@ def store_items(connection: Connection, job: str, dataset: str, tasks: int, firs
     while first < last:
         sample, begin = divmod(first, tasks)
         end = min(tasks, begin + last - first)
+        place = literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample)
         wanted = (
-            select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
-                   literal(0), literal(0.0), literal(0), literal(0), literal(0), literal(""))
+            select(*place, *map(literal, _UNCLAIMED.values()))
             .where(TaskRow.dataset == dataset, TaskRow.ordinal >= begin, TaskRow.ordinal < end)
             .order_by(TaskRow.ordinal)
-        )  # fmt: skip
+        )
         connection.execute(insert(Item).from_select(_ITEM, wanted))
         first += end - begin
 
 
 def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
     """Store items that have no task."""
-    rows = [(job, place, None, 0, "owed", 0, 0.0, 0, 0, 0, "") for place in range(first, last)]
+    rows = [(job, place, None, 0, *_UNCLAIMED.values()) for place in range(first, last)]
     insert_rows(connection, Item.__table__, _ITEM, rows)
 
 

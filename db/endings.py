@@ -23,6 +23,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from db.connection import now
 from db.models import EndingHistory, EpisodeRow, Item, Job, ScoreRow, VerdictRow
+from db.states import ItemState
 
 TAKEN_BACK = "infra_error"
 STORED = ("imported", "corrected")  #: origins of jobs whose episodes nobody runs: they are stored whole
@@ -42,8 +43,8 @@ def take_back(connection: Connection, job: str) -> int:
     runs = exists().where(Job.id == job, Job.origin.not_in(STORED))
     owed = connection.execute(
         update(Item)
-        .where(Item.job == job, Item.state == "done", accepted, runs)
-        .values(state="owed", not_before_at=0.0, deaths=0, problem="")
+        .where(Item.job == job, Item.state == ItemState.DONE, accepted, runs)
+        .values(state=ItemState.OWED, not_before_at=0.0, deaths=0, problem="")
     ).rowcount
     if not owed:
         return 0
@@ -51,7 +52,7 @@ def take_back(connection: Connection, job: str) -> int:
     taken = (
         select(EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
-        .where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK, Item.state == "owed")
+        .where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK, Item.state == ItemState.OWED)
     )
     names, kept = _history(connection.dialect.name)
     connection.execute(insert(EndingHistory).from_select(names, kept.where(EpisodeRow.id.in_(taken))))

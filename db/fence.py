@@ -13,6 +13,7 @@ from db.connection import Database, now
 from db.models import Heartbeat, Job, WorkerSession
 from db.quarantine import bury
 from db.shares import lease_shares
+from db.states import JobState
 from lumos_queue.errors import InfrastructureError
 
 _FENCE = (
@@ -63,7 +64,7 @@ def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str
         connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now()))
         if connection.execute(select(WorkerSession.ended_at).where(WorkerSession.id == session)).scalar() is not None:
             raise Fenced(f"worker session {session} was declared dead")
-        states = dict.fromkeys(jobs, "removed")
+        states = dict.fromkeys(jobs, JobState.REMOVED)
         if jobs:
             states |= dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all())
         return Orders(states, lease_shares(connection, session, traffic))

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, Float, collate, exists, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
-from db.chunks import HALF
 from db.filters import CHOICES, Filter, Term
 from db.models import EpisodeRow, ExecutionRow, Job, JobEndpoint, Label, ScoreRow, SubgoalRow, VerdictRow
 from db.searching import Condition, accepted, among, contains, says
+from db.states import HIDDEN
 from lumos_queue.records import MAIN_METRICS
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -29,7 +29,7 @@ def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
     """
     plain = [_condition(connection, one) for one in wanted.terms if one.field != "text"]
     found = [EpisodeRow.ending != "", *plain]
-    if half := list(connection.execute(select(Job.id).where(Job.state.in_(HALF))).scalars()):
+    if half := list(connection.execute(select(Job.id).where(Job.state.in_(HIDDEN))).scalars()):
         found.append(EpisodeRow.job.not_in(half))
     searched = [str(one.value) for one in wanted.terms if one.field == "text"]
     return found + [says(connection, text, plain) for text in searched]

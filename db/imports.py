@@ -20,6 +20,7 @@ from db.connection import Database, now
 from db.jobs import NewJob, new_id, remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
 from db.models import Attempt, Dataset, EpisodeRow, Item, Job, ScoreRow, TaskRow, VerdictRow
+from db.states import ItemState, JobState
 from db.text_blocks import insert_texts
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
@@ -68,10 +69,10 @@ def store_episodes(
         if not database.is_sqlite:  # SQLite has one writer at a time anyway
             connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
         known = dict(connection.execute(select(Job.id, Job.state).where(Job.digest == new.digest)).all())
-        if not again and (same := next((one for one, state in known.items() if state == "done"), None)):
+        if not again and (same := next((one for one, state in known.items() if state == JobState.DONE), None)):
             return same, False
         _open(connection, job, new, origin, dataset)
-    for left in (one for one, state in known.items() if state == "importing"):
+    for left in (one for one, state in known.items() if state == JobState.IMPORTING):
         remove(database, left)
     try:
         ended = _write(database, job, new, origin, dataset, iter(episodes))
@@ -91,7 +92,7 @@ def _open(connection: Connection, job: str, new: NewJob, origin: str, dataset: s
         insert(Job).values(
             id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
             benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=0, ordered=False,
-            state="importing", waiting="", not_before_at=0.0, waits=0, project=new.project,
+            state=JobState.IMPORTING, waiting="", not_before_at=0.0, waits=0, project=new.project,
             submitted_by=new.submitted_by, priority=new.priority, origin=origin, licence=new.licence, split=new.split,
             seed=new.seed, code_version=new.code_version, created_at=now(), started_at=now(),
         )
@@ -149,7 +150,7 @@ def _store_items(
 ) -> list[int]:
     """The keys of the items, in order. They are done from the start: nobody will claim them."""
     rows = [
-        (job, first + place, key, episode.sample, "done", 1, 0.0, 0, 0, 0, "")
+        (job, first + place, key, episode.sample, ItemState.DONE, 1, 0.0, 0, 0, 0, "")
         for place, (key, episode) in enumerate(zip(keys, chunk, strict=True))
     ]
     insert_rows(connection, Item.__table__, _ITEM, rows)
@@ -196,4 +197,4 @@ def _show(database: Database, job: str, dataset: str | None, ended: dict[str, ar
         stored = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
         if dataset:
             connection.execute(update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored))
-        connection.execute(update(Job).where(Job.id == job).values(items=count, state="done", finished_at=now()))
+        connection.execute(update(Job).where(Job.id == job).values(items=count, state=JobState.DONE, finished_at=now()))

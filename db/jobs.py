@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, case, exists, func, insert, not_, or_, select, update
 from sqlalchemy.orm import aliased
 
-from db.chunks import HALF, UNTOUCHED_SECONDS, Chunks
+from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.claims import its_turn
 from db.connection import Database, now
 from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
@@ -20,18 +20,27 @@ from db.endings import take_back
 from db.models import AuditSample, EpisodeRow, Item, Job, JobEndpoint, Label
 from db.quarantine import say_what_is_left
 from db.removal import hide, remove_leftovers, remove_rest
+from db.states import HIDDEN, OPEN, ItemState, JobState
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
 from lumos_queue.util.sanitize import storable_json
 
 #: Letters and digits that are not mistaken for one another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-OPEN = ("queued", "running")
 SAME_SECONDS = 0.2  #: between looks at whether another process has stored the same request
-_OWED = Item.state == "owed"
+_OWED = Item.state == ItemState.OWED
 #: What a resume changes, and into what: also what is owed already, but later.
-_UNFINISHED = Item.state.in_(("cancelled", "quarantined")) | (_OWED & ((Item.not_before_at > 0) | (Item.deaths > 0)))
-_OWED_AGAIN = {"state": "owed", "not_before_at": 0.0, "deaths": 0}
+_UNFINISHED = Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED)) | (
+    _OWED & ((Item.not_before_at > 0) | (Item.deaths > 0))
+)
+#: What a job becomes when none of its items is owed or claimed.
+_AFTER = {
+    JobState.QUEUED: JobState.DONE,
+    JobState.RUNNING: JobState.DONE,
+    JobState.PAUSED: JobState.DONE,
+    JobState.CANCELLING: JobState.CANCELLED,
+}
+_OWED_AGAIN = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
 
 
 def new_id() -> str:
@@ -118,14 +127,16 @@ def create_job(
 def _same(connection: Connection, digest: str) -> str | None:
     return connection.execute(
         select(Job.id)
-        .where(Job.digest == digest, Job.state.not_in(("cancelled", "cancelling", *HALF)))
+        .where(Job.digest == digest, Job.state.not_in((JobState.CANCELLED, JobState.CANCELLING, *HIDDEN)))
         .order_by(Job.created_at.desc())
         .limit(1)
     ).scalar()
 
 
 def _being_submitted(connection: Connection, digest: str) -> bool:
-    return bool(connection.execute(select(Job.id).where(Job.digest == digest, Job.state == "submitting")).first())
+    return bool(
+        connection.execute(select(Job.id).where(Job.digest == digest, Job.state == JobState.SUBMITTING)).first()
+    )
 
 
 def _open_job(connection: Connection, job: str, new: NewJob, dataset: str | None, items: int) -> None:
@@ -133,8 +144,9 @@ def _open_job(connection: Connection, job: str, new: NewJob, dataset: str | None
         insert(Job).values(
             id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
             benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=items, ordered=new.ordered,
-            state="submitting", waiting="", not_before_at=now() + UNTOUCHED_SECONDS, waits=0, project=new.project,
-            submitted_by=new.submitted_by, priority=new.priority, origin=new.origin, licence=new.licence,
+            state=JobState.SUBMITTING, waiting="", not_before_at=now() + UNTOUCHED_SECONDS, waits=0,
+            project=new.project, submitted_by=new.submitted_by, priority=new.priority, origin=new.origin,
+            licence=new.licence,
             split=new.split, seed=new.seed, code_version=new.code_version, created_at=now(),
         )
     )  # fmt: skip
@@ -142,14 +154,16 @@ def _open_job(connection: Connection, job: str, new: NewJob, dataset: str | None
 
 def _show(connection: Connection, job: str) -> None:
     """All of it is stored: from here on it is there for everybody."""
-    connection.execute(update(Job).where(Job.id == job).values(state="queued", not_before_at=0.0, created_at=now()))
+    connection.execute(
+        update(Job).where(Job.id == job).values(state=JobState.QUEUED, not_before_at=0.0, created_at=now())
+    )
 
 
 def get_job(connection: Connection, job: str):
     """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
     escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     named = Job.id.like(f"{escaped}%", escape="\\")
-    found = connection.execute(select(Job.__table__).where(named, Job.state.not_in(HALF)).limit(2)).all()
+    found = connection.execute(select(Job.__table__).where(named, Job.state.not_in(HIDDEN)).limit(2)).all()
     if len(found) != 1:
         problem = "No job has" if not found else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
@@ -158,7 +172,7 @@ def get_job(connection: Connection, job: str):
 
 def find_job(connection: Connection, job: str):
     """The row of the job with exactly this id; None when it is not there (any more)."""
-    return connection.execute(select(Job.__table__).where(Job.id == job, Job.state.not_in(HALF))).first()
+    return connection.execute(select(Job.__table__).where(Job.id == job, Job.state.not_in(HIDDEN))).first()
 
 
 def settle(database: Database, job: str) -> str:
@@ -170,13 +184,13 @@ def settle(database: Database, job: str) -> str:
     with database.writer.begin() as connection:
         row = _find(connection, job)
         if row is None:
-            return "removed"
+            return JobState.REMOVED
         state = row.state
-        if state == "cancelling" and not cancelled:
+        if state == JobState.CANCELLING and not cancelled:
             return state  # since a moment: whoever cancels it is at it, and settles it
-        if state == "cancelling":  # what its workers gave back will not run either
-            connection.execute(update(Item).where(Item.job == job, _OWED).values(state="cancelled"))
-        after = {"queued": "done", "running": "done", "paused": "done", "cancelling": "cancelled"}.get(state)
+        if state == JobState.CANCELLING:  # what its workers gave back will not run either
+            connection.execute(update(Item).where(Item.job == job, _OWED).values(state=ItemState.CANCELLED))
+        after = _AFTER.get(state)
         if after:
             connection.execute(
                 update(Job).where(Job.id == job, *_over()).values(state=after, finished_at=now(), waiting="")
@@ -188,7 +202,9 @@ def settle(database: Database, job: str) -> str:
 
 def _over() -> tuple[Any, ...]:
     """Nothing of the job is owed or claimed: two conditions, for each of which there is a small index."""
-    return tuple(~exists().where(Item.job == Job.id, Item.state == state) for state in ("owed", "claimed"))
+    return tuple(
+        ~exists().where(Item.job == Job.id, Item.state == state) for state in (ItemState.OWED, ItemState.CLAIMED)
+    )
 
 
 def pause(database: Database, job: str) -> str:
@@ -196,7 +212,9 @@ def pause(database: Database, job: str) -> str:
     with database.writer.begin() as connection:
         _lock(connection, job)
         connection.execute(
-            update(Job).where(Job.id == job, Job.state.in_(OPEN)).values(state="paused", waiting="resumed by a person")
+            update(Job)
+            .where(Job.id == job, Job.state.in_(OPEN))
+            .values(state=JobState.PAUSED, waiting="resumed by a person")
         )
     return settle(database, job)
 
@@ -207,8 +225,8 @@ def cancel(database: Database, job: str) -> str:
     Very many items are cancelled in chunks; where that is cut off, whoever settles the job does the rest.
     """
     with database.writer.begin() as connection:
-        if _lock(connection, job).state in (*OPEN, "paused"):
-            connection.execute(update(Job).where(Job.id == job).values(state="cancelling"))
+        if _lock(connection, job).state in (*OPEN, JobState.PAUSED):
+            connection.execute(update(Job).where(Job.id == job).values(state=JobState.CANCELLING))
     return settle(database, job)
 
 
@@ -217,16 +235,16 @@ def _cancel_most(database: Database, job: str) -> bool:
 
     def cancelling(connection: Connection) -> bool:
         row = _find(connection, job)
-        return row is not None and row.state == "cancelling"
+        return row is not None and row.state == JobState.CANCELLING
 
     chunks = Chunks(database)
     with database.engine.connect() as connection:
-        if connection.execute(select(Job.state).where(Job.id == job)).scalar() != "cancelling":
+        if connection.execute(select(Job.state).where(Job.id == job)).scalar() != JobState.CANCELLING:
             return False
         owed = select(Item.id).where(Item.job == job, _OWED).limit(chunks.rows + 1).subquery()
         much = connection.execute(select(func.count()).select_from(owed)).scalar_one() > chunks.rows
     if much:
-        change_items(chunks, job, _OWED, {"state": "cancelled"}, cancelling)
+        change_items(chunks, job, _OWED, {"state": ItemState.CANCELLED}, cancelling)
     return True
 
 
@@ -243,12 +261,14 @@ def resume(database: Database, job: str) -> str:
         take_back(connection, job)
         if before.items <= chunks.rows:
             return _open_again(connection, job, before.items)
-        if before.state == "cancelling":  # or whoever settles it would cancel what is owed again
-            connection.execute(update(Job).where(Job.id == job).values(state="paused", waiting="resumed by a person"))
+        if before.state == JobState.CANCELLING:  # or whoever settles it would cancel what is owed again
+            connection.execute(
+                update(Job).where(Job.id == job).values(state=JobState.PAUSED, waiting="resumed by a person")
+            )
 
     def still(connection: Connection) -> bool:
         state = _lock(connection, job).state
-        if state in ("cancelling", "cancelled") and before.state != "cancelled":
+        if state in (JobState.CANCELLING, JobState.CANCELLED) and before.state != JobState.CANCELLED:
             raise SpecError(f"Job {job} was cancelled meanwhile. To go on with it all the same: lumos resume {job}")
         return True
 
@@ -265,7 +285,7 @@ def _open_again(connection: Connection, job: str, below: int) -> str:
     connection.execute(
         update(Job)
         .where(Job.id == job, not_(and_(*_over())))
-        .values(state="queued", not_before_at=0.0, waits=0, waiting="", finished_at=None)
+        .values(state=JobState.QUEUED, not_before_at=0.0, waits=0, waiting="", finished_at=None)
     )
     return connection.execute(select(Job.state).where(Job.id == job)).scalar_one()
 
@@ -277,7 +297,7 @@ def remove(database: Database, job: str, with_labels: bool = False) -> None:
     """
     with database.writer.begin() as connection:
         row = _lock(connection, job)
-        if row.state in (*OPEN, "cancelling"):
+        if row.state in (*OPEN, JobState.CANCELLING):
             raise SpecError(f"Job {job} is {row.state}: cancel it first with: lumos cancel {job}")
         if not with_labels and (found := _work_on(connection, job)):
             raise SpecError(
@@ -315,7 +335,7 @@ def _lock(connection: Connection, job: str) -> Any:
 
 def _find(connection: Connection, job: str) -> Any:
     return connection.execute(
-        select(Job.state, Job.items, Job.dataset).where(Job.id == job, Job.state != "removing").with_for_update()
+        select(Job.state, Job.items, Job.dataset).where(Job.id == job, Job.state != JobState.REMOVING).with_for_update()
     ).first()
 
 
@@ -329,7 +349,7 @@ def runnable(
     """
     served = aliased(Job)
     due = exists().where(
-        Item.job == Job.id, Item.state == "owed", Item.not_before_at <= now(), or_(~Job.ordered, its_turn())
+        Item.job == Job.id, Item.state == ItemState.OWED, Item.not_before_at <= now(), or_(~Job.ordered, its_turn())
     )
     wanted = [Job.state.in_(OPEN), Job.pool.in_(list(pools)), Job.not_before_at <= now(), due]
     if older_than:
@@ -347,9 +367,9 @@ def runnable(
 
 def unsettled(database: Database) -> list[str]:
     """Open jobs that have nothing left to do: a process died between its last item and `settle`."""
-    claimed = exists().where(Item.job == Job.id, Item.state == "claimed")
-    owed = exists().where(Item.job == Job.id, Item.state == "owed")
-    over = or_(and_(Job.state.in_(OPEN), ~owed, ~claimed), and_(Job.state == "cancelling", ~claimed))
+    claimed = exists().where(Item.job == Job.id, Item.state == ItemState.CLAIMED)
+    owed = exists().where(Item.job == Job.id, Item.state == ItemState.OWED)
+    over = or_(and_(Job.state.in_(OPEN), ~owed, ~claimed), and_(Job.state == JobState.CANCELLING, ~claimed))
     with database.engine.connect() as connection:
         return list(connection.execute(select(Job.id).where(over)).scalars())
 
@@ -359,7 +379,7 @@ def put_off(database: Database, job: str, reason: str, wait_seconds: float, long
     with database.writer.begin() as connection:
         found = connection.execute(
             select(Job.waits, (Job.not_before_at > now()).label("waiting"))
-            .where(Job.id == job, Job.state != "removing")
+            .where(Job.id == job, Job.state != JobState.REMOVING)
             .with_for_update()
         ).first()
         if found is None or found.waiting:  # it was removed; or others have met the same outage: it is one
@@ -383,8 +403,8 @@ def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str
             return
         connection.execute(
             update(Job)
-            .where(Job.id == job, Job.state == "queued")
-            .values(state="running", started_at=func.coalesce(Job.started_at, now()))
+            .where(Job.id == job, Job.state == JobState.QUEUED)
+            .values(state=JobState.RUNNING, started_at=func.coalesce(Job.started_at, now()))
         )
         connection.execute(update(Job).where(Job.id == job, Job.waiting != "").values(waiting=""))
         for role, url, told in identities:

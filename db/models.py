@@ -23,6 +23,8 @@ from sqlalchemy import (
 from sqlalchemy.types import JSON
 from sqlmodel import Field, SQLModel
 
+from db.states import ItemState, JobState
+
 #: SQLite only counts INTEGER PRIMARY KEY up by itself; PostgreSQL wants 64 bits.
 Key = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -127,8 +129,7 @@ class Job(Base, table=True):
     agent: Mapped[str] = Field(default="")  # digest of the agent
     items: Mapped[int]
     ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
-    #: submitting, queued, running, paused, cancelling, cancelled, done, removing; importing while imports are stored
-    state: Mapped[str] = Field(default="queued")
+    state: Mapped[str] = Field(default=JobState.QUEUED.value)
     waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
     not_before_at: Mapped[float] = instant(nullable=False)
     waits: Mapped[int] = Field(default=0)  # times in a row that it was put off; 0 again when an item finishes
@@ -206,10 +207,10 @@ class Item(Base, table=True):
     __table_args__ = (
         UniqueConstraint("job", "ordinal"),
         # What a claim looks for, however many items are done.
-        Index("item_owed_index", "job", "batch", "ordinal", sqlite_where=text("state = 'owed'"),
-              postgresql_where=text("state = 'owed'")),
-        Index("item_claimed_index", "session", sqlite_where=text("state = 'claimed'"),
-              postgresql_where=text("state = 'claimed'")),
+        Index("item_owed_index", "job", "batch", "ordinal", sqlite_where=text(f"state = '{ItemState.OWED}'"),
+              postgresql_where=text(f"state = '{ItemState.OWED}'")),
+        Index("item_claimed_index", "session", sqlite_where=text(f"state = '{ItemState.CLAIMED}'"),
+              postgresql_where=text(f"state = '{ItemState.CLAIMED}'")),
     )  # fmt: skip
     id: Mapped[int] = key()
     job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))
@@ -218,7 +219,7 @@ class Item(Base, table=True):
         default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True, index=True)
     )
     sample: Mapped[int] = Field(default=0)
-    state: Mapped[str] = Field(default="owed")  # owed, claimed, done, cancelled, quarantined
+    state: Mapped[str] = Field(default=ItemState.OWED.value)
     claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused
     session: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))
     not_before_at: Mapped[float] = instant(nullable=False)

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, exists, func, select, update
 from db.claims import its_turn
 from db.connection import now
 from db.models import EndpointShare, Item, Job, WorkerSession
+from db.states import OPEN, ItemState, JobState
 
 AT_ONCE = 2  #: deaths after which an item is tried again at once
 WAITS = (60.0, 300.0, 900.0)  #: seconds before it is tried again after each further one
@@ -33,24 +34,24 @@ def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> No
     )
     connection.execute(update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by))
     connection.execute(EndpointShare.__table__.delete().where(EndpointShare.session.in_(sessions)))
-    held = (Item.session.in_(sessions), Item.state == "claimed")
+    held = (Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
     if not died:
-        connection.execute(update(Item).where(*held).values(state="owed", session=None))
+        connection.execute(update(Item).where(*held).values(state=ItemState.OWED, session=None))
         return
     jobs = list(connection.execute(select(Item.job).where(*held).distinct()).scalars())
     counts = connection.execute(select(Item.session, func.count()).where(*held).group_by(Item.session)).all()
     for session, items in counts:
-        mine = (Item.session == session, Item.state == "claimed")
+        mine = (Item.session == session, Item.state == ItemState.CLAIMED)
         if items == 1:
             _charge(connection, session)
-        connection.execute(update(Item).where(*mine).values(state="owed", session=None, batch=(items + 1) // 2))
+        connection.execute(update(Item).where(*mine).values(state=ItemState.OWED, session=None, batch=(items + 1) // 2))
     for job in jobs:
         say_what_is_left(connection, job)
 
 
 def _charge(connection: Connection, session: int | None) -> None:
     """One death more for the only item of a session: tried again at once, then later, then quarantined."""
-    mine = (Item.session == session, Item.state == "claimed")
+    mine = (Item.session == session, Item.state == ItemState.CLAIMED)
     connection.execute(update(Item).where(*mine).values(deaths=Item.deaths + 1))
     fatal = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*mine)).one()
     if fatal.deaths <= AT_ONCE:
@@ -62,23 +63,25 @@ def _charge(connection: Connection, session: int | None) -> None:
         return
     problem = f"quarantined: {fatal.deaths} processes died while this was all they worked on"
     connection.execute(
-        update(Item).where(Item.id == fatal.id).values(state="quarantined", session=None, problem=problem)
+        update(Item).where(Item.id == fatal.id).values(state=ItemState.QUARANTINED, session=None, problem=problem)
     )
     # What comes after an item of an ordered job waits for it: a person has to decide.
     connection.execute(
         update(Job)
-        .where(Job.id == fatal.job, Job.ordered, Job.state.in_(("queued", "running")))
-        .values(state="paused", waiting=f"item {fatal.ordinal} {problem}; try again with: lumos resume {fatal.job}")
+        .where(Job.id == fatal.job, Job.ordered, Job.state.in_(OPEN))
+        .values(
+            state=JobState.PAUSED, waiting=f"item {fatal.ordinal} {problem}; try again with: lumos resume {fatal.job}"
+        )
     )
 
 
 def say_what_is_left(connection: Connection, job: str) -> None:
     """Let the job say so when all that could be claimed of it is an item that waits after so many deaths."""
-    mine = [Item.job == job, Item.state == "owed"]
+    mine = [Item.job == job, Item.state == ItemState.OWED]
     if connection.execute(select(Job.ordered).where(Job.id == job)).scalar():
         mine.append(its_turn())
     due = exists().where(*mine, Item.not_before_at <= now())
-    claimed = exists().where(Item.job == job, Item.state == "claimed")
+    claimed = exists().where(Item.job == job, Item.state == ItemState.CLAIMED)
     next_one = (
         select(Item.ordinal, Item.deaths, Item.not_before_at)
         .where(*mine, Item.deaths > AT_ONCE, ~due, ~claimed)
@@ -91,5 +94,5 @@ def say_what_is_left(connection: Connection, job: str) -> None:
             f"item {found.ordinal}: {found.deaths} processes died while this was all they worked on; "
             f"it is tried again at {at} UTC (quarantined after {DEATHS})"
         )
-        is_open = Job.state.in_(("queued", "running"))
+        is_open = Job.state.in_(OPEN)
         connection.execute(update(Job).where(Job.id == job, is_open).values(waiting=waiting))

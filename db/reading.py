@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
-from db.chunks import HALF
 from db.connection import now
 from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
@@ -27,6 +26,7 @@ from db.models import (
     VerdictRow,
     WorkerSession,
 )
+from db.states import HIDDEN, ItemState, JobState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import GIVEN, MAIN_METRICS, Task
 
@@ -166,17 +166,19 @@ def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
 def list_jobs(connection: Connection, limit: int) -> list[Any]:
     """The newest jobs, each with how many of its items are done."""
     done = (
-        select(func.coalesce(func.sum(case((Item.state == "done", 1), else_=0)), 0))
+        select(func.coalesce(func.sum(case((Item.state == ItemState.DONE, 1), else_=0)), 0))
         .where(Item.job == Job.id)
         .scalar_subquery()
     )
-    wanted = select(Job.__table__, done.label("done")).where(Job.state.not_in(HALF))
+    wanted = select(Job.__table__, done.label("done")).where(Job.state.not_in(HIDDEN))
     return list(connection.execute(wanted.order_by(Job.created_at.desc()).limit(limit)))
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
     """The jobs of a kind that were not cancelled, the newest first."""
-    wanted = select(Job.__table__).where(Job.kind == kind, Job.state.not_in(("cancelling", "cancelled", *HALF)))
+    wanted = select(Job.__table__).where(
+        Job.kind == kind, Job.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
+    )
     return list(connection.execute(wanted.order_by(Job.created_at.desc(), Job.id)))
 
 
@@ -195,7 +197,7 @@ def endpoints_of(connection: Connection, job: str) -> list[Any]:
 def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
     """(ordinal, output) of the finished items of a job whose items are no episodes."""
     rows = connection.execute(
-        select(Item.ordinal, Item.output).where(Item.job == job, Item.state == "done").order_by(Item.ordinal)
+        select(Item.ordinal, Item.output).where(Item.job == job, Item.state == ItemState.DONE).order_by(Item.ordinal)
     )
     return [(ordinal, output) for ordinal, output in rows]
 
@@ -245,7 +247,9 @@ def _name_of(connection: Connection, episode: int | None) -> str | None:
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
     """Worker processes that reported within the lease, each with the number of items it holds."""
-    held = select(func.count()).where(Item.session == WorkerSession.id, Item.state == "claimed").scalar_subquery()
+    held = (
+        select(func.count()).where(Item.session == WorkerSession.id, Item.state == ItemState.CLAIMED).scalar_subquery()
+    )
     wanted = (
         select(WorkerSession.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
         .join(Heartbeat, Heartbeat.session == WorkerSession.id)

@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from db.fence import reap
 from db.jobs import get_job, runnable, settle, unsettled
 from db.models import Job
+from db.states import OPEN, JobState
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import Process
@@ -110,7 +111,7 @@ class Dispatcher:
     def _ended(self) -> bool:
         assert self.only is not None
         with self.process.database.engine.connect() as connection:
-            return get_job(connection, self.only).state not in ("queued", "running", "cancelling")
+            return get_job(connection, self.only).state not in (*OPEN, JobState.CANCELLING)
 
     @staticmethod
     def _sleep(stop: Callable[[], bool], seconds: float) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import Row
 
 from db.claims import NOTHING, Claimed, Wish
 from db.fence import Fenced
+from db.states import STOPPED
 from lumos_queue.endpoints.statuses import may_pass
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
 from lumos_queue.jobs.base import Job
@@ -27,7 +28,6 @@ from workers.stop_signal import Ending
 from workers.writer import Writer
 
 log = logging.getLogger(__name__)
-STOPPED = ("cancelling", "cancelled", "paused", "removing", "removed")  #: states of a job that is not to be worked on
 UNDECIDED_SECONDS = 3.0  #: before an item is tried again whose refusal no evidence explains yet
 REFUSED_SECONDS = 8.0  #: the same when all were refused: longer than the job waits at first, so that others begin
 IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items that have come due

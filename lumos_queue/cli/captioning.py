@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from db.states import ItemState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
@@ -75,5 +76,5 @@ def _print(told: dict[str, Any]) -> None:
     output.show(f"{told['captions']} captions in {told['file']}")
     if told["without"]:
         output.say(f"{told['without']} episodes gave none: their tasks will have no caption")
-    if open_items := sum(count for state, count in told["items"].items() if state != "done"):
+    if open_items := sum(count for state, count in told["items"].items() if state != ItemState.DONE):
         output.say(f"{open_items} items are not done: write the file again when they are")

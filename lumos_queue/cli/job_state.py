@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from db.states import JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submitting import finish
@@ -55,7 +56,7 @@ def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -
     from lumos_queue.cli.run import carry_on
 
     settings, row = _change(job, "resume")
-    if row.state == "done":
+    if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: nothing of it is owed")
         finish(settings, row.id, 0, True)
     follow = follow or not settings.broker_url

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
+from db.states import OPEN, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.outage import Outage, Patience, gave_up
 from lumos_queue.scoring.statistics import wilson
@@ -29,7 +30,7 @@ class Progress:
     def __init__(self, database: Database, settings: Settings, job: str, process: Process | None = None):
         """`process`: the one that works on the job, where it is this one."""
         self.database, self.settings, self.job, self.process = database, settings, job, process
-        self.state = "queued"
+        self.state: str = JobState.QUEUED
         self.pause = 0.5  #: seconds until `show` is worth calling again
         self._console = output.console(stderr=True)
         self._live: Any = None
@@ -84,8 +85,8 @@ class Progress:
             job = get_job(connection, self.job)
             self.state = job.state
             items = progress(connection, self.job)
-            done = items.get("done", 0)
-            self._waiting = job.waiting if job.state in ("queued", "running") else ""
+            done = items.get(ItemState.DONE, 0)
+            self._waiting = job.waiting if job.state in OPEN else ""
             self._notice_a_stall(connection, job, done)
             if self._live:
                 self._live.update(self._block(connection, job, items), refresh=True)
@@ -100,7 +101,7 @@ class Progress:
             self._done, self._moved_at = done, time.monotonic()
         elif job.waiting:  # which is told of as what it is: an outage
             self._moved_at = time.monotonic()
-        elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in ("queued", "running"):
+        elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in OPEN:
             self._moved_at = time.monotonic()
             alive = len(live_sessions(connection, self.settings.lease_seconds))
             cause = "no worker is alive: start one with: lumos worker"
@@ -115,7 +116,7 @@ class Progress:
         from rich.text import Text
 
         sums = totals(connection, self.job)
-        done, tokens = items.get("done", 0), sums.prompt_tokens + sums.completion_tokens
+        done, tokens = items.get(ItemState.DONE, 0), sums.prompt_tokens + sums.completion_tokens
         if self._first is None:
             self._first = (done, tokens)
         elapsed = max(time.monotonic() - self._began, 0.001)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from db.jobs import count_endings, get_job, progress
+from db.states import JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.exits import Exit
 from lumos_queue.cli.live import Progress
@@ -21,7 +22,7 @@ from lumos_queue.submission.store import Rows, submit
 from workers.open_files import allow_open_files
 
 POOLS = ("cpu", "llm", "gpu")
-STOPPED = ("done", "cancelled", "paused")
+STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED)
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 

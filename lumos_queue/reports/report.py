@@ -20,6 +20,7 @@ from db.reading import (
     totals,
     values_by_metric,
 )
+from db.states import ItemState
 from db.versions import code_versions, prompt_heads
 from lumos_queue.actions.registry import defaults_of
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -40,7 +41,7 @@ def make_report(connection: Connection, job: Any) -> Report:
     items = progress(connection, job.id)
     report: Report = {
         "job": job.id, "kind": job.kind, "state": job.state, "waiting": job.waiting, "benchmark": job.benchmark,
-        "split": job.split, "formulation": job.formulation, "n": job.items, "finished": items.get("done", 0),
+        "split": job.split, "formulation": job.formulation, "n": job.items, "finished": items.get(ItemState.DONE, 0),
         "items": items, "seconds": _seconds(connection, job), "code_version": job.code_version, "seed": job.seed,
     }  # fmt: skip
     endings = count_endings(connection, job.id)
