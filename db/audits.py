@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from db.connection import Database, now
 from db.filter_sql import conditions
 from db.filters import Filter, Term
-from db.models import Audit, AuditSample, EpisodeRow, Item, Job, Label, SubgoalRow
+from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.sampling import Drawn, draw, stratum_of
 from lumos_queue.util.sanitize import storable
@@ -43,8 +43,8 @@ def strata_of(connection: Connection, wanted: Filter) -> dict[str, list[int]]:
         .scalar_subquery()
     )
     rows = connection.execute(
-        select(EpisodeRow.id, Job.benchmark, EpisodeRow.level, subgoals)
-        .join(Job, Job.id == EpisodeRow.job)
+        select(EpisodeRow.id, JobRow.benchmark, EpisodeRow.level, subgoals)
+        .join(JobRow, JobRow.id == EpisodeRow.job)
         .where(*conditions(connection, wanted & ACCEPTED))
         .order_by(EpisodeRow.id)
         .execution_options(yield_per=1000)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, update
 
 from db.connection import Database, now
-from db.models import Job
+from db.models import JobRow
 from db.states import JobState
 from lumos_queue.errors import SpecError
 
@@ -53,6 +53,6 @@ class Chunks:
 
     def touch(self, connection: Connection, job: str, state: JobState = JobState.SUBMITTING) -> None:
         """Say that this process is at work on the job. Raises SpecError when it was taken for dead meanwhile."""
-        mine = update(Job).where(Job.id == job, Job.state == state)
+        mine = update(JobRow).where(JobRow.id == job, JobRow.state == state)
         if not connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:
             raise SpecError(f"Job {job} was removed while it was being stored: submit it again.")

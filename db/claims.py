@@ -37,7 +37,7 @@ _TASKS = select(TaskRow.id, TaskRow.dataset, TaskRow.row, TaskRow.question, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LeaseHolder:
     """Who claims and writes: a worker session at work on one job."""
 
     session: int
@@ -60,7 +60,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ClaimRequest:
     """What a process would take on."""
 
     items: int  #: at most so many
@@ -69,10 +69,10 @@ class Wish:
     after: int = -1  #: ordinal after which to look first: where its last claim ended
 
 
-NOTHING = Wish(0)
+NO_CLAIM = ClaimRequest(0)
 
 
-def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Claimed]:
+def claim_items(connection: Connection, holder: LeaseHolder, wish: ClaimRequest) -> list[Claimed]:
     """Claim items of the holder's job.
 
     Suspects, which some dead process held, never run beside other items: a process that works on `busy` items claims
@@ -129,21 +129,21 @@ def _claim_statement(dialect: str, ordered: bool):
     )
 
 
-def _claim(connection: Connection, holder: Holder, items: int, *, batch: int = 0, after: int = -1) -> list[Any]:
+def _claim(connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1) -> list[Any]:
     job = holder.job
     values = {"job": job.id, "batch": batch, "after": after, "session": holder.session,
               "items": 1 if job.ordered else items}  # fmt: skip
     return list(connection.execute(_claim_statement(connection.dialect.name, bool(job.ordered)), values))
 
 
-def _claim_suspects(connection: Connection, holder: Holder, wish: Wish) -> list[Any]:
+def _claim_suspects(connection: Connection, holder: LeaseHolder, wish: ClaimRequest) -> list[Any]:
     """Suspects whose batch has room, those of one batch size at a time, from the largest down."""
     values = {"job": holder.job.id, "busy": wish.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
     return _claim(connection, holder, min(wish.items, batch - wish.busy), batch=batch) if batch else []
 
 
-def _open_episodes(connection: Connection, holder: Holder, first: list[Any]) -> None:
+def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Any]) -> None:
     """Write the episode and its first attempt for items claimed the first time."""
     job = holder.job
     episodes = [

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.bulk import insert_rows, update_rows
-from db.claims import NOTHING, Claimed, Holder, Wish, claim_items
+from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
@@ -82,7 +82,7 @@ class Batch:
         )  # fmt: skip
 
 
-def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHING) -> list[Claimed]:
+def commit(database: Database, holder: LeaseHolder, batch: Batch, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
     """Write the batch and claim what the holder wishes of its job.
 
     Rows of an item that this process no longer holds are dropped. Raises Fenced when it may write nothing at all.
@@ -98,7 +98,7 @@ def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHIN
         return claim_items(connection, holder, wish) if wish.items else []
 
 
-def release_strays(database: Database, holder: Holder, known: set[int]) -> None:
+def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> None:
     """Give back items that an interrupted commit claimed without this process learning of it."""
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
@@ -120,7 +120,7 @@ def _held(connection: Connection, batch: Batch) -> set[int]:
     return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in HELD}
 
 
-def end_refused(database: Database, holder: Holder, item: int, claim: int, problem: str) -> None:
+def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, problem: str) -> None:
     """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
 
     Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is

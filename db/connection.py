@@ -13,7 +13,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
-from db.lines import Lines
+from db.server_connections import ServerConnections
 from db.sqlite import open_sqlite
 from lumos_queue.errors import InfrastructureError, SpecError
 
@@ -68,7 +68,7 @@ class Database:
     url: str
     engine: Engine
     writer: Engine
-    lines: Lines | None = None  #: of a server; a file answers or fails by itself
+    connections: ServerConnections | None = None  #: those to a server; a file answers or fails by itself
 
     @property
     def is_sqlite(self) -> bool:
@@ -89,7 +89,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     except ArgumentError:
         raise SpecError("LUMOS_DATABASE_URL is no URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
     if address.get_backend_name() == "sqlite":
-        engine, lines = open_sqlite(address), None
+        engine, connections = open_sqlite(address), None
     else:
         # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
@@ -97,7 +97,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         noticing = {name: value for name, value in _NOTICING.items() if name not in address.query}
         engine = create_engine(address, pool_size=4, connect_args={**noticing, "options": options})
         event.listen(engine, "checkout", _refuse_if_closed)
-        lines = Lines(engine)
+        connections = ServerConnections(engine)
     try:
         with engine.connect():
             pass
@@ -105,7 +105,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         shown = address.render_as_string(hide_password=True)
         reason = str(error.orig).strip().splitlines()[-1]
         raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
-    return Database(url, engine, engine.execution_options(lumos_write=True), lines)
+    return Database(url, engine, engine.execution_options(lumos_write=True), connections)
 
 
 def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:

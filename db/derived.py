@@ -20,7 +20,7 @@ CHUNK = 200  #: episodes that are read whole at once
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DerivedTry:
     """One try at a derived task. `episode` is its key; `ending` is empty while it has not ended."""
 
     task: Task
@@ -41,7 +41,7 @@ class Tried:
         return self.ending not in ("", "infra_error", "cancelled")
 
 
-def tries_of(connection: Connection, job: Any) -> list[Tried]:
+def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
     """Every item of a job (its row) on a derived dataset, those that have not begun included, in order.
 
     Raises SpecError when its tasks are not derived from episodes.
@@ -57,7 +57,7 @@ def tries_of(connection: Connection, job: Any) -> list[Tried]:
         .order_by(Item.ordinal)
     )  # fmt: skip
     found = [
-        Tried(Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold), row.sample, row.id,
+        DerivedTry(Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold), row.sample, row.id,
               row.ending or "", row.answer, at_limit)
         for row in rows
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from db.connection import now
-from db.models import EndingHistory, EpisodeRow, Item, Job, ScoreRow, VerdictRow
+from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
 from db.states import ItemState
 
 TAKEN_BACK = "infra_error"
@@ -40,7 +40,7 @@ def take_back(connection: Connection, job: str) -> int:
     episode goes on by replay, and so does whatever refers to the episode. The statements touch all episodes at once.
     """
     accepted = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
-    runs = exists().where(Job.id == job, Job.origin.not_in(STORED))
+    runs = exists().where(JobRow.id == job, JobRow.origin.not_in(STORED))
     owed = connection.execute(
         update(Item)
         .where(Item.job == job, Item.state == ItemState.DONE, accepted, runs)

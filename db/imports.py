@@ -10,16 +10,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, select, update
 
 from db.bulk import insert_rows, update_rows
 from db.connection import Database, now
-from db.jobs import NewJob, new_id, remove
+from db.jobs import remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
-from db.models import Attempt, Dataset, EpisodeRow, Item, Job, ScoreRow, TaskRow, VerdictRow
+from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
+from db.new_jobs import NewJob, insert_job, new_id
 from db.states import ItemState, JobState
 from db.text_blocks import insert_texts
 from lumos_queue.commands import Step
@@ -68,7 +69,7 @@ def store_episodes(
     with database.writer.begin() as connection:
         if not database.is_sqlite:  # SQLite has one writer at a time anyway
             connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
-        known = dict(connection.execute(select(Job.id, Job.state).where(Job.digest == new.digest)).all())
+        known = dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.digest == new.digest)).all())
         if not again and (same := next((one for one, state in known.items() if state == JobState.DONE), None)):
             return same, False
         _open(connection, job, new, origin, dataset)
@@ -88,15 +89,15 @@ def _open(connection: Connection, job: str, new: NewJob, origin: str, dataset: s
     if dataset:
         row = (dataset, new.benchmark, new.split, new.licence, 0)
         insert_rows(connection, Dataset.__table__, _DATASET, [row], stamp="created_at")
-    connection.execute(
-        insert(Job).values(
-            id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
-            benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=0, ordered=False,
-            state=JobState.IMPORTING, waiting="", not_before_at=0.0, waits=0, project=new.project,
-            submitted_by=new.submitted_by, priority=new.priority, origin=origin, licence=new.licence, split=new.split,
-            seed=new.seed, code_version=new.code_version, created_at=now(), started_at=now(),
-        )
-    )  # fmt: skip
+    insert_job(
+        connection,
+        job,
+        replace(new, origin=origin, ordered=False),
+        dataset=dataset,
+        items=0,
+        state=JobState.IMPORTING,
+        started_at=now(),
+    )
 
 
 def _write(
@@ -120,7 +121,7 @@ def _write(
 
 def _require(connection: Connection, job: str) -> None:
     """Raises SpecError when a person, or the same import started again, has removed the job meanwhile."""
-    if connection.execute(select(Job.id).where(Job.id == job).with_for_update()).first() is None:
+    if connection.execute(select(JobRow.id).where(JobRow.id == job).with_for_update()).first() is None:
         raise SpecError(f"Job {job} was removed while its episodes were being stored: nothing of it is left.")
 
 
@@ -197,4 +198,6 @@ def _show(database: Database, job: str, dataset: str | None, ended: dict[str, ar
         stored = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
         if dataset:
             connection.execute(update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored))
-        connection.execute(update(Job).where(Job.id == job).values(items=count, state=JobState.DONE, finished_at=now()))
+        connection.execute(
+            update(JobRow).where(JobRow.id == job).values(items=count, state=JobState.DONE, finished_at=now())
+        )

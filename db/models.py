@@ -111,7 +111,7 @@ class TaskRow(Base, table=True):
     gold: Mapped[Any] = json(nullable=True)
 
 
-class Job(Base, table=True):
+class JobRow(Base, table=True):
     """A frozen request. `digest` is its content: submitting the same again finds this row."""
 
     __tablename__ = "job"
@@ -160,7 +160,7 @@ class JobEndpoint(Base, table=True):
     seen_at: Mapped[float] = instant(nullable=False)
 
 
-class WorkerSession(Base, table=True):
+class WorkerSessionRow(Base, table=True):
     """A worker process's presence. Its row is the fence: every write of the process locks it first."""
 
     __tablename__ = "worker_session"

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, exists, func, select, update
 
 from db.claims import its_turn
 from db.connection import now
-from db.models import EndpointShare, Item, Job, WorkerSession
+from db.models import EndpointShare, Item, JobRow, WorkerSessionRow
 from db.states import OPEN, ItemState, JobState
 
 AT_ONCE = 2  #: deaths after which an item is tried again at once
@@ -23,16 +23,21 @@ WAITS = (60.0, 300.0, 900.0)  #: seconds before it is tried again after each fur
 DEATHS = AT_ONCE + len(WAITS) + 1  #: processes that may die of an item before it is quarantined
 
 
-def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> None:
+def close_sessions(connection: Connection, sessions: list[int], by: str, died: bool) -> None:
     """End sessions and give their items back; as suspects, if the processes died."""
     if not sessions:
         return
     # A commit of the same process may be under way. It holds the fence, which an update alone would not wait for; what
     # it claims has to be given back as well.
     connection.execute(
-        select(WorkerSession.id).where(WorkerSession.id.in_(sessions)).order_by(WorkerSession.id).with_for_update()
+        select(WorkerSessionRow.id)
+        .where(WorkerSessionRow.id.in_(sessions))
+        .order_by(WorkerSessionRow.id)
+        .with_for_update()
     )
-    connection.execute(update(WorkerSession).where(WorkerSession.id.in_(sessions)).values(ended_at=now(), ended_by=by))
+    connection.execute(
+        update(WorkerSessionRow).where(WorkerSessionRow.id.in_(sessions)).values(ended_at=now(), ended_by=by)
+    )
     connection.execute(EndpointShare.__table__.delete().where(EndpointShare.session.in_(sessions)))
     held = (Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
     if not died:
@@ -46,7 +51,7 @@ def bury(connection: Connection, sessions: list[int], by: str, died: bool) -> No
             _charge(connection, session)
         connection.execute(update(Item).where(*mine).values(state=ItemState.OWED, session=None, batch=(items + 1) // 2))
     for job in jobs:
-        say_what_is_left(connection, job)
+        update_waiting(connection, job)
 
 
 def _charge(connection: Connection, session: int | None) -> None:
@@ -67,18 +72,18 @@ def _charge(connection: Connection, session: int | None) -> None:
     )
     # What comes after an item of an ordered job waits for it: a person has to decide.
     connection.execute(
-        update(Job)
-        .where(Job.id == fatal.job, Job.ordered, Job.state.in_(OPEN))
+        update(JobRow)
+        .where(JobRow.id == fatal.job, JobRow.ordered, JobRow.state.in_(OPEN))
         .values(
             state=JobState.PAUSED, waiting=f"item {fatal.ordinal} {problem}; try again with: lumos resume {fatal.job}"
         )
     )
 
 
-def say_what_is_left(connection: Connection, job: str) -> None:
+def update_waiting(connection: Connection, job: str) -> None:
     """Let the job say so when all that could be claimed of it is an item that waits after so many deaths."""
     mine = [Item.job == job, Item.state == ItemState.OWED]
-    if connection.execute(select(Job.ordered).where(Job.id == job)).scalar():
+    if connection.execute(select(JobRow.ordered).where(JobRow.id == job)).scalar():
         mine.append(its_turn())
     due = exists().where(*mine, Item.not_before_at <= now())
     claimed = exists().where(Item.job == job, Item.state == ItemState.CLAIMED)
@@ -94,5 +99,5 @@ def say_what_is_left(connection: Connection, job: str) -> None:
             f"item {found.ordinal}: {found.deaths} processes died while this was all they worked on; "
             f"it is tried again at {at} UTC (quarantined after {DEATHS})"
         )
-        is_open = Job.state.in_(OPEN)
-        connection.execute(update(Job).where(Job.id == job, is_open).values(waiting=waiting))
+        is_open = JobRow.state.in_(OPEN)
+        connection.execute(update(JobRow).where(JobRow.id == job, is_open).values(waiting=waiting))

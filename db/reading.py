@@ -17,14 +17,14 @@ from db.models import (
     ExecutionRow,
     Heartbeat,
     Item,
-    Job,
     JobEndpoint,
+    JobRow,
     RefusedMessage,
     ScoreRow,
     SubgoalRow,
     TaskRow,
     VerdictRow,
-    WorkerSession,
+    WorkerSessionRow,
 )
 from db.states import HIDDEN, ItemState, JobState
 from lumos_queue.errors import SpecError
@@ -154,9 +154,9 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
 def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
     """Key to task of a job, in order, each once."""
     rows = connection.execute(
-        select(TaskRow.__table__, Job.benchmark)
+        select(TaskRow.__table__, JobRow.benchmark)
         .join(Item, Item.task == TaskRow.id)
-        .join(Job, Job.id == Item.job)
+        .join(JobRow, JobRow.id == Item.job)
         .where(Item.job == job, Item.sample == 0)
         .order_by(Item.ordinal)
     )
@@ -167,24 +167,24 @@ def list_jobs(connection: Connection, limit: int) -> list[Any]:
     """The newest jobs, each with how many of its items are done."""
     done = (
         select(func.coalesce(func.sum(case((Item.state == ItemState.DONE, 1), else_=0)), 0))
-        .where(Item.job == Job.id)
+        .where(Item.job == JobRow.id)
         .scalar_subquery()
     )
-    wanted = select(Job.__table__, done.label("done")).where(Job.state.not_in(HIDDEN))
-    return list(connection.execute(wanted.order_by(Job.created_at.desc()).limit(limit)))
+    wanted = select(JobRow.__table__, done.label("done")).where(JobRow.state.not_in(HIDDEN))
+    return list(connection.execute(wanted.order_by(JobRow.created_at.desc()).limit(limit)))
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
     """The jobs of a kind that were not cancelled, the newest first."""
-    wanted = select(Job.__table__).where(
-        Job.kind == kind, Job.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
+    wanted = select(JobRow.__table__).where(
+        JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
-    return list(connection.execute(wanted.order_by(Job.created_at.desc(), Job.id)))
+    return list(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id)))
 
 
 def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
     """What the endpoints of all jobs of a kind said they were, in the order they said it."""
-    wanted = select(JobEndpoint.__table__).join(Job, Job.id == JobEndpoint.job).where(Job.kind == kind)
+    wanted = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
     return list(connection.execute(wanted.order_by(JobEndpoint.id)))
 
 
@@ -248,13 +248,15 @@ def _name_of(connection: Connection, episode: int | None) -> str | None:
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
     """Worker processes that reported within the lease, each with the number of items it holds."""
     held = (
-        select(func.count()).where(Item.session == WorkerSession.id, Item.state == ItemState.CLAIMED).scalar_subquery()
+        select(func.count())
+        .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
+        .scalar_subquery()
     )
     wanted = (
-        select(WorkerSession.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
-        .join(Heartbeat, Heartbeat.session == WorkerSession.id)
-        .where(WorkerSession.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
-        .order_by(WorkerSession.id)
+        select(WorkerSessionRow.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
+        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
+        .order_by(WorkerSessionRow.id)
     )
     return list(connection.execute(wanted))
 

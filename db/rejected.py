@@ -10,7 +10,7 @@ from db.connection import Database, now
 from db.models import RefusedMessage
 
 
-def add_refused(database: Database, counted: Mapping[str, tuple[int, str]]) -> None:
+def add_rejected(database: Database, counted: Mapping[str, tuple[int, str]]) -> None:
     """Add to the counts: for each reason how many more there were, and what is known of the latest."""
     insert = (sqlite if database.is_sqlite else postgresql).insert(RefusedMessage)
     new = insert.excluded

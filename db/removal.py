@@ -6,25 +6,25 @@ from sqlalchemy import Connection, delete, exists, func, or_, select, update
 
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.models import Dataset, Item, Job, TaskRow
+from db.models import Dataset, Item, JobRow, TaskRow
 from db.states import HIDDEN, JobState
 
 
 def hide(connection: Connection, job: str) -> None:
     """From the end of this transaction on the job is not there for anybody; `remove_rest` is still to be called."""
-    gone = update(Job).where(Job.id == job)
+    gone = update(JobRow).where(JobRow.id == job)
     connection.execute(gone.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS))
 
 
 def remove_leftovers(database: Database, job: str | None = None) -> None:
     """Remove what submits and removals that died have left, and the hidden or half-stored `job`."""
-    abandoned = Job.state.in_(HIDDEN) & or_(Job.not_before_at <= now(), Job.id == job)
+    abandoned = JobRow.state.in_(HIDDEN) & or_(JobRow.not_before_at <= now(), JobRow.id == job)
     with database.engine.connect() as connection:
-        left = list(connection.execute(select(Job.id).where(abandoned)).scalars())
+        left = list(connection.execute(select(JobRow.id).where(abandoned)).scalars())
     for one in left:
         with database.writer.begin() as connection:
             # Looked at again under the lock: who was only slow has said so meanwhile.
-            mine = update(Job).where(Job.id == one, abandoned)
+            mine = update(JobRow).where(JobRow.id == one, abandoned)
             if not connection.execute(
                 mine.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS)
             ).rowcount:
@@ -37,7 +37,7 @@ def remove_rest(database: Database, job: str) -> None:
     chunks = Chunks(database)
     chunks.rows = min(chunks.rows, 200)  # an item has many rows of steps
     with database.engine.connect() as connection:
-        dataset = connection.execute(select(Job.dataset).where(Job.id == job)).scalar()
+        dataset = connection.execute(select(JobRow.dataset).where(JobRow.id == job)).scalar()
         items = _places(connection, Item, Item.job == job)
         tasks = _places(connection, TaskRow, TaskRow.dataset == dataset) if dataset else 0
     while items:
@@ -59,9 +59,9 @@ def remove_rest(database: Database, job: str) -> None:
             connection.execute(delete(TaskRow).where(*mine, unused))
         tasks = first
     with chunks.transaction() as connection:
-        connection.execute(delete(Job).where(Job.id == job, Job.state == JobState.REMOVING))
+        connection.execute(delete(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING))
         if dataset:
-            used = exists().where(Job.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
+            used = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
             connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*used)))
 
 
@@ -73,12 +73,12 @@ def _places(connection: Connection, table: type, which) -> int:
 
 def _stay(connection: Connection, job: str) -> None:
     """Say that this process is at work. The lock makes two that remove the same job take turns."""
-    mine = update(Job).where(Job.id == job, Job.state == JobState.REMOVING)
+    mine = update(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING)
     connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS))
 
 
 def _used(connection: Connection, dataset: str, job: str) -> bool:
     """Whether another job works on the dataset; none begins to before this transaction ends."""
     connection.execute(select(Dataset.digest).where(Dataset.digest == dataset).with_for_update())
-    others = select(func.count()).where(Job.dataset == dataset, Job.id != job, Job.state != JobState.REMOVING)
+    others = select(func.count()).where(JobRow.dataset == dataset, JobRow.id != job, JobRow.state != JobState.REMOVING)
     return connection.execute(others).scalar_one() > 0

@@ -45,7 +45,7 @@ def contains(connection: Connection, column: Any, text: str) -> Condition:
     return func.instr(column, text) > 0
 
 
-def accepted(table: Any) -> tuple[Condition, Condition]:
+def of_accepted_attempt(table: Any) -> tuple[Condition, Condition]:
     """The table's steps of the episode's accepted attempt."""
     return table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt
 
@@ -75,7 +75,7 @@ def _long_results(connection: Connection, text: str, others: list[Condition]) ->
     """Digests of compressed results that contain the text, of those that episodes which meet the others have."""
     used = select(ExecutionRow.result_block).where(ExecutionRow.result_block.is_not(None))
     if others:
-        used = used.join(EpisodeRow, and_(*accepted(ExecutionRow))).where(*others)
+        used = used.join(EpisodeRow, and_(*of_accepted_attempt(ExecutionRow))).where(*others)
     blocks = select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(used))
     needle, found = text.encode(), connection.execute(blocks.execution_options(yield_per=100))
     return [digest for digest, data in found if needle in zlib.decompress(data)]

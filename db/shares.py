@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from db.connection import Database
-from db.models import EndpointCap, EndpointShare, WorkerSession
+from db.models import EndpointCap, EndpointShare, WorkerSessionRow
 
 
 def set_cap(database: Database, url: str, requests: int | None) -> None:
@@ -50,8 +50,8 @@ def lease_shares(connection: Connection, session: int, traffic: Mapping[str, tup
 def _lease(connection: Connection, session: int, url: str, cap: int, in_flight: int, demand: int) -> int:
     rows = connection.execute(
         select(EndpointShare.session, EndpointShare.demand, EndpointShare.share, EndpointShare.held)
-        .join(WorkerSession, WorkerSession.id == EndpointShare.session)
-        .where(EndpointShare.url == url, WorkerSession.ended_at.is_(None))
+        .join(WorkerSessionRow, WorkerSessionRow.id == EndpointShare.session)
+        .where(EndpointShare.url == url, WorkerSessionRow.ended_at.is_(None))
     ).all()
     others = [row for row in rows if row.session != session]
     demands = {row.session: row.demand for row in others} | {session: demand}

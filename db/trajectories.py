@@ -14,7 +14,7 @@ from db.connection import Database, now, numbers
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
 from db.journal import RecordedStep, load_steps
-from db.models import EpisodeRow, Item, Job, JobEndpoint, ScoreRow, TaskRow, VerdictRow
+from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, TaskRow, VerdictRow
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import WRONG, at_limit_of
 
@@ -85,11 +85,11 @@ def find_episodes(connection: Connection, wanted: Filter, after: int = 0, limit:
     # The page first, as a query of its own: what is shown of an episode is looked up for these few only.
     page = _ids(conditions(connection, wanted), after, limit).subquery()
     shown = (
-        select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, Job.benchmark, TaskRow.row,
+        select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, JobRow.benchmark, TaskRow.row,
                TaskRow.question, TaskRow.gold, newest_score(connection).label("score"))
         .join(page, page.c.id == EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
-        .join(Job, Job.id == EpisodeRow.job)
+        .join(JobRow, JobRow.id == EpisodeRow.job)
         .join(TaskRow, TaskRow.id == EpisodeRow.task)
         .order_by(EpisodeRow.id)
     )  # fmt: skip
@@ -131,10 +131,10 @@ def _ids(met: Sequence[Condition], after: int, limit: int) -> Select[int]:
 
 _IDS = numbers(bindparam("ids"))
 _EPISODES = (
-    select(EpisodeRow.__table__, Item.ordinal, Job.benchmark, TaskRow.dataset, TaskRow.row, TaskRow.question,
+    select(EpisodeRow.__table__, Item.ordinal, JobRow.benchmark, TaskRow.dataset, TaskRow.row, TaskRow.question,
            TaskRow.inputs, TaskRow.gold)
     .join(Item, Item.id == EpisodeRow.id)
-    .join(Job, Job.id == EpisodeRow.job)
+    .join(JobRow, JobRow.id == EpisodeRow.job)
     .join(TaskRow, TaskRow.id == EpisodeRow.task)
     .where(EpisodeRow.id.op("IN")(_IDS))
     .order_by(EpisodeRow.id)
@@ -182,5 +182,5 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
 
 
 def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
-    rows = connection.execute(select(Job.id, Job.spec).where(Job.id.in_(jobs)))
+    rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
     return {job: at_limit_of(spec) for job, spec in rows}

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from db.claims import NOTHING, Claimed, Wish
+from db.claims import NO_CLAIM, Claimed, ClaimRequest
 from db.fence import Fenced
 from db.states import STOPPED
 from lumos_queue.endpoints.statuses import may_pass
@@ -23,9 +23,9 @@ from lumos_queue.jobs.base import Job
 from workers.item import ItemRunner
 from workers.lookahead import LookAhead
 from workers.outbox import Outbox
-from workers.session import Presence
-from workers.stop_signal import Ending
-from workers.writer import Writer
+from workers.session import WorkerSession
+from workers.stop_signal import ShouldEnd, StopSignal
+from workers.writer import CommitWriter
 
 log = logging.getLogger(__name__)
 UNDECIDED_SECONDS = 3.0  #: before an item is tried again whose refusal no evidence explains yet
@@ -38,21 +38,21 @@ class Slice:
 
     def __init__(
         self,
-        presence: Presence,
+        session: WorkerSession,
         row: Row,
         job: Job,
         context: Any,
-        should_end: Callable[[], int],
+        should_end: ShouldEnd,
         on_finish: Callable[[], None] = lambda: None,
     ):
         """`row` is the job's; `context` what the job opened. `on_finish` is called for each item that ends."""
         self.finished = 0  #: items this slice brought to an end
         self.down: EndpointDown | None = None  #: why the slice stopped, if an endpoint did not work
-        self._presence, self._settings, self._row, self._job = presence, presence.settings, row, job
+        self._session, self._settings, self._row, self._job = session, session.settings, row, job
         self._context, self._should_end, self._on_finish = context, should_end, on_finish
         self._outbox = Outbox()
-        self._runner = ItemRunner(job, context, self._outbox.steps, presence.code_version)
-        self._writer = Writer(presence, row)
+        self._runner = ItemRunner(job, context, self._outbox.steps, session.code_version)
+        self._writer = CommitWriter(session, row)
         self._ready: deque[Claimed] = deque()  # claimed a moment ahead, so that no place stays empty
         self._running: dict[int, asyncio.Task] = {}
         self._suspects: dict[int, int] = {}  # items that run or are ready: how many may run beside one another
@@ -65,7 +65,7 @@ class Slice:
             await self._keep_going()
             await self._give_back_the_rest()
         except BaseException:
-            self._presence.declare_lost()  # what could not be given back comes back with the end of the session
+            self._session.declare_lost()  # what could not be given back comes back with the end of the session
             raise
         finally:
             await self._cancel_running()
@@ -73,11 +73,11 @@ class Slice:
 
     async def _keep_going(self) -> None:
         pace = LookAhead()
-        while not self._presence.lost:
-            if self.down or self._presence.states.get(self._row.id) in STOPPED:
+        while not self._session.lost:
+            if self.down or self._session.states.get(self._row.id) in STOPPED:
                 return
             signal = self._should_end()
-            if signal >= Ending.NOW:
+            if signal >= StopSignal.ABORT:
                 return
             if signal:
                 self._give_back_ready()
@@ -86,7 +86,7 @@ class Slice:
             wanted = 0 if signal else pace.items_to_claim(self._places(), busy, time.monotonic(), ahead=not alone)
             claimed: list[Claimed] = []
             if wanted or not self._outbox.is_empty:
-                claimed = await self._commit(Wish(wanted, busy, alone, self._after))
+                claimed = await self._commit(ClaimRequest(wanted, busy, alone, self._after))
                 self._take_on(claimed)
             if len(claimed) < wanted:
                 pace = pace.wait_until(time.monotonic() + IDLE_SECONDS)
@@ -162,7 +162,7 @@ class Slice:
         self._on_finish()
         self._outbox.finish(finished)
 
-    async def _commit(self, wish: Wish = NOTHING) -> list[Claimed]:
+    async def _commit(self, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
         batch = self._outbox.take()
         written = await self._writer.commit(batch, wish)
         self._outbox.confirm(batch)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from db.connection import Database
-from db.models import Job
+from db.models import JobRow
 from lumos_queue.benchmarks.registry import NAMES as BENCHMARKS
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.benchmarks.source import Source
@@ -22,7 +22,7 @@ from lumos_queue.records import Task
 def source_modules(database: Database) -> list[str]:
     """The modules of one's own (`mylab.travelplanner`) that stored conversions were made with."""
     with database.engine.connect() as connection:
-        specs = connection.execute(select(Job.spec).where(Job.kind == "convert")).scalars()
+        specs = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert")).scalars()
         return sorted({spec["source"] for spec in specs if "." in spec.get("source", "")})
 
 

@@ -17,7 +17,7 @@ from lumos_queue.scoring.statistics import wilson
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
-    from workers.context import Process
+    from workers.context import WorkerContext
 
 LOOK_SECONDS = 4.0  #: at most from one look to the next, so that an outage is told of within 5 s
 LINE_SECONDS = 5.0  #: between lines where standard error is no terminal
@@ -27,7 +27,7 @@ STALL_SECONDS = 60.0  #: without progress before the cause is looked for
 class Progress:
     """A context in which `show` draws where the job stands: on a terminal one changing block, elsewhere lines."""
 
-    def __init__(self, database: Database, settings: Settings, job: str, process: Process | None = None):
+    def __init__(self, database: Database, settings: Settings, job: str, process: WorkerContext | None = None):
         """`process`: the one that works on the job, where it is this one."""
         self.database, self.settings, self.job, self.process = database, settings, job, process
         self.state: str = JobState.QUEUED

@@ -59,9 +59,9 @@ def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
     job = row.id
     if not settings.broker_url:
         return _run_here(settings, job)
-    from workers.notify import nudge
+    from workers.notify import notify_workers
 
-    if not nudge(settings, row.kind, job, row.items, row.pool):
+    if not notify_workers(settings, row.kind, job, row.items, row.pool):
         output.say("the broker does not answer: a dispatcher will find the job")
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos job {job}   Read it with: lumos report {job}")
@@ -73,7 +73,7 @@ def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
 
 def _run_here(settings: Settings, job: str) -> Exit:
     """Be the whole deployment: a dispatcher for this one job, in a thread, while the main thread shows how it goes."""
-    from workers.context import Process
+    from workers.context import WorkerContext
     from workers.dispatcher import Dispatcher
     from workers.watchdog import Watchdog
 
@@ -81,7 +81,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
         output.say(too_few)
     stop = threading.Event()
     failure: list[BaseException] = []
-    process = Process(settings)
+    process = WorkerContext(settings)
 
     def body() -> None:
         try:

@@ -16,7 +16,7 @@ import psutil
 from lumos_queue.util.process import die_with_parent
 from tests.faults.groups import PLUGIN, ROOT
 from tests.services import wait_until
-from workers.supervisor import RESTARTS, WITHIN_SECONDS
+from workers.supervisor import MAX_RESTARTS, WITHIN_SECONDS
 
 #: A word of the command line of each child.
 ROLES = {"worker_llm": "llm@%h", "worker_cpu": "cpu@%h", "flower": "flower", "dispatcher": "worker"}
@@ -30,7 +30,7 @@ class Up:
     def __init__(self, folder: Path, environment: Mapping[str, str]):
         self.output = folder / "up.txt"
         self._environment = {**environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}
-        self._deaths: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RESTARTS - 1))
+        self._deaths: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=MAX_RESTARTS - 1))
         self.frozen: set[int] = set()
         self.starts = 0
 

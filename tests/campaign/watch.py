@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from tests.campaign.site import Site
 from tests.campaign.streams import LOW, Stream
 from tests.campaign.up import GONE
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 MEMORY_EVERY = 2.0  #: seconds
 NUDGE_EVERY = 10  #: seconds: killed workers and a broken broker lose nudges, and the dispatcher alone is one process
@@ -54,14 +54,14 @@ class Feeder(threading.Thread):
             self.dry[stream.kind.name] += 1
         if owed < LOW:
             job, items = stream.submit_next(site.database, site.settings)
-            nudge(site.settings, "evaluate", job, items)
+            notify_workers(site.settings, "evaluate", job, items)
 
     def nudge(self, stream: Stream) -> None:
         """Tell the workers once more of each job that still owes."""
         query = text("SELECT id FROM job WHERE id = ANY(:jobs) AND state IN ('queued', 'running')")
         with self._site.database.engine.connect() as connection:
             for job in connection.execute(query, {"jobs": stream.jobs}).scalars().all():
-                nudge(self._site.settings, "evaluate", job, 1)
+                notify_workers(self._site.settings, "evaluate", job, 1)
 
     def stop(self) -> None:
         self._told.set()

@@ -44,14 +44,14 @@ def _strike(lab: Lab, database: str, how: str, strikes: int) -> Result:
     )
     with deployment:
         deployment.submit()
-        command = [sys.executable, "-m", "tests.faults.striking", "--how", how, "--strikes", str(strikes),
+        command = [sys.executable, "-m", "tests.faults.fault_injector", "--how", how, "--strikes", str(strikes),
                    "--seed", str(lab.seed)]  # fmt: skip
-        with (deployment.folder / "striking.log").open("wb") as log:
+        with (deployment.folder / "fault_injector.log").open("wb") as log:
             told = subprocess.run(
                 command, env={**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}, cwd=ROOT,
                 stdout=subprocess.PIPE, stderr=log, timeout=600,
             )  # fmt: skip
-        assert told.returncode == 0, (deployment.folder / "striking.log").read_text()[-2000:]
+        assert told.returncode == 0, (deployment.folder / "fault_injector.log").read_text()[-2000:]
         places = json.loads(told.stdout.splitlines()[-1])
         deployment.environment["LUMOS_CONCURRENCY"] = "64"
         deployment.endpoint.control(latency=0.0)

@@ -29,7 +29,7 @@ from tests.faults.reckoning import reckon
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 #: Short, so that a case takes seconds; what matters is the order of the three.
 HEARTBEAT, FENCE, LEASE = 0.5, 2.0, 3.0
@@ -119,7 +119,7 @@ class Deployment:
         return self.jobs[0]
 
     def nudge(self, job: str, items: int) -> None:
-        nudge(self.settings, "evaluate", job, items)
+        notify_workers(self.settings, "evaluate", job, items)
 
     def command(self, *arguments: str) -> float:
         """Run `lumos` with these arguments; returns when it returned (Unix seconds)."""
@@ -176,7 +176,7 @@ class Deployment:
         return processes * CONCURRENCY * self.ask("SELECT max(calls) FROM episode")
 
     def result(self, *, bound: int | None = None, repeats: int = 0) -> Result:
-        """What it came to, once all jobs are over; some worker must be alive, to bury the dead.
+        """What it came to, once all jobs are over; some worker must be alive, to close_sessions the dead.
 
         `bound`: wasted calls that are no failure, if not what the deaths so far explain; a negative one: no bound.
         `repeats`: so many calls may come although their reply is stored, from processes that do not know it yet.

@@ -23,7 +23,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.stored import state, stored_rows
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 MADE = Path(__file__).with_name("before_0006.jsonl.gz")  #: made_before.py says how
@@ -91,7 +91,7 @@ def asked(database: Database, job: str) -> list[str]:
 
 
 def go_on(database: Database, job: str) -> None:
-    process = Process(Settings(database_url=database.url, concurrency=4, lease_seconds=2, fence_seconds=1.5,
+    process = WorkerContext(Settings(database_url=database.url, concurrency=4, lease_seconds=2, fence_seconds=1.5,
                                heartbeat_seconds=0.5, poll_seconds=0.2))  # fmt: skip
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)

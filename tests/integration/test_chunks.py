@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from db.bulk import insert_rows
 from db.chunks import FIRST_ROWS, MOST_ROWS, Chunks
 from db.connection import Database
-from db.models import Item, Job
+from db.models import Item, JobRow
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
@@ -79,7 +79,7 @@ def test_it_stops_where_the_job_is_no_longer_to_be_changed(database):
     job, looks = new_job(database, tasks=20), []
 
     def look(connection) -> bool:
-        looks.append(connection.execute(select(Job.state)).scalar_one())
+        looks.append(connection.execute(select(JobRow.state)).scalar_one())
         return len(looks) < 2
 
     assert swept(database, job, 5, look) == (15, list(range(15, 20)))

@@ -20,7 +20,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.writer import ALONE
 
@@ -41,7 +41,7 @@ def run(database, monkeypatch):
             agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
             job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=items))
             identifier, _ = submit(database, settings, job, rows)
-            process = Process(settings)
+            process = WorkerContext(settings)
             stop, began = False, time.monotonic()
 
             def told() -> bool:

@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import Enum, insert, literal, select, text, update
 
 from db.bulk import update_rows
-from db.models import Base, Item, Job
+from db.models import Base, Item, JobRow
 from db.states import ItemState, JobState
 from tests.claims import new_job
 
-MEMBERS = [(Job, state) for state in JobState] + [(Item, state) for state in ItemState]
+MEMBERS = [(JobRow, state) for state in JobState] + [(Item, state) for state in ItemState]
 
 
 def stored(connection, table) -> set[str]:

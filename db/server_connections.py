@@ -19,7 +19,7 @@ from sqlalchemy import Engine, event
 SLOW = 10  #: one connection may be out so many times longer than all of them may be silent
 
 
-class Lines:
+class ServerConnections:
     """The connections of one engine that are out of its pool."""
 
     def __init__(self, engine: Engine):

@@ -1,6 +1,6 @@
 """Processes struck at a chosen call of the database driver, one after the other. A program of its own, which forks:
 
-    LUMOS_DATABASE_URL=… python -m tests.faults.striking --how kill --strikes 200 --seed 0
+    LUMOS_DATABASE_URL=… python -m tests.faults.fault_injector --how kill --strikes 200 --seed 0
 
 Each child is a dispatcher at work on what is owed. It counts its calls to the driver (before and after each statement,
 before, during and after each commit) and at the n-th one it is struck; n goes up from 1, and is then random. How:
@@ -32,9 +32,9 @@ from sqlalchemy import event, select
 
 from db.connection import Database, open_database
 from db.fence import end_session
-from db.models import Job, WorkerSession
+from db.models import JobRow, WorkerSessionRow
 from lumos_queue.settings import read_settings
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 SYSTEMATIC = 100  #: the first so many calls of a process are struck one after the other
@@ -42,7 +42,7 @@ LATEST = 300  #: the others are random among so many
 WITHIN_SECONDS = 120.0  #: a child that was not struck by then ends: there was too little to do
 
 
-class Striker:
+class FaultInjector:
     """Listens to every call of an engine's driver, and strikes at the n-th."""
 
     def __init__(self, database: Database, how: str, at: int, strikes: int, pick: random.Random):
@@ -98,12 +98,12 @@ def child(how: str, at: int, strikes: int, seed: int) -> NoReturn:
     """Be a dispatcher until struck."""
     os.environ["PGAPPNAME"] = str(os.getpid())
     code = 0
-    process = Process(read_settings())
+    process = WorkerContext(read_settings())
     try:
         signal.signal(signal.SIGQUIT, _leave)
-        striker = Striker(process.database, how, at, strikes, random.Random(seed))
+        injector = FaultInjector(process.database, how, at, strikes, random.Random(seed))
         until = time.monotonic() + WITHIN_SECONDS
-        Dispatcher(process, ["llm"]).run(lambda: not striker.left or time.monotonic() > until)
+        Dispatcher(process, ["llm"]).run(lambda: not injector.left or time.monotonic() > until)
     except SystemExit:
         pass
     except BaseException:
@@ -145,7 +145,7 @@ def strike(how: str, strikes: int, seed: int) -> dict[str, int]:
 def _owed(url: str) -> bool:
     database = open_database(url)
     with database.engine.connect() as connection:
-        found = connection.execute(select(Job.id).where(Job.state.in_(("queued", "running")))).first()
+        found = connection.execute(select(JobRow.id).where(JobRow.state.in_(("queued", "running")))).first()
     database.close()
     return found is not None
 
@@ -154,7 +154,9 @@ def _bury(url: str) -> None:
     """End the sessions of the dead at once. Not by the reaper, who would wait for the lease and make suspects."""
     database = open_database(url)
     with database.engine.connect() as connection:
-        sessions = connection.execute(select(WorkerSession.id).where(WorkerSession.ended_at.is_(None))).scalars().all()
+        sessions = (
+            connection.execute(select(WorkerSessionRow.id).where(WorkerSessionRow.ended_at.is_(None))).scalars().all()
+        )
     for session in sessions:
         end_session(database, session)
     database.close()
