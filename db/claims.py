@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, text
+from sqlalchemy import ColumnElement, Connection, Row, TextClause, bindparam, exists, func, select, text
 from sqlalchemy.orm import aliased
 
 from db.bulk import clock, insert_rows
@@ -38,11 +38,11 @@ _TASKS = select(TaskRow.id, TaskRow.dataset, TaskRow.row, TaskRow.question, Task
 
 @dataclass(frozen=True, slots=True)
 class LeaseHolder:
-    """Who claims and writes: a worker session at work on one job."""
+    """A worker session at work on one job: it claims items and writes what they do."""
 
     session: int
     code_version: str
-    job: Any  #: the job's row
+    job: Row  #: the job's row
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """What a process would take on."""
+    """How many items a process asks for, and of which kind."""
 
     items: int  #: at most so many
-    busy: int = 0  #: beside so many that it works on already
+    busy: int = 0  #: it works on so many already
     suspects: bool = False  #: whether those are suspects
     after: int = -1  #: ordinal after which to look first: where its last claim ended
 
@@ -72,22 +72,22 @@ class ClaimRequest:
 NO_CLAIM = ClaimRequest(0)
 
 
-def claim_items(connection: Connection, holder: LeaseHolder, wish: ClaimRequest) -> list[Claimed]:
+def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Claimed]:
     """Claim items of the holder's job.
 
-    Suspects, which some dead process held, never run beside other items: a process that works on `busy` items claims
+    Suspects, which a dead process held, never run beside other items: a process that works on `busy` items claims
     more of their kind, and an idle one suspects only when nothing else is due. So a job whose processes keep dying
     gets its other items done first.
     """
-    rows: list[Any] = []
-    if not (wish.busy and wish.suspects):
-        # Where the last claim ended, not at the beginning: while somebody holds an old snapshot, PostgreSQL keeps an
-        # index entry for every item that is done, and each claim would walk over all of them.
-        rows = _claim(connection, holder, wish.items, after=wish.after)
-        if not rows and wish.after >= 0:
-            rows = _claim(connection, holder, wish.items)
-    if not rows and (wish.suspects or not wish.busy):
-        rows = _claim_suspects(connection, holder, wish)
+    rows: list[Row] = []
+    if not (request.busy and request.suspects):
+        # Where the last claim ended, not at the beginning: while a transaction holds an old snapshot, PostgreSQL keeps
+        # an index entry for every item that is done, and each claim would read all of them.
+        rows = _claim(connection, holder, request.items, after=request.after)
+        if not rows and request.after >= 0:
+            rows = _claim(connection, holder, request.items)
+    if not rows and (request.suspects or not request.busy):
+        rows = _claim_suspects(connection, holder, request)
     if not rows:
         return []
     attempts: dict[int, int] = {}
@@ -104,13 +104,13 @@ def claim_items(connection: Connection, holder: LeaseHolder, wish: ClaimRequest)
 
 
 def its_turn() -> ColumnElement[bool]:
-    """Whether the item of the query around it is, in an ordered job, next: the one before it is done."""
+    """In an ordered job, whether the item of the enclosing query is next: the one before it is done."""
     before = aliased(Item)
     return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != ItemState.DONE)
 
 
 @cache
-def _claim_statement(dialect: str, ordered: bool):
+def _claim_statement(dialect: str, ordered: bool) -> TextClause:
     """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
     due = (
         f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
@@ -129,21 +129,21 @@ def _claim_statement(dialect: str, ordered: bool):
     )
 
 
-def _claim(connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1) -> list[Any]:
+def _claim(connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1) -> list[Row]:
     job = holder.job
-    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session,
-              "items": 1 if job.ordered else items}  # fmt: skip
+    wanted = 1 if job.ordered else items
+    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session, "items": wanted}
     return list(connection.execute(_claim_statement(connection.dialect.name, bool(job.ordered)), values))
 
 
-def _claim_suspects(connection: Connection, holder: LeaseHolder, wish: ClaimRequest) -> list[Any]:
-    """Suspects whose batch has room, those of one batch size at a time, from the largest down."""
-    values = {"job": holder.job.id, "busy": wish.busy}
+def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Any]:
+    """Suspects whose batch is not full, those of one batch size at a time, from the largest down."""
+    values = {"job": holder.job.id, "busy": request.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
-    return _claim(connection, holder, min(wish.items, batch - wish.busy), batch=batch) if batch else []
+    return _claim(connection, holder, min(request.items, batch - request.busy), batch=batch) if batch else []
 
 
-def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Any]) -> None:
+def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]) -> None:
     """Write the episode and its first attempt for items claimed the first time."""
     job = holder.job
     episodes = [

@@ -60,14 +60,14 @@ class GivenBack:
 class Batch:
     """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
 
-    claims: dict[int, int]  #: claim number of each item held, those the batch speaks of among them
+    claims: dict[int, int]  #: claim number of each item held, those those that the batch is about among them
     rows: dict[type, list[tuple]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  #: long texts by digest
     finished: list[Finished] = field(default_factory=list)
     given_back: list[GivenBack] = field(default_factory=list)
 
     def items(self) -> list[int]:
-        """The items the batch speaks of."""
+        """The items the batch is about."""
         found = {row[0] for rows in self.rows.values() for row in rows}
         return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
 
@@ -82,8 +82,8 @@ class Batch:
         )  # fmt: skip
 
 
-def commit(database: Database, holder: LeaseHolder, batch: Batch, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
-    """Write the batch and claim what the holder wishes of its job.
+def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:
+    """Write the batch and claim what the holder requests of its job.
 
     Rows of an item that this process no longer holds are dropped. Raises Fenced when it may write nothing at all.
     """
@@ -95,23 +95,23 @@ def commit(database: Database, holder: LeaseHolder, batch: Batch, wish: ClaimReq
         for back in batch.given_back:
             if back.item in held:
                 _give_back(connection, back)
-        return claim_items(connection, holder, wish) if wish.items else []
+        return claim_items(connection, holder, request) if request.items else []
 
 
 def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> None:
-    """Give back items that an interrupted commit claimed without this process learning of it."""
+    """Give back items that an interrupted commit claimed without this process knowing."""
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
         connection.execute(
             update(Item)
-            .where(Item.session == holder.session, Item.job == holder.job.id, Item.state == ItemState.CLAIMED,
-                   Item.id.not_in(known))
+            .where(Item.session == holder.session, Item.job == holder.job.id)
+            .where(Item.state == ItemState.CLAIMED, Item.id.not_in(known))
             .values(state=ItemState.OWED, session=None)
-        )  # fmt: skip
+        )
 
 
 def _held(connection: Connection, batch: Batch) -> set[int]:
-    """The items the batch speaks of that are still this process's own."""
+    """The items the batch is about that are still this process's own."""
     items = {row[0] for table in (Attempt, *COMPARED) for row in batch.rows.get(table, ())}
     items.update(one.item for one in (*batch.finished, *batch.given_back))
     if not items:
@@ -124,7 +124,7 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
     """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
 
     Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is
-    no episode is owed again in a while instead: nothing else could say what is wrong with it.
+    not an episode is owed again in a while instead: nothing else could say what is wrong with it.
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)

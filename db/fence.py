@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
 from db.connection import Database, now
 from db.models import Heartbeat, JobRow, WorkerSessionRow
@@ -36,7 +36,7 @@ class HeartbeatReply:
 
 
 def start_session(database: Database, code_version: str) -> int:
-    """Enter this process into the database; returns the session's number."""
+    """Register this process in the database; returns the session's number."""
     with database.writer.begin() as connection:
         session = connection.execute(
             insert(WorkerSessionRow)
@@ -50,13 +50,13 @@ def start_session(database: Database, code_version: str) -> int:
 
 
 def end_session(database: Database, session: int) -> None:
-    """Leave in good order: what this process still holds is owed again at once."""
+    """End a session in good order: what this process still holds is owed again at once."""
     with database.writer.begin() as connection:
         close_sessions(connection, [session], "itself", died=False)
 
 
 def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str, tuple[int, int]]) -> HeartbeatReply:
-    """Say that this process lives, and what it has in flight: (requests in flight, requests wanted) by endpoint.
+    """Report that this process is alive, and what it has in flight: (requests in flight, requests wanted) by endpoint.
 
     Raises Fenced when it has been declared dead.
     """
@@ -88,18 +88,17 @@ def reap(database: Database, session: int, lease_seconds: float) -> list[int]:
 
     A session stopped inside a transaction keeps its row locked: it is skipped now and met again later.
     """
-    with database.engine.connect() as connection:  # a cheap look first: most of the time nobody is dead
+    with database.engine.connect() as connection:  # a cheap look first: most of the time no session is dead
         if not connection.execute(_silent(lease_seconds)).first():
             return []
     with database.writer.begin() as connection:
-        dead = list(connection.execute(
-            _silent(lease_seconds).with_for_update(of=WorkerSessionRow.__table__, skip_locked=True)
-        ).scalars())  # fmt: skip
+        silent = _silent(lease_seconds).with_for_update(of=WorkerSessionRow.__table__, skip_locked=True)
+        dead = list(connection.execute(silent).scalars())
         close_sessions(connection, dead, f"session {session}", died=True)
         return dead
 
 
-def _silent(lease_seconds: float):
+def _silent(lease_seconds: float) -> Select[int]:
     return (
         select(WorkerSessionRow.id)
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)

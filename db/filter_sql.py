@@ -11,13 +11,18 @@ from sqlalchemy.orm import aliased
 
 from db.filters import CHOICES, Filter, Term
 from db.models import EpisodeRow, ExecutionRow, JobEndpoint, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
-from db.searching import Condition, among, contains, of_accepted_attempt, says
+from db.searching import Condition, contains, is_one_of, of_accepted_attempt, says
 from db.states import HIDDEN
 from lumos_queue.records import MAIN_METRICS
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
 _OF_JOB = ("benchmark", "project")
 
@@ -25,7 +30,7 @@ _OF_JOB = ("benchmark", "project")
 def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
     """What must hold of EpisodeRow: of jobs that are not being stored or removed.
 
-    Looks those, models, and texts that are stored compressed, up at once.
+    Such jobs, models, and texts that are stored compressed are looked up at once.
     """
     plain = [_condition(connection, one) for one in wanted.terms if one.field != "text"]
     found = [EpisodeRow.ending != "", *plain]
@@ -43,7 +48,7 @@ def _condition(connection: Connection, one: Term) -> Condition:
         return EpisodeRow.job.in_(select(JobRow.id).where(_compared(connection, getattr(JobRow, field), one)))
     match field:
         case "model":
-            jobs = among(EpisodeRow.job, _jobs_of_model(connection, one))
+            jobs = is_one_of(EpisodeRow.job, _jobs_of_model(connection, one))
             return not_(jobs) if one.operator == "!=" else jobs
         case "level":
             levels = CHOICES["level"]
@@ -104,7 +109,7 @@ def _any(connection: Connection, table: Any, column: Any, one: Term, *others: Co
 
 
 def _labelled(one: Term) -> Condition:
-    """By anybody: the newest label of a person for the whole episode counts."""
+    """By any person: the newest label of each for the whole episode counts."""
     later = aliased(Label)
     replaced = exists().where(
         later.episode == Label.episode, later.labeller == Label.labeller, later.position.is_(None), later.id > Label.id

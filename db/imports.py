@@ -1,6 +1,6 @@
-"""Episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
+"""Storing episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
 
-Rows arrive in chunks, under a job in state `importing` whose episodes have no ending yet: no query takes them for
+Rows arrive in chunks, under a job in state `importing` whose episodes have no ending yet: no query counts them as
 finished, and no worker finds anything owed. One last transaction ends them all. What a killed process leaves behind
 is removed when the same content is stored again, or with `lumos rm`.
 """
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, func, select, update
 
 from db.bulk import insert_rows, update_rows
 from db.connection import Database, now
+from db.datasets import ITEM_COLUMNS, TASK_COLUMNS
 from db.jobs import remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
 from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
@@ -29,9 +30,6 @@ from lumos_queue.records import Outcome, Score, Task, Verdict
 
 CHUNK = 500  #: episodes of one transaction
 _DATASET = ("digest", "benchmark", "split", "licence", "rows")
-_TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-_ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-         "problem")  # fmt: skip
 _EPISODE = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "parent", "level",
             "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
             "seconds")  # fmt: skip
@@ -62,8 +60,8 @@ def store_episodes(
     """Store the episodes as a job that is done; returns its id and whether it is new (else it was stored before).
 
     `origin` is 'imported' or 'corrected'. `dataset` is the digest of what the job's tasks come from: it is made for
-    tasks that are not stored yet, and may be None when all of them are. Memory does not grow with the episodes, but
-    for eight bytes each. Raises whatever `episodes` raises, after removing what was stored so far.
+    tasks that are not stored yet, and may be None when all of them are. Memory does not grow with the episodes,
+    except for eight bytes each. Raises whatever `episodes` raises, after removing what was stored so far.
     """
     job = new_id()
     with database.writer.begin() as connection:
@@ -77,7 +75,7 @@ def store_episodes(
         remove(database, left)
     try:
         ended = _write(database, job, new, origin, dataset, iter(episodes))
-        _show(database, job, dataset, ended)
+        _publish(database, job, dataset, ended)
     except BaseException:
         with suppress(Exception):  # the reason for which it failed is the one to tell
             remove(database, job)
@@ -136,7 +134,7 @@ def _store_tasks(
         (dataset, first + place, task.row, task.question, dict(task.inputs), task.gold)
         for place, task in enumerate(fresh)
     ]
-    insert_rows(connection, TaskRow.__table__, _TASK, rows)
+    insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     stored = connection.execute(
         select(TaskRow.id)
         .where(TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < first + len(fresh))
@@ -149,20 +147,25 @@ def _store_tasks(
 def _store_items(
     connection: Connection, job: str, first: int, keys: Sequence[int], chunk: Sequence[ImportedEpisode]
 ) -> list[int]:
-    """The keys of the items, in order. They are done from the start: nobody will claim them."""
+    """The keys of the items, in order. They are done from the start: no worker claims them."""
     rows = [
         (job, first + place, key, episode.sample, ItemState.DONE, 1, 0.0, 0, 0, 0, "")
         for place, (key, episode) in enumerate(zip(keys, chunk, strict=True))
     ]
-    insert_rows(connection, Item.__table__, _ITEM, rows)
+    insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
     wanted = select(Item.id).where(Item.job == job, Item.ordinal >= first).order_by(Item.ordinal)
     return list(connection.execute(wanted).scalars())
 
 
 def _store_chunk(
-    connection: Connection, items: Sequence[int], keys: Sequence[int], chunk: Sequence[ImportedEpisode], job: str,
-    new: NewJob, origin: str,
-) -> None:  # fmt: skip
+    connection: Connection,
+    items: Sequence[int],
+    keys: Sequence[int],
+    chunk: Sequence[ImportedEpisode],
+    job: str,
+    new: NewJob,
+    origin: str,
+) -> None:
     buffer, rows, scores, verdicts = Buffer(), [], [], []
     for item, key, episode in zip(items, keys, chunk, strict=True):
         journal, outcome = EpisodeJournal(item, 1, buffer, {}), episode.outcome
@@ -186,8 +189,8 @@ def _store_chunk(
     insert_rows(connection, VerdictRow.__table__, ("episode", "module", "name", "rejects", "detail"), verdicts)
 
 
-def _show(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
-    """Give every episode its ending, and the job its own: from here on they are there for everybody."""
+def _publish(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
+    """Give every episode its ending, and the job its state: from here on people see them."""
     with database.writer.begin() as connection:
         _require(connection, job)
         for ending, keys in ended.items():

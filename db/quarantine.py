@@ -2,9 +2,9 @@
 
 Any of them may have killed it, so all are suspects. Suspects run again in batches of half the size, at last alone, and
 only a death while alone counts against an item. So one poisonous item among thousands is found in a few deaths, and
-processes that are killed from outside cost no item its place. A machine that keeps killing (memory that is short, a
-service that restarts) may still meet the same item three times: it is tried again after a while, and another, before
-it is put into quarantine.
+processes that are killed from outside put no item into quarantine. A machine that keeps killing (too little memory, a
+service that restarts) may still hit the same item three times: it is tried again, after longer and longer waits,
+before it is put into quarantine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def close_sessions(connection: Connection, sessions: list[int], by: str, died: b
 
 
 def _charge(connection: Connection, session: int | None) -> None:
-    """One death more for the only item of a session: tried again at once, then later, then quarantined."""
+    """One more death for the only item of a session: tried again at once, then later, then quarantined."""
     mine = (Item.session == session, Item.state == ItemState.CLAIMED)
     connection.execute(update(Item).where(*mine).values(deaths=Item.deaths + 1))
     fatal = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*mine)).one()
@@ -81,7 +81,7 @@ def _charge(connection: Connection, session: int | None) -> None:
 
 
 def update_waiting(connection: Connection, job: str) -> None:
-    """Let the job say so when all that could be claimed of it is an item that waits after so many deaths."""
+    """Note at the job when all that could be claimed of it is an item that waits after so many deaths."""
     mine = [Item.job == job, Item.state == ItemState.OWED]
     if connection.execute(select(JobRow.ordered).where(JobRow.id == job)).scalar():
         mine.append(its_turn())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, ScalarSelect, case, func, select
 
 from db.connection import now
 from db.journal import RecordedStep, load_steps
@@ -64,7 +64,7 @@ def running_score(connection: Connection, job: str) -> tuple[float, int]:
 
 
 def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
-    """Seconds waiting for each role's model and running actions, added up over episodes that ran side by side."""
+    """Seconds waiting for each role's model and running actions, added up over episodes that ran at the same time."""
     episodes = select(EpisodeRow.id).where(EpisodeRow.job == job)
     phases = {role: calls * means["seconds"] for role, calls, means in latency_by_role(connection, job)}
     acting = connection.execute(select(func.sum(ExecutionRow.seconds)).where(ExecutionRow.episode.in_(episodes)))
@@ -74,7 +74,7 @@ def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
 def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
     """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion.
 
-    Replies that the task gave are no calls.
+    Replies that the task gave do not count as calls.
     """
     phases = ("waited", "lost", "seconds", "queued")
     means: list[Any] = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
@@ -89,7 +89,7 @@ def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, di
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
-    """Each metric's (task, value, trials), one for each scored episode. An `infra_error` is nobody's score."""
+    """Each metric's (task, value, trials), one for each scored episode. An `infra_error` has no score."""
     rows = connection.execute(
         select(ScoreRow.metric, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
@@ -124,7 +124,7 @@ def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, in
     gave count here, as the rule of how many calls an episode makes does not ask who answered.
     """
 
-    def count(table):
+    def count(table: Any) -> ScalarSelect[int]:
         mine = (table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt)
         return select(func.count()).where(*mine).scalar_subquery()
 
@@ -195,7 +195,7 @@ def endpoints_of(connection: Connection, job: str) -> list[Any]:
 
 
 def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
-    """(ordinal, output) of the finished items of a job whose items are no episodes."""
+    """(ordinal, output) of the finished items of a job whose items are not episodes."""
     rows = connection.execute(
         select(Item.ordinal, Item.output).where(Item.job == job, Item.state == ItemState.DONE).order_by(Item.ordinal)
     )
@@ -238,7 +238,7 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:
-    """JOB-NUMBER of an episode's key; '' when there is no such episode any more, None for none."""
+    """JOB-NUMBER of an episode's key; '' when that episode was removed, None for None."""
     if episode is None:
         return None
     found = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()

@@ -1,4 +1,4 @@
-"""Messages that were refused are counted by reason, and nothing else is kept of them."""
+"""Counts of rejected messages by reason; nothing else is kept of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ def add_rejected(database: Database, counted: Mapping[str, tuple[int, str]]) -> 
     statement = insert.on_conflict_do_update(
         index_elements=["reason"],
         set_={
-            "messages": RefusedMessage.messages + new.messages, "latest": new.latest, "latest_at": new.latest_at,
+            "messages": RefusedMessage.messages + new.messages,
+            "latest": new.latest,
+            "latest_at": new.latest_at,
         },
-    )  # fmt: skip
+    )
     with database.writer.begin() as connection:
-        # In one order: two processes that lock the same rows must not wait for each other.
+        # In one order: two processes that lock the same rows must not deadlock.
         for reason, (messages, latest) in sorted(counted.items()):
             connection.execute(statement.values(reason=reason, messages=messages, latest=latest, latest_at=now()))

@@ -13,8 +13,8 @@ class JobState(StrEnum):
     QUEUED = "queued"  #: may be worked on, and no slice has begun yet
     RUNNING = "running"  #: a slice has begun; items are owed or claimed
     PAUSED = "paused"  #: stopped until a person resumes it
-    CANCELLING = "cancelling"  #: stopped for good, while items are still claimed or owed
-    CANCELLED = "cancelled"  #: stopped for good, and no item is owed or claimed
+    CANCELLING = "cancelling"  #: stopped, while items are still claimed or owed
+    CANCELLED = "cancelled"  #: stopped, and no item is owed or claimed
     DONE = "done"  #: no item is owed or claimed
     REMOVING = "removing"  #: its rows are being deleted, or that was cut off; hidden
     REMOVED = "removed"  #: never stored: what is said of a job that has no row (any more)

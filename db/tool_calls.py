@@ -1,4 +1,4 @@
-"""The recorded calls of tools outside, to answer the same calls of another job."""
+"""The recorded calls of external tools, which answer the same calls of another job."""
 
 from __future__ import annotations
 

@@ -51,9 +51,18 @@ class ItemRunner:
                 raise InfrastructureError(problem) from error
             result = Result(Outcome(None, "infra_error", problem))
         return Finished(
-            item.id, result.outcome, result.scores, journal.attempt, journal.calls, journal.prompt_tokens,
-            journal.completion_tokens, time.monotonic() - started, result.output, result.verdicts, result.level,
-        )  # fmt: skip
+            item=item.id,
+            outcome=result.outcome,
+            scores=result.scores,
+            attempt=journal.attempt,
+            calls=journal.calls,
+            prompt_tokens=journal.prompt_tokens,
+            completion_tokens=journal.completion_tokens,
+            seconds=time.monotonic() - started,
+            output=result.output,
+            verdicts=result.verdicts,
+            level=result.level,
+        )
 
     def _journal(self, item: Claimed, attempt: int) -> EpisodeJournal:
         return EpisodeJournal(item.id, attempt, self._buffer, self._heads)

@@ -82,7 +82,7 @@ class WorkerSession:
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
-            if self._lost:  # its slice has stopped: a session that went on beating would hold its items for ever
+            if self._lost:  # its slice has stopped: a session that went on beating would never give up its items
                 if self._end():
                     return
                 continue

@@ -92,5 +92,5 @@ def _child_ends(**_: object) -> None:
 
 
 def _told_to_stop() -> bool:
-    """On TERM to the parent, or when it is gone: what it would hand out next can no longer arrive."""
+    """On TERM to the parent, or when it is gone: no further message can arrive from it."""
     return draining() or (_parent != 0 and os.getppid() != _parent)

@@ -1,4 +1,4 @@
-"""`lumos up`: broker, database, workers, dispatcher and Flower from one command, and all of them gone when it ends."""
+"""`lumos up`: broker, database, workers, dispatcher and Flower from one command, all of which end with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workers.stop_signal import LEAVING_SECONDS
 from workers.supervisor import Child, end_children, read_procfile
 
 READY_SECONDS = 60.0
-#: An orderly end would save nothing of these. Flower, asked to end while its broker ends too, would wait for ever.
+#: An orderly end would save nothing of these. Flower, asked to end while its broker ends too, would wait forever.
 STATELESS = ("broker", "flower")
 Say = Callable[[str], None]
 

@@ -102,7 +102,7 @@ class CommitWriter:
         """Whether refusals are these items' own fault, and not that of a database that refuses everything.
 
         It is theirs when others' rows were taken. An item that is alone in its commit is not blamed as long as this
-        slice has written nothing, until it has been claimed so often that it would stop its job for good.
+        slice has written nothing, until it has been claimed so often that it would stop its job forever.
         """
         if len(refused) < len(items):
             return True

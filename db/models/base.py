@@ -37,12 +37,12 @@ else:
     class Mapped:
         """`Mapped[int]` is a column to a type checker, as it is when queries are built; SQLModel wants plain `int`."""
 
-        def __class_getitem__(cls, kind):
+        def __class_getitem__(cls, kind: type) -> type:
             return kind
 
 
 class Base(SQLModel):
-    """Its metadata is this project's alone: Alembic compares against it."""
+    """Its metadata is this project's own: Alembic compares against it."""
 
     metadata = MetaData(naming_convention=NAMES)
     if TYPE_CHECKING:  # SQLModel makes these and does not declare them

@@ -58,10 +58,10 @@ class JobRow(Base, table=True):
     agent: Mapped[str] = Field(default="")  # digest of the agent
     items: Mapped[int]
     ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
-    state: Mapped[str] = Field(default=JobState.QUEUED.value)
+    state: Mapped[str] = Field(default=JobState.QUEUED.value)  # a JobState
     waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
     not_before_at: Mapped[float] = instant(nullable=False)
-    waits: Mapped[int] = Field(default=0)  # times in a row that it was put off; 0 again when an item finishes
+    waits: Mapped[int] = Field(default=0)  # times in a row that it had to wait; 0 again when an item finishes
     project: Mapped[str]
     submitted_by: Mapped[str]
     priority: Mapped[int] = Field(default=0)
@@ -108,7 +108,7 @@ class Item(Base, table=True):
         default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True, index=True)
     )
     sample: Mapped[int] = Field(default=0)
-    state: Mapped[str] = Field(default=ItemState.OWED.value)
+    state: Mapped[str] = Field(default=ItemState.OWED.value)  # an ItemState
     claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused
     session: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))
     not_before_at: Mapped[float] = instant(nullable=False)

@@ -11,7 +11,7 @@ from db.models.base import Base, Key, Mapped, json, long_text
 
 
 class StepKey(Base):
-    """Where a step stands: no two steps of an attempt share a place."""
+    """The place of a step: no two steps of an attempt have the same."""
 
     episode: Mapped[int] = Field(sa_type=Key, primary_key=True, foreign_key="episode.id", ondelete="CASCADE")
     attempt: Mapped[int] = Field(primary_key=True)

@@ -23,7 +23,7 @@ ITEMS, ROWS = 50, 7
 def job(database, monkeypatch):
     made = new_job(database, tasks=ITEMS)
     monkeypatch.setattr(db.chunks, "FIRST_ROWS", ROWS)
-    monkeypatch.setattr(db.chunks, "MOST_ROWS", ROWS)
+    monkeypatch.setattr(db.chunks, "MAX_ROWS", ROWS)
     return made
 
 
