@@ -1,4 +1,4 @@
-"""Submitting a job and seeing it through: in this process when there is no broker, else by whoever hears the nudge."""
+"""Submitting a job and seeing it through: in this process when there is no broker, else by any worker that hears of it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def how_it_ended(settings: Settings, job: str, silent: bool = False) -> Exit:
 
 
 def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
-    """Work on a stored job (its row) here, or nudge those who will; returns the exit code."""
+    """Work on a stored job (its row) here, or notify those who will; returns the exit code."""
     job = row.id
     if not settings.broker_url:
         return _run_here(settings, job)

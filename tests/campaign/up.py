@@ -78,7 +78,7 @@ class Up:
                 if role in ("worker_llm child", "dispatcher") and process.pid not in self.frozen]  # fmt: skip
 
     def children(self) -> list[tuple[str, psutil.Process]]:
-        """Its own children that may die once more just now, but for those of which a process stands still."""
+        """Its own children that may die once more now, except those of which a process is stopped."""
         now = time.monotonic()
         allowed = []
         for role, process in self.processes():
