@@ -102,7 +102,7 @@ def child(how: str, at: int, faults: int, seed: int) -> NoReturn:
     process = WorkerContext(read_settings())
     try:
         signal.signal(signal.SIGQUIT, _leave)
-        injector = FaultInjector(process.database, how, at, strikes, random.Random(seed))
+        injector = FaultInjector(process.database, how, at, faults, random.Random(seed))
         until = time.monotonic() + WITHIN_SECONDS
         Dispatcher(process, ["llm"]).run(lambda: not injector.left or time.monotonic() > until)
     except SystemExit:
