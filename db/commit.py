@@ -19,6 +19,7 @@ from db.states import ItemState
 from db.text_blocks import insert_texts
 from lumos_queue.records import GIVEN, Outcome, Score, Verdict
 
+_DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
 _HELD_ITEMS = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
@@ -178,7 +179,7 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
         for verdict in done.verdicts
     ]
     insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
-    items = [(done.item, ItemState.DONE, None, "", done.output) for done in finished]
+    items = [(done.item, _DONE, None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
     update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
 

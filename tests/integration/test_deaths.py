@@ -62,18 +62,18 @@ def test_a_process_that_leaves_in_good_order_makes_no_suspects(database):
 def test_a_process_that_lost_its_lease_ends_its_session_instead_of_beating_on(database):
     job = new_job(database, tasks=3)
     settings = Settings(lease_seconds=1.5)
-    presence = WorkerSession(database, settings, "1")
+    session = WorkerSession(database, settings, "1")
     try:
         with database.engine.connect() as connection:
-            who = LeaseHolder(presence.id, "1", get_job(connection, job))
+            who = LeaseHolder(session.id, "1", get_job(connection, job))
         claim(database, who, 3)
-        presence.declare_lost()
+        session.declare_lost()
         until = time.monotonic() + 10
         while set(items_of(database, job).values()) != {("owed", 0, 0)}:
             assert time.monotonic() < until, items_of(database, job)
             time.sleep(0.05)
     finally:
-        presence.close()
+        session.close()
 
 
 def test_suspects_run_last_and_only_beside_as_many_as_their_batch_allows(database):

@@ -62,18 +62,18 @@ class Doing:
 
 @contextmanager
 def present(database, job: str, **settings):
-    presence = WorkerSession(database, SETTINGS.model_copy(update=settings), "1")
+    session = WorkerSession(database, SETTINGS.model_copy(update=settings), "1")
     try:
         with database.engine.connect() as connection:
-            yield presence, get_job(connection, job)
+            yield session, get_job(connection, job)
     finally:
-        presence.close()
+        session.close()
 
 
 def run(database, job: str, doing: Doing, **options) -> Slice:
     """Run one slice until nothing is due."""
-    with present(database, job) as (presence, row):
-        part = Slice(presence, row, doing, None, lambda: 0, **options)
+    with present(database, job) as (session, row):
+        part = Slice(session, row, doing, None, lambda: 0, **options)
         asyncio.run(part.run())
     return part
 
@@ -234,10 +234,10 @@ def test_a_slice_stops_when_its_job_is_stopped_and_gives_back_what_runs_with_its
             assert await asyncio.to_thread(change, database, job) == state
         await asyncio.sleep(60)
 
-    with present(database, job, heartbeat_seconds=0.1) as (presence, row):
-        presence.work_on(job)
-        presence.mark_loop_alive()
-        part = Slice(presence, row, Doing(takes_long), None, lambda: 0)
+    with present(database, job, heartbeat_seconds=0.1) as (session, row):
+        session.work_on(job)
+        session.mark_loop_alive()
+        part = Slice(session, row, Doing(takes_long), None, lambda: 0)
         asyncio.run(asyncio.wait_for(part.run(), 8))
     assert part.finished == 0 and set(items(database, Item.state, Item.failures)) == {("owed", 0)}
     with database.engine.connect() as connection:
@@ -275,10 +275,10 @@ def test_a_slice_that_fails_leaves_its_session_at_once(database):
     def fails() -> int:
         raise ZeroDivisionError
 
-    with present(database, job) as (presence, row):
+    with present(database, job) as (session, row):
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(Slice(presence, row, Doing(takes_long), None, fails).run())
-        assert presence.lost
+            asyncio.run(Slice(session, row, Doing(takes_long), None, fails).run())
+        assert session.lost
 
 
 def test_a_claim_that_brought_less_than_was_wanted_is_not_repeated_at_once(database, monkeypatch):
@@ -326,8 +326,8 @@ def write(database, job: str, *commits: tuple[Callable[[dict[int, Any]], Batch],
     """Send these commits one after the other through one writer; what each claimed."""
 
     async def body() -> list[list]:
-        with present(database, job) as (presence, row):
-            writer, claimed, known = CommitWriter(presence, row), [], {}
+        with present(database, job) as (session, row):
+            writer, claimed, known = CommitWriter(session, row), [], {}
             for batch, wish in commits:
                 got = (await writer.commit(batch(known), wish)).claimed
                 known |= {item.ordinal: item for item in got}
@@ -382,10 +382,10 @@ def test_who_may_write_no_more_stops_trying(database, monkeypatch):
         monkeypatch.setattr(workers.writer, name, never)
 
     async def body() -> float:
-        with present(database, job) as (presence, row):
-            writer = CommitWriter(presence, row)
+        with present(database, job) as (session, row):
+            writer = CommitWriter(session, row)
             began = time.monotonic()
-            asyncio.get_running_loop().call_later(0.2, presence.declare_lost)
+            asyncio.get_running_loop().call_later(0.2, session.declare_lost)
             with pytest.raises(Fenced):
                 await asyncio.wait_for(writer.commit(Batch({}), ClaimRequest(1)), 10)
             writer.close()
