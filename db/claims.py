@@ -97,10 +97,18 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
     steps = load_steps(connection, attempts) if attempts else {}
     tasks = _tasks(connection, holder.job.benchmark, [row.task for row in rows if row.task is not None])
     return [
-        Claimed(row.id, row.ordinal, row.claim, row.batch, row.sample, tasks.get(row.task), attempts.get(row.id, 1),
-                tuple(steps.get(row.id, ())))
+        Claimed(
+            row.id,
+            row.ordinal,
+            row.claim,
+            row.batch,
+            row.sample,
+            tasks.get(row.task),
+            attempts.get(row.id, 1),
+            tuple(steps.get(row.id, ())),
+        )
         for row in sorted(rows, key=lambda row: row.ordinal)
-    ]  # fmt: skip
+    ]
 
 
 def its_turn() -> ColumnElement[bool]:
@@ -147,10 +155,27 @@ def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]
     """Write the episode and its first attempt for items claimed the first time."""
     job = holder.job
     episodes = [
-        (row.id, job.id, row.task, row.sample, job.formulation, job.agent, job.origin, job.split, job.licence, 1, "",
-         "", 0, 0, 0, 0.0, "")
+        (
+            row.id,
+            job.id,
+            row.task,
+            row.sample,
+            job.formulation,
+            job.agent,
+            job.origin,
+            job.split,
+            job.licence,
+            1,
+            "",
+            "",
+            0,
+            0,
+            0,
+            0.0,
+            "",
+        )
         for row in first
-    ]  # fmt: skip
+    ]
     insert_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")
     attempts = [(row.id, 1, holder.code_version) for row in first]
     insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")

@@ -77,10 +77,12 @@ class Batch:
         rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
         named = {value for part in rows.values() for row in part for value in row if type(value) is str}
         return Batch(
-            self.claims, rows, {digest: text for digest, text in self.texts.items() if digest in named},
+            self.claims,
+            rows,
+            {digest: text for digest, text in self.texts.items() if digest in named},
             [done for done in self.finished if done.item in items],
             [back for back in self.given_back if back.item in items],
-        )  # fmt: skip
+        )
 
 
 def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:

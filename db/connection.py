@@ -20,8 +20,14 @@ from lumos_queue.errors import InfrastructureError, SpecError
 
 #: How soon the kernel notices a server that is gone without notice: in seconds, the last in milliseconds. Each can
 #: be set in the database's URL instead.
-_TCP_OPTIONS = {"connect_timeout": 10, "keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5,
-             "keepalives_count": 3, "tcp_user_timeout": 15_000}  # fmt: skip
+_TCP_OPTIONS = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
 
 
 class now(FunctionElement):

@@ -14,10 +14,26 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from lumos_queue.errors import SpecError
 
 #: File systems on which SQLite's locks do not hold between machines.
-NETWORK_FILESYSTEMS = frozenset((
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2",
-    "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs",
-))  # fmt: skip
+NETWORK_FILESYSTEMS = frozenset(
+    (
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "9p",
+        "afs",
+        "ceph",
+        "glusterfs",
+        "lustre",
+        "gpfs",
+        "beegfs",
+        "ocfs2",
+        "fuse.sshfs",
+        "fuse.s3fs",
+        "fuse.glusterfs",
+    )
+)
 
 
 def open_sqlite(address: URL) -> Engine:

@@ -96,11 +96,21 @@ class Item(Base, table=True):
     __table_args__ = (
         UniqueConstraint("job", "ordinal"),
         # What a claim looks for, however many items are done.
-        Index("item_owed_index", "job", "batch", "ordinal", sqlite_where=text(f"state = '{ItemState.OWED}'"),
-              postgresql_where=text(f"state = '{ItemState.OWED}'")),
-        Index("item_claimed_index", "session", sqlite_where=text(f"state = '{ItemState.CLAIMED}'"),
-              postgresql_where=text(f"state = '{ItemState.CLAIMED}'")),
-    )  # fmt: skip
+        Index(
+            "item_owed_index",
+            "job",
+            "batch",
+            "ordinal",
+            sqlite_where=text(f"state = '{ItemState.OWED}'"),
+            postgresql_where=text(f"state = '{ItemState.OWED}'"),
+        ),
+        Index(
+            "item_claimed_index",
+            "session",
+            sqlite_where=text(f"state = '{ItemState.CLAIMED}'"),
+            postgresql_where=text(f"state = '{ItemState.CLAIMED}'"),
+        ),
+    )
     id: Mapped[int] = key()
     job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))
     ordinal: Mapped[int]
