@@ -230,7 +230,7 @@ def test_messages_that_bring_workers_back_are_sent_now_and_then(tmp_path, rows, 
     """Not at each look: nobody may be there to receive them."""
     import redis
 
-    monkeypatch.setattr("workers.dispatcher.NUDGE_SECONDS", 3.0)
+    monkeypatch.setattr("workers.dispatcher.NOTIFY_SECONDS", 3.0)
     broker = redis.Redis.from_url(redis_url)
     settings = Settings(home=tmp_path, broker_url=redis_url, **TURNS)
     database = open_database(settings.database)
