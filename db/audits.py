@@ -12,12 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from db.connection import Database, now
 from db.filter_sql import conditions
 from db.filters import Filter, Term
-from db.models import Audit, AuditSample, EpisodeRow, Item, Job, Label, SubgoalRow
+from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.sampling import SampledEpisode, draw, stratum_of
 from lumos_queue.util.sanitize import storable
 
-MOST_CHARACTERS = 80  #: of an audit's name
+MAX_NAME = 80  #: of an audit's name
 #: An audit asks how far the acceptance check can be trusted: of annotations that it accepted for both modules. One that
 #: it rejects for one module keeps the level that it reached for the other.
 ACCEPTED = Filter((Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
@@ -43,8 +43,8 @@ def strata_of(connection: Connection, wanted: Filter) -> dict[str, list[int]]:
         .scalar_subquery()
     )
     rows = connection.execute(
-        select(EpisodeRow.id, Job.benchmark, EpisodeRow.level, subgoals)
-        .join(Job, Job.id == EpisodeRow.job)
+        select(EpisodeRow.id, JobRow.benchmark, EpisodeRow.level, subgoals)
+        .join(JobRow, JobRow.id == EpisodeRow.job)
         .where(*conditions(connection, wanted & ACCEPTED))
         .order_by(EpisodeRow.id)
         .execution_options(yield_per=1000)
@@ -58,10 +58,10 @@ def strata_of(connection: Connection, wanted: Filter) -> dict[str, list[int]]:
 def draw_audit(database: Database, name: str, wanted: Filter, size: int, seed: int) -> list[SampledEpisode]:
     """Draw a sample of the accepted annotations for which the filter holds, and keep it under a new name.
 
-    Raises SpecError when the name is taken or no name, when nothing fits, or when `size` is less than the strata.
+    Raises SpecError when the name is taken or not valid, when nothing fits, or when `size` is less than the strata.
     """
-    if not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable() or storable(name)[1]:
-        raise SpecError(f"'{name[:40]}' is no name for an audit: give 1 to {MOST_CHARACTERS} printable characters.")
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or storable(name)[1]:
+        raise SpecError(f"'{name[:40]}' is not a name for an audit: give 1 to {MAX_NAME} printable characters.")
     with database.engine.connect() as connection:
         _refuse_taken(connection, name)
         strata = strata_of(connection, wanted)
@@ -79,23 +79,31 @@ def draw_audit(database: Database, name: str, wanted: Filter, size: int, seed: i
             )
             connection.execute(
                 insert(AuditSample),
-                [{"audit": name, "place": one.place, "episode": one.episode, "stratum": one.stratum,
-                  "weight": one.weight} for one in drawn],
-            )  # fmt: skip
+                [
+                    {
+                        "audit": name,
+                        "place": one.place,
+                        "episode": one.episode,
+                        "stratum": one.stratum,
+                        "weight": one.weight,
+                    }
+                    for one in drawn
+                ],
+            )
     except IntegrityError:
         with database.engine.connect() as connection:
-            _refuse_taken(connection, name)  # somebody drew one of this name meanwhile
+            _refuse_taken(connection, name)  # another process drew one of this name meanwhile
         raise SpecError("A drawn episode was removed meanwhile: draw the audit again.") from None
     return drawn
 
 
 def _refuse_taken(connection: Connection, name: str) -> None:
     if connection.execute(select(Audit.name).where(Audit.name == name)).first():
-        raise SpecError(f"There is an audit '{name}' already. See it with: lumos audit report {name}")
+        raise SpecError(f"An audit '{name}' exists already. See it with: lumos audit report {name}")
 
 
 def get_audit(connection: Connection, name: str) -> Any:
-    """The audit's row. Raises SpecError when there is none, naming the newest that there are."""
+    """The audit's row. Raises SpecError when there is none, and names the newest ones."""
     found = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
     if found is None:
         names = connection.execute(select(Audit.name).order_by(Audit.created_at.desc()).limit(10)).scalars().all()
@@ -121,10 +129,11 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
         .order_by(AuditSample.place)
     )
     return [
-        Sampled(row.place, row.episode, f"{row.job}-{row.ordinal}", row.stratum, row.weight,
-                labels.get(row.episode, {}))
+        Sampled(
+            row.place, row.episode, f"{row.job}-{row.ordinal}", row.stratum, row.weight, labels.get(row.episode, {})
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def next_of(samples: Sequence[Sampled], labeller: str) -> Sampled | None:

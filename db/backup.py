@@ -1,4 +1,4 @@
-"""A consistent copy of an SQLite database, made beside those who write."""
+"""A consistent copy of an SQLite database, made while others write."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumos_queue.errors import SpecError
 def backup(database: Database, file: Path) -> int:
     """Copy the database as it is at one moment into a new file of mode 0600; returns its size in bytes.
 
-    Raises SpecError on PostgreSQL, which has a program for that, and when there is such a file.
+    Raises SpecError on PostgreSQL, which has its own program for that, and when the file exists.
     """
     if not database.is_sqlite:
         raise SpecError(f"A PostgreSQL database is copied with: {_pg_dump(database.url, file)}")
     if file.exists():
-        raise SpecError(f"'{file}' is there already: name a new file for the backup.")
+        raise SpecError(f"'{file}' exists already: name a new file for the backup.")
     begun = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -32,9 +32,9 @@ def backup(database: Database, file: Path) -> int:
         with begun.open("rb") as copied:
             os.fsync(copied.fileno())
         try:
-            os.link(begun, file)  # a rename would take the place of a file that has come there meanwhile
+            os.link(begun, file)  # a rename would replace a file that was made there meanwhile
         except FileExistsError:
-            raise SpecError(f"'{file}' is there already: name a new file for the backup.") from None
+            raise SpecError(f"'{file}' exists already: name a new file for the backup.") from None
         folder = os.open(file.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -47,13 +47,13 @@ def backup(database: Database, file: Path) -> int:
 
 
 def _copy(database: Database, file: Path) -> None:
-    """All pages within one read transaction: who writes meanwhile is not kept waiting, and not copied."""
+    """All pages within one read transaction: other writers do not wait, and what they write then is not copied."""
     with database.engine.connect() as connection, closing(sqlite3.connect(file)) as target:
         connection.rollback()
         source = connection.connection.driver_connection
         assert isinstance(source, sqlite3.Connection)
         source.backup(target)
-        target.execute("PRAGMA journal_mode=DELETE")  # one file, that can be read from a read-only place too
+        target.execute("PRAGMA journal_mode=DELETE")  # one file, which can be read in a read-only folder too
 
 
 def _pg_dump(url: str, file: Path) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from sqlalchemy import Connection, func, select, update
 
 from db.connection import Database
-from db.jobs import OPEN, settle
-from db.models import CompletionRow, EpisodeRow, Item, Job
+from db.jobs import finish_if_idle
+from db.models import CompletionRow, EpisodeRow, Item, JobRow
+from db.states import OPEN, JobState
 from lumos_queue.errors import SpecError
 
 
-def spent(connection: Connection, job: str, prompt_price: float, completion_price: float) -> float:
+def cost_of_job(connection: Connection, job: str, prompt_price: float, completion_price: float) -> float:
     """USD of all stored model calls of the job, at prices in USD for a million tokens."""
     asked, written = tokens(connection, job)
     return (asked * prompt_price + written * completion_price) / 1e6
@@ -37,14 +38,16 @@ def job_of(connection: Connection, item: int) -> str:
 def pause_for(database: Database, job: str, reason: str) -> None:
     """Pause an open job and say why; what is in flight is given back."""
     with database.writer.begin() as connection:
-        connection.execute(update(Job).where(Job.id == job, Job.state.in_(OPEN)).values(state="paused", waiting=reason))
-    settle(database, job)
+        connection.execute(
+            update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN)).values(state=JobState.PAUSED, waiting=reason)
+        )
+    finish_if_idle(database, job)
 
 
 def set_budget(database: Database, job: str, usd: float) -> None:
     """Change the budget of a conversion; it holds from the next slice on. Raises SpecError for another kind of job."""
     with database.writer.begin() as connection:
-        row = connection.execute(select(Job.kind, Job.spec).where(Job.id == job).with_for_update()).one()
+        row = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.id == job).with_for_update()).one()
         if row.kind != "convert" or not row.spec.get("teacher"):
             raise SpecError(f"Job {job} asks no teacher: it has no budget.")
-        connection.execute(update(Job).where(Job.id == job).values(spec={**row.spec, "budget": usd}))
+        connection.execute(update(JobRow).where(JobRow.id == job).values(spec={**row.spec, "budget": usd}))

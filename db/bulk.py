@@ -1,6 +1,6 @@
 """Many rows at once, without an ORM instance for each.
 
-To PostgreSQL they travel in one statement, as one JSON parameter that the database takes apart. SQLite, which is
+PostgreSQL gets them in one statement, as one JSON parameter that the database takes apart. SQLite, which is
 written to from the event loop (docs/decisions/0008), gets one prepared statement for all of them.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import JSON, Connection, Table, text
+from sqlalchemy import JSON, Connection, Dialect, Table, TextClause, text
 
 from db.connection import now
 from lumos_queue.errors import LumosError
@@ -106,7 +106,7 @@ def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) 
 
 
 @cache
-def _insert(table: Table, columns: tuple[str, ...], stamp: str):
+def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> TextClause:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
     values = _selected("postgresql", table, columns) + (f", {clock('postgresql')}" if stamp else "")
     return text(
@@ -115,7 +115,7 @@ def _insert(table: Table, columns: tuple[str, ...], stamp: str):
 
 
 @cache
-def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str):
+def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> TextClause:
     key, *others = columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
     changes += f', "{stamp}" = {clock("postgresql")}' if stamp else ""
@@ -126,7 +126,7 @@ def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str):
 
 
 @cache
-def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tuple[str, ...]):
+def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tuple[str, ...]) -> TextClause:
     keys = [column.name for column in table.primary_key.columns]
     arriving = f"SELECT {_selected(dialect, table, columns)} FROM {_unnested(dialect)}"
     same = " AND ".join(f's."{name}" = a."{name}"' for name in keys)
@@ -156,19 +156,19 @@ def _selected(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
 
 
 def clock(dialect: str) -> str:
-    """The database's clock in its own words."""
+    """The database's clock as SQL."""
     return str(now().compile(dialect=_postgresql() if dialect == "postgresql" else _sqlite()))
 
 
 @cache
-def _postgresql():
+def _postgresql() -> Dialect:
     from sqlalchemy.dialects import postgresql
 
     return postgresql.dialect()
 
 
 @cache
-def _sqlite():
+def _sqlite() -> Dialect:
     from sqlalchemy.dialects import sqlite
 
     return sqlite.dialect()

@@ -1,12 +1,12 @@
-"""Many rows in many short transactions: whoever else writes gets in between.
+"""Many rows in many short transactions, so that other writers have their turn between them.
 
-SQLite has one write lock and lets nobody queue for it: who waits looks again after up to 100 ms. So a writer of very
-many rows must be away from the lock for about as long as it holds it, or others are kept from reporting for so long
-that they are declared dead.
+SQLite has one write lock and no queue for it: a process that waits looks again after up to 100 ms. So a writer of very
+many rows must leave the lock free for about as long as it holds it, or others cannot report for so long that they are
+declared dead.
 
-What is written so is not there for anybody until its last transaction: a job is `submitting` until then. Each chunk
-says that somebody is at work on it (`touch`); a process that died says so no more, and what it left may be removed.
-The same the other way round: a job that is `removing` is no longer there for anybody.
+What is written like this is hidden until its last transaction: a job is `submitting` until then. Each chunk says that
+a process is at work on it (`touch`); one that died does not say so any more, and what it left may be removed. The same
+the other way round: a job that is `removing` is hidden.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, update
 
 from db.connection import Database, now
-from db.models import Job
+from db.models import JobRow
+from db.states import JobState
 from lumos_queue.errors import SpecError
 
-FIRST_ROWS = 5000  #: of the first chunk; what is no more than one such chunk is written in one transaction
-MOST_ROWS = 5000
+FIRST_ROWS = 5000  #: of the first chunk; what fits in one such chunk is written in one transaction
+MAX_ROWS = 5000
 SECONDS = 0.1  #: that a transaction should take
-UNTOUCHED_SECONDS = 15.0  #: after which whoever wrote is taken for dead
-HALF = ("submitting", "removing")  #: states of jobs that are there in part: nobody may see them
+UNTOUCHED_SECONDS = 15.0  #: after which the process that wrote counts as dead
 
 
 class Chunks:
-    """How large the next transaction is: as large as the last ones were quick, whatever the rows weigh."""
+    """How large the next transaction is: the quicker the last ones were, the larger, whatever the size of the rows."""
 
     def __init__(self, database: Database):
         self.database = database
@@ -44,15 +44,15 @@ class Chunks:
             yield connection
         seconds = time.monotonic() - started
         self.longest = max(self.longest, seconds)
-        self.rows = max(1, min(MOST_ROWS, int(self.rows * min(2.0, SECONDS / max(seconds, 1e-6)))))
+        self.rows = max(1, min(MAX_ROWS, int(self.rows * min(2.0, SECONDS / max(seconds, 1e-6)))))
         self.rest(seconds)
 
     def rest(self, seconds: float) -> None:
         if self.database.is_sqlite:
             time.sleep(seconds)
 
-    def touch(self, connection: Connection, job: str, state: str = "submitting") -> None:
-        """Say that this process is at work on the job. Raises SpecError when it was taken for dead meanwhile."""
-        mine = update(Job).where(Job.id == job, Job.state == state)
+    def touch(self, connection: Connection, job: str, state: JobState = JobState.SUBMITTING) -> None:
+        """Say that this process is at work on the job. Raises SpecError when it was declared dead meanwhile."""
+        mine = update(JobRow).where(JobRow.id == job, JobRow.state == state)
         if not connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:
             raise SpecError(f"Job {job} was removed while it was being stored: submit it again.")

@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, text
+from sqlalchemy import ColumnElement, Connection, Row, TextClause, bindparam, exists, func, select, text
 from sqlalchemy.orm import aliased
 
 from db.bulk import clock, insert_rows
 from db.connection import now, numbers
 from db.journal import COLUMNS, RecordedStep, load_steps
 from db.models import Attempt, EpisodeRow, Item, TaskRow
+from db.states import ItemState
 from lumos_queue.records import Task
 
 _EPISODE_COLUMNS = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "attempt",
                     "ending", "message", "calls", "prompt_tokens", "completion_tokens", "seconds", "level")  # fmt: skip
 # Made once: putting a statement together costs more than sending it.
 _LARGEST_BATCH = select(func.max(Item.batch)).where(
-    Item.job == bindparam("job"), Item.state == "owed", Item.batch > bindparam("busy"), Item.not_before_at <= now()
+    Item.job == bindparam("job"),
+    Item.state == ItemState.OWED,
+    Item.batch > bindparam("busy"),
+    Item.not_before_at <= now(),
 )
 _NEWEST_ATTEMPTS = (
     select(Attempt.episode, func.max(Attempt.number))
@@ -33,12 +37,12 @@ _TASKS = select(TaskRow.id, TaskRow.dataset, TaskRow.row, TaskRow.question, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """Who claims and writes: a worker session at work on one job."""
+class LeaseHolder:
+    """A worker session at work on one job: it claims items and writes what they do."""
 
     session: int
     code_version: str
-    job: Any  #: the job's row
+    job: Row  #: the job's row
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +60,34 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a process would take on."""
+class ClaimRequest:
+    """How many items a process asks for, and of which kind."""
 
     items: int  #: at most so many
-    busy: int = 0  #: beside so many that it works on already
+    busy: int = 0  #: it works on so many already
     suspects: bool = False  #: whether those are suspects
     after: int = -1  #: ordinal after which to look first: where its last claim ended
 
 
-NOTHING = Wish(0)
+NO_CLAIM = ClaimRequest(0)
 
 
-def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Claimed]:
+def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Claimed]:
     """Claim items of the holder's job.
 
-    Suspects, which some dead process held, never run beside other items: a process that works on `busy` items claims
+    Suspects, which a dead process held, never run beside other items: a process that works on `busy` items claims
     more of their kind, and an idle one suspects only when nothing else is due. So a job whose processes keep dying
     gets its other items done first.
     """
-    rows: list[Any] = []
-    if not (wish.busy and wish.suspects):
-        # Where the last claim ended, not at the beginning: while somebody holds an old snapshot, PostgreSQL keeps an
-        # index entry for every item that is done, and each claim would walk over all of them.
-        rows = _claim(connection, holder, wish.items, after=wish.after)
-        if not rows and wish.after >= 0:
-            rows = _claim(connection, holder, wish.items)
-    if not rows and (wish.suspects or not wish.busy):
-        rows = _claim_suspects(connection, holder, wish)
+    rows: list[Row] = []
+    if not (request.busy and request.suspects):
+        # Where the last claim ended, not at the beginning: while a transaction holds an old snapshot, PostgreSQL keeps
+        # an index entry for every item that is done, and each claim would read all of them.
+        rows = _claim(connection, holder, request.items, after=request.after)
+        if not rows and request.after >= 0:
+            rows = _claim(connection, holder, request.items)
+    if not rows and (request.suspects or not request.busy):
+        rows = _claim_suspects(connection, holder, request)
     if not rows:
         return []
     attempts: dict[int, int] = {}
@@ -93,60 +97,85 @@ def claim_items(connection: Connection, holder: Holder, wish: Wish) -> list[Clai
     steps = load_steps(connection, attempts) if attempts else {}
     tasks = _tasks(connection, holder.job.benchmark, [row.task for row in rows if row.task is not None])
     return [
-        Claimed(row.id, row.ordinal, row.claim, row.batch, row.sample, tasks.get(row.task), attempts.get(row.id, 1),
-                tuple(steps.get(row.id, ())))
+        Claimed(
+            row.id,
+            row.ordinal,
+            row.claim,
+            row.batch,
+            row.sample,
+            tasks.get(row.task),
+            attempts.get(row.id, 1),
+            tuple(steps.get(row.id, ())),
+        )
         for row in sorted(rows, key=lambda row: row.ordinal)
-    ]  # fmt: skip
+    ]
 
 
 def its_turn() -> ColumnElement[bool]:
-    """Whether the item of the query around it is, in an ordered job, next: the one before it is done."""
+    """In an ordered job, whether the item of the enclosing query is next: the one before it is done."""
     before = aliased(Item)
-    return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != "done")
+    return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != ItemState.DONE)
 
 
 @cache
-def _claim_statement(dialect: str, ordered: bool):
+def _claim_statement(dialect: str, ordered: bool) -> TextClause:
     """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
     due = (
-        "SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = 'owed' AND i.batch = :batch "
+        f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
         f"AND i.ordinal > :after AND i.not_before_at <= {clock(dialect)} "
     )
     if ordered:
         due += (
             "AND NOT EXISTS (SELECT 1 FROM item AS before WHERE before.job = i.job "
-            "AND before.ordinal = i.ordinal - 1 AND before.state <> 'done') "
+            f"AND before.ordinal = i.ordinal - 1 AND before.state <> '{ItemState.DONE}') "
         )
     due += "ORDER BY i.ordinal LIMIT :items"
     chosen = f"= ANY(ARRAY({due} FOR UPDATE SKIP LOCKED))" if dialect == "postgresql" else f"IN ({due})"
     return text(
-        f"UPDATE item SET state = 'claimed', claim = claim + 1, session = :session WHERE id {chosen} "
+        f"UPDATE item SET state = '{ItemState.CLAIMED}', claim = claim + 1, session = :session WHERE id {chosen} "
         "RETURNING id, ordinal, claim, batch, sample, task"
     )
 
 
-def _claim(connection: Connection, holder: Holder, items: int, *, batch: int = 0, after: int = -1) -> list[Any]:
+def _claim(connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1) -> list[Row]:
     job = holder.job
-    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session,
-              "items": 1 if job.ordered else items}  # fmt: skip
+    wanted = 1 if job.ordered else items
+    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session, "items": wanted}
     return list(connection.execute(_claim_statement(connection.dialect.name, bool(job.ordered)), values))
 
 
-def _claim_suspects(connection: Connection, holder: Holder, wish: Wish) -> list[Any]:
-    """Suspects whose batch has room, those of one batch size at a time, from the largest down."""
-    values = {"job": holder.job.id, "busy": wish.busy}
+def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Any]:
+    """Suspects whose batch is not full, those of one batch size at a time, from the largest down."""
+    values = {"job": holder.job.id, "busy": request.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
-    return _claim(connection, holder, min(wish.items, batch - wish.busy), batch=batch) if batch else []
+    return _claim(connection, holder, min(request.items, batch - request.busy), batch=batch) if batch else []
 
 
-def _open_episodes(connection: Connection, holder: Holder, first: list[Any]) -> None:
+def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]) -> None:
     """Write the episode and its first attempt for items claimed the first time."""
     job = holder.job
     episodes = [
-        (row.id, job.id, row.task, row.sample, job.formulation, job.agent, job.origin, job.split, job.licence, 1, "",
-         "", 0, 0, 0, 0.0, "")
+        (
+            row.id,
+            job.id,
+            row.task,
+            row.sample,
+            job.formulation,
+            job.agent,
+            job.origin,
+            job.split,
+            job.licence,
+            1,
+            "",
+            "",
+            0,
+            0,
+            0,
+            0.0,
+            "",
+        )
         for row in first
-    ]  # fmt: skip
+    ]
     insert_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")
     attempts = [(row.id, 1, holder.code_version) for row in first]
     insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")

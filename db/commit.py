@@ -10,15 +10,18 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.bulk import insert_rows, update_rows
-from db.claims import NOTHING, Claimed, Holder, Wish, claim_items
+from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED
 from db.models import Attempt, CompletionRow, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.states import ItemState
 from db.text_blocks import insert_texts
 from lumos_queue.records import Ending, FinishReason, Outcome, Score, Verdict
 
-_HELD = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
+_DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
+HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
+_HELD_ITEMS = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
 _VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
 _EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
@@ -58,14 +61,14 @@ class GivenBack:
 class Batch:
     """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
 
-    claims: dict[int, int]  #: claim number of each item held, those the batch speaks of among them
+    claims: dict[int, int]  #: claim number of each item held, those those that the batch is about among them
     rows: dict[type, list[tuple]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  #: long texts by digest
     finished: list[Finished] = field(default_factory=list)
     given_back: list[GivenBack] = field(default_factory=list)
 
     def items(self) -> list[int]:
-        """The items the batch speaks of."""
+        """The items the batch is about."""
         found = {row[0] for rows in self.rows.values() for row in rows}
         return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
 
@@ -74,14 +77,16 @@ class Batch:
         rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
         named = {value for part in rows.values() for row in part for value in row if type(value) is str}
         return Batch(
-            self.claims, rows, {digest: text for digest, text in self.texts.items() if digest in named},
+            self.claims,
+            rows,
+            {digest: text for digest, text in self.texts.items() if digest in named},
             [done for done in self.finished if done.item in items],
             [back for back in self.given_back if back.item in items],
-        )  # fmt: skip
+        )
 
 
-def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHING) -> list[Claimed]:
-    """Write the batch and claim what the holder wishes of its job.
+def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:
+    """Write the batch and claim what the holder requests of its job.
 
     Rows of an item that this process no longer holds are dropped. Raises Fenced when it may write nothing at all.
     """
@@ -93,36 +98,36 @@ def commit(database: Database, holder: Holder, batch: Batch, wish: Wish = NOTHIN
         for back in batch.given_back:
             if back.item in held:
                 _give_back(connection, back)
-        return claim_items(connection, holder, wish) if wish.items else []
+        return claim_items(connection, holder, request) if request.items else []
 
 
-def release_strays(database: Database, holder: Holder, known: set[int]) -> None:
-    """Give back items that an interrupted commit claimed without this process learning of it."""
+def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> None:
+    """Give back items that an interrupted commit claimed without this process knowing."""
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
         connection.execute(
             update(Item)
-            .where(Item.session == holder.session, Item.job == holder.job.id, Item.state == "claimed",
-                   Item.id.not_in(known))
-            .values(state="owed", session=None)
-        )  # fmt: skip
+            .where(Item.session == holder.session, Item.job == holder.job.id)
+            .where(Item.state == ItemState.CLAIMED, Item.id.not_in(known))
+            .values(state=ItemState.OWED, session=None)
+        )
 
 
 def _held(connection: Connection, batch: Batch) -> set[int]:
-    """The items the batch speaks of that are still this process's own."""
+    """The items the batch is about that are still this process's own."""
     items = {row[0] for table in (Attempt, *COMPARED) for row in batch.rows.get(table, ())}
     items.update(one.item for one in (*batch.finished, *batch.given_back))
     if not items:
         return set()
-    rows = connection.execute(_HELD, {"items": json.dumps(sorted(items))})
-    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in ("claimed", "done")}
+    rows = connection.execute(_HELD_ITEMS, {"items": json.dumps(sorted(items))})
+    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in HELD}
 
 
-def end_refused(database: Database, holder: Holder, item: int, claim: int, problem: str) -> None:
+def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, problem: str) -> None:
     """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
 
     Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is
-    no episode is owed again in a while instead: nothing else could say what is wrong with it.
+    not an episode is owed again in a while instead: nothing else could say what is wrong with it.
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
@@ -176,15 +181,15 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
         for verdict in done.verdicts
     ]
     insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
-    items = [(done.item, "done", None, "", done.output) for done in finished]
+    items = [(done.item, _DONE, None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
-    update_rows(connection, Item.__table__, columns, items, "s.state = 'claimed'")
+    update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
 
 
 def _give_back(connection: Connection, back: GivenBack) -> None:
-    changes: dict[str, Any] = {"state": "owed", "session": None}
+    changes: dict[str, Any] = {"state": ItemState.OWED, "session": None}
     if back.problem:
         changes |= {"problem": back.problem, "failures": Item.failures + 1}
     if back.problem or back.wait_seconds:
         changes["not_before_at"] = now() + back.wait_seconds
-    connection.execute(update(Item).where(Item.id == back.item, Item.state == "claimed").values(**changes))
+    connection.execute(update(Item).where(Item.id == back.item, Item.state == ItemState.CLAIMED).values(**changes))

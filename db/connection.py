@@ -10,33 +10,40 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
-from db.lines import Lines
+from db.server_connections import ServerConnections
 from db.sqlite import open_sqlite
 from lumos_queue.errors import InfrastructureError, SpecError
 
-#: How soon the kernel notices a server that is gone without a word: seconds, but for the last in milliseconds. Each
-#: can be set in the database's URL instead.
-_NOTICING = {"connect_timeout": 10, "keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5,
-             "keepalives_count": 3, "tcp_user_timeout": 15_000}  # fmt: skip
+#: How soon the kernel notices a server that is gone without notice: in seconds, the last in milliseconds. Each can
+#: be set in the database's URL instead.
+_TCP_OPTIONS = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
 
 
 class now(FunctionElement):
-    """Seconds since 1970 by the database's clock, at this very statement (not the transaction's start)."""
+    """Seconds since 1970 by the database's clock, at this statement (not the transaction's start)."""
 
     type = Float()
     inherit_cache = True
 
 
 @compiles(now, "postgresql")
-def _now_postgresql(element, compiler, **_):
+def _now_postgresql(_element: now, _compiler: SQLCompiler, **_: object) -> str:
     return "(extract(epoch from clock_timestamp())::double precision)"
 
 
 @compiles(now, "sqlite")
-def _now_sqlite(element, compiler, **_):
+def _now_sqlite(_element: now, _compiler: SQLCompiler, **_: object) -> str:
     # unixepoch('subsec') is NULL before SQLite 3.42; 2440587.5 is the Julian day of 1970-01-01.
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
@@ -44,20 +51,20 @@ def _now_sqlite(element, compiler, **_):
 class numbers(FunctionElement):
     """A list of whole numbers sent as one JSON text, for `column.op("IN")(numbers(bindparam(…)))`.
 
-    A statement with so many parameters as there are numbers would be another one each time.
+    A statement with a parameter for each number would be another statement each time.
     """
 
     inherit_cache = True
 
 
 @compiles(numbers, "postgresql")
-def _numbers_postgresql(element, compiler, **options):
+def _numbers_postgresql(element: numbers, compiler: SQLCompiler, **options: Any) -> str:
     sent = compiler.process(element.clauses, **options)
     return f"(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST({sent} AS json)))"
 
 
 @compiles(numbers, "sqlite")
-def _numbers_sqlite(element, compiler, **options):
+def _numbers_sqlite(element: numbers, compiler: SQLCompiler, **options: Any) -> str:
     return f"(SELECT value FROM json_each({compiler.process(element.clauses, **options)}))"
 
 
@@ -68,7 +75,7 @@ class Database:
     url: str
     engine: Engine
     writer: Engine
-    lines: Lines | None = None  #: of a server; a file answers or fails by itself
+    connections: ServerConnections | None = None  #: those to a server; a file answers or fails by itself
 
     @property
     def is_sqlite(self) -> bool:
@@ -82,22 +89,23 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     """Engines for the database at `url`; no table is created or migrated here.
 
     Nothing is written either: one that may only be read can be read.
-    Raises SpecError when the URL, the driver or the file's place will not do, InfrastructureError when it is silent.
+    Raises SpecError when the URL, the driver or the file's place cannot be used, InfrastructureError when the server is
+    silent.
     """
     try:
         address = make_url(url)
     except ArgumentError:
-        raise SpecError("LUMOS_DATABASE_URL is no URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
+        raise SpecError("LUMOS_DATABASE_URL is not a URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
     if address.get_backend_name() == "sqlite":
-        engine, lines = open_sqlite(address), None
+        engine, connections = open_sqlite(address), None
     else:
         # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
         options = f"-c idle_in_transaction_session_timeout={milliseconds} -c timezone=UTC"
-        noticing = {name: value for name, value in _NOTICING.items() if name not in address.query}
-        engine = create_engine(address, pool_size=4, connect_args={**noticing, "options": options})
+        options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
+        engine = create_engine(address, pool_size=4, connect_args={**options_unset, "options": options})
         event.listen(engine, "checkout", _refuse_if_closed)
-        lines = Lines(engine)
+        connections = ServerConnections(engine)
     try:
         with engine.connect():
             pass
@@ -105,13 +113,13 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         shown = address.render_as_string(hide_password=True)
         reason = str(error.orig).strip().splitlines()[-1]
         raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
-    return Database(url, engine, engine.execution_options(lumos_write=True), lines)
+    return Database(url, engine, engine.execution_options(lumos_write=True), connections)
 
 
 def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
     """A connection that the server has closed meanwhile is replaced by a new one, without a round trip to find out.
 
-    Between transactions a server says nothing but farewell.
+    Between transactions a server sends nothing, except that it closes the connection.
     """
     if connection.closed or _has_something_to_read(connection):
         raise DisconnectionError("the server has closed the connection")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, literal, select, update
@@ -10,12 +10,22 @@ from sqlalchemy import Connection, insert, literal, select, update
 from db.bulk import insert_rows
 from db.chunks import Chunks
 from db.models import Dataset, Item, TaskRow
+from db.states import ItemState
 from lumos_queue.records import Task
 from lumos_queue.util.sanitize import storable_json
 
-_TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-_ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-         "problem")  # fmt: skip
+TASK_COLUMNS = ("dataset", "ordinal", "row", "question", "inputs", "gold")
+#: What an item begins with, beside its place, task and sample.
+_UNCLAIMED = {
+    "state": ItemState.OWED.value,
+    "claim": 0,
+    "not_before_at": 0.0,
+    "failures": 0,
+    "deaths": 0,
+    "batch": 0,
+    "problem": "",
+}
+ITEM_COLUMNS = ("job", "ordinal", "task", "sample", *_UNCLAIMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class NewDataset:
 
 
 def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
-    """Enter the dataset unless it is there, and keep it from being removed until this transaction ends.
+    """Insert the dataset unless it is stored, and keep it from being removed until this transaction ends.
 
     Returns whether all of its tasks are stored.
     """
@@ -45,12 +55,11 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
 
 def store_tasks(connection: Connection, dataset: NewDataset, first: int, last: int) -> None:
     """Store the tasks from place `first` to before `last`; those that are stored stay."""
-    rows = [
-        (dataset.digest, first + offset, task.row, task.question, storable_json(dict(task.inputs)),
-         storable_json(task.gold))
-        for offset, task in enumerate(dataset.tasks[first:last])
-    ]  # fmt: skip
-    insert_rows(connection, TaskRow.__table__, _TASK, rows)
+    rows = []
+    for ordinal, task in enumerate(dataset.tasks[first:last], start=first):
+        inputs, gold = storable_json(dict(task.inputs)), storable_json(task.gold)
+        rows.append((dataset.digest, ordinal, task.row, task.question, inputs, gold))
+    insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     if last >= len(dataset.tasks):
         connection.execute(update(Dataset).where(Dataset.digest == dataset.digest).values(complete=True))
 
@@ -60,20 +69,20 @@ def store_items(connection: Connection, job: str, dataset: str, tasks: int, firs
     while first < last:
         sample, begin = divmod(first, tasks)
         end = min(tasks, begin + last - first)
+        place = literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample)
         wanted = (
-            select(literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample), literal("owed"),
-                   literal(0), literal(0.0), literal(0), literal(0), literal(0), literal(""))
+            select(*place, *map(literal, _UNCLAIMED.values()))
             .where(TaskRow.dataset == dataset, TaskRow.ordinal >= begin, TaskRow.ordinal < end)
             .order_by(TaskRow.ordinal)
-        )  # fmt: skip
-        connection.execute(insert(Item).from_select(_ITEM, wanted))
+        )
+        connection.execute(insert(Item).from_select(ITEM_COLUMNS, wanted))
         first += end - begin
 
 
 def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
     """Store items that have no task."""
-    rows = [(job, place, None, 0, "owed", 0, 0.0, 0, 0, 0, "") for place in range(first, last)]
-    insert_rows(connection, Item.__table__, _ITEM, rows)
+    rows = [(job, place, None, 0, *_UNCLAIMED.values()) for place in range(first, last)]
+    insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
 
 
 def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, samples: int) -> None:
@@ -83,7 +92,7 @@ def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, s
         last = first + chunks.rows
         with chunks.transaction() as connection:
             chunks.touch(connection, job)
-            # Somebody else may store the same dataset at the same time.
+            # Another process may store the same dataset at the same time.
             complete = connection.execute(select(Dataset.complete).where(Dataset.digest == dataset.digest)).scalar_one()
             if not complete:
                 store_tasks(connection, dataset, first, last)
@@ -94,7 +103,7 @@ def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, s
             store_items(connection, job, dataset.digest, tasks, first, last)
 
 
-def _pieces(chunks: Chunks, total: int):
+def _pieces(chunks: Chunks, total: int) -> Iterator[tuple[int, int]]:
     first = 0
     while first < total:
         last = min(total, first + chunks.rows)

@@ -20,15 +20,15 @@ CHUNK = 200  #: episodes that are read whole at once
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """One try at a derived task. `episode` is its key; `ending` is empty while it has not ended."""
+class DerivedTry:
+    """One try at a derived task. `episode` is its key; `ending` is empty until it has ended."""
 
     task: Task
     sample: int
     episode: int
     ending: str
     answer: str | None
-    at_limit: str  #: what its answer is worth where it ended as `limit` (lumos_queue/scoring/limit.py)
+    at_limit: str  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -37,30 +37,29 @@ class Tried:
 
     @property
     def ended(self) -> bool:
-        """Whether it can be judged: what infrastructure or a person ended says nothing of the modules."""
+        """Whether it can be judged: what infrastructure or a person ended says nothing about the modules."""
         return self.ending not in ("", "infra_error", "cancelled")
 
 
-def tries_of(connection: Connection, job: Any) -> list[Tried]:
+def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
     """Every item of a job (its row) on a derived dataset, those that have not begun included, in order.
 
     Raises SpecError when its tasks are not derived from episodes.
     """
     at_limit = at_limit_of(job.spec)
     rows = connection.execute(
-        select(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold, Item.id, Item.sample,
-               EpisodeRow.ending, EpisodeRow.answer)
+        select(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
+        .add_columns(Item.id, Item.sample, EpisodeRow.ending, EpisodeRow.answer)
         .select_from(Item)
         .join(TaskRow, TaskRow.id == Item.task)
         .join(EpisodeRow, EpisodeRow.id == Item.id, isouter=True)
         .where(Item.job == job.id)
         .order_by(Item.ordinal)
-    )  # fmt: skip
-    found = [
-        Tried(Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold), row.sample, row.id,
-              row.ending or "", row.answer, at_limit)
-        for row in rows
-    ]  # fmt: skip
+    )
+    found = []
+    for row in rows:
+        task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
+        found.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
     if not found or not all("from" in one.task.inputs for one in found):
         raise SpecError(
             f"The tasks of job {job.id} are not derived from episodes: name one that the command submitted."
@@ -69,7 +68,7 @@ def tries_of(connection: Connection, job: Any) -> list[Tried]:
 
 
 def named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:
-    """The episodes of these names (`JOB-ORDINAL`) with their steps, job by job; those that are gone are not there."""
+    """The episodes of these names (`JOB-ORDINAL`) with their steps, job by job; removed ones are left out."""
     ordinals: dict[str, list[int]] = {}
     for name in dict.fromkeys(names):
         job, _, ordinal = name.rpartition("-")

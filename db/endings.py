@@ -22,10 +22,11 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from db.connection import now
-from db.models import EndingHistory, EpisodeRow, Item, Job, ScoreRow, VerdictRow
+from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
+from db.states import ItemState
 
 TAKEN_BACK = "infra_error"
-STORED = ("imported", "corrected")  #: origins of jobs whose episodes nobody runs: they are stored whole
+STORED = ("imported", "corrected")  #: origins of jobs whose episodes no worker runs: they are stored whole
 _KEPT: dict[Any, tuple[str, ...]] = {
     ScoreRow: ("metric", "version", "value", "trials", "detail"),
     VerdictRow: ("module", "name", "rejects", "detail"),
@@ -33,25 +34,25 @@ _KEPT: dict[Any, tuple[str, ...]] = {
 
 
 def take_back(connection: Connection, job: str) -> int:
-    """Owe a job's `infra_error` episodes again, in the caller's transaction, which holds the job's row; how many.
+    """Owe a job's `infra_error` episodes again, in the caller's transaction, which locks the job; returns how many.
 
     Ending, answer, message, scores and verdicts move to `ending_history`; the attempt and its steps stay, so that the
     episode goes on by replay, and so does whatever refers to the episode. The statements touch all episodes at once.
     """
     accepted = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
-    runs = exists().where(Job.id == job, Job.origin.not_in(STORED))
+    runs = exists().where(JobRow.id == job, JobRow.origin.not_in(STORED))
     owed = connection.execute(
         update(Item)
-        .where(Item.job == job, Item.state == "done", accepted, runs)
-        .values(state="owed", not_before_at=0.0, deaths=0, problem="")
+        .where(Item.job == job, Item.state == ItemState.DONE, accepted, runs)
+        .values(state=ItemState.OWED, not_before_at=0.0, deaths=0, problem="")
     ).rowcount
     if not owed:
         return 0
-    # An item owed whose episode has ended: there is none but between these two statements, whatever others finish.
+    # Items that are owed though their episode has ended: they exist only between these two statements.
     taken = (
         select(EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
-        .where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK, Item.state == "owed")
+        .where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK, Item.state == ItemState.OWED)
     )
     names, kept = _history(connection.dialect.name)
     connection.execute(insert(EndingHistory).from_select(names, kept.where(EpisodeRow.id.in_(taken))))
@@ -84,7 +85,7 @@ def _as_json(dialect: str, table: Any) -> ColumnElement:
     pairs = []
     for name in _KEPT[table]:
         column = getattr(table, name)
-        if isinstance(column.type, Boolean) and not postgresql:  # SQLite's JSON knows it as a number only
+        if isinstance(column.type, Boolean) and not postgresql:  # in SQLite's JSON it would be a number
             column = func.json(case((column, "true"), else_="false"))
         pairs += [literal_column(f"'{name}'"), column]
     gather, make = (func.json_agg, func.json_build_object) if postgresql else (func.json_group_array, func.json_object)

@@ -1,4 +1,4 @@
-"""What an error of the database says: try again, the rows are to blame, or somebody has to see to it."""
+"""What an error of the database says: try again, the rows are to blame, or a person has to look at it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,18 @@ from lumos_queue.util.sanitize import storable
 _PASSING = re.compile(r"08(?!P01)...|25006|57P0[123]|57014|40001|40P01|53...|55P03")
 #: Classes of SQLSTATE that blame what was sent: a value, a constraint, a size.
 _BLAMING = ("22", "23", "54")
-_SQLITE_PASSING = frozenset((
-    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT,
-))  # fmt: skip
+_SQLITE_PASSING = frozenset(
+    (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_INTERRUPT,
+    )
+)
 
 
 def retryable(error: BaseException) -> bool:
@@ -35,10 +43,10 @@ def retryable(error: BaseException) -> bool:
 
 
 def blames_rows(error: BaseException) -> bool:
-    """Whether a commit was refused for what it carries, so that another's rows may well be taken.
+    """Whether a commit was refused for what it carries, so that the rows of other items may well be accepted.
 
-    Some rows are refused on the way, before the database sees them: no JSON (ValueError, TypeError, RecursionError), no
-    UTF-8 (a ValueError), no 64 bits (OverflowError).
+    Some rows are refused before the database sees them: not JSON (ValueError, TypeError, RecursionError), not UTF-8
+    (a ValueError), more than 64 bits (OverflowError).
     """
     if isinstance(error, RowsDiffer | ValueError | TypeError | OverflowError | RecursionError):
         return True

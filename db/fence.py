@@ -7,17 +7,18 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
 from db.connection import Database, now
-from db.models import Heartbeat, Job, WorkerSession
-from db.quarantine import bury
+from db.models import Heartbeat, JobRow, WorkerSessionRow
+from db.quarantine import close_sessions
 from db.shares import lease_shares
+from db.states import JobState
 from lumos_queue.errors import InfrastructureError
 
 _FENCE = (
-    select(WorkerSession.ended_at)
-    .where(WorkerSession.id == bindparam("session"))
+    select(WorkerSessionRow.ended_at)
+    .where(WorkerSessionRow.id == bindparam("session"))
     .with_for_update(key_share=True, read=True)
 )
 
@@ -27,7 +28,7 @@ class Fenced(InfrastructureError):
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class HeartbeatReply:
     """What a heartbeat brings back."""
 
     states: dict[str, str]  #: of the jobs being worked on: cancel, pause and removal travel this way
@@ -35,38 +36,41 @@ class Orders:
 
 
 def start_session(database: Database, code_version: str) -> int:
-    """Enter this process into the database; returns the session's number."""
+    """Register this process in the database; returns the session's number."""
     with database.writer.begin() as connection:
         session = connection.execute(
-            insert(WorkerSession)
+            insert(WorkerSessionRow)
             .values(
                 host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by=""
             )
-            .returning(WorkerSession.id)
+            .returning(WorkerSessionRow.id)
         ).scalar_one()
         connection.execute(insert(Heartbeat).values(session=session, at=now()))
         return session
 
 
 def end_session(database: Database, session: int) -> None:
-    """Leave in good order: what this process still holds is owed again at once."""
+    """End a session in good order: what this process still holds is owed again at once."""
     with database.writer.begin() as connection:
-        bury(connection, [session], "itself", died=False)
+        close_sessions(connection, [session], "itself", died=False)
 
 
-def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str, tuple[int, int]]) -> Orders:
-    """Say that this process lives, and what it has in flight: (requests in flight, requests wanted) by endpoint.
+def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str, tuple[int, int]]) -> HeartbeatReply:
+    """Report that this process is alive, and what it has in flight: (requests in flight, requests wanted) by endpoint.
 
     Raises Fenced when it has been declared dead.
     """
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now()))
-        if connection.execute(select(WorkerSession.ended_at).where(WorkerSession.id == session)).scalar() is not None:
+        if (
+            connection.execute(select(WorkerSessionRow.ended_at).where(WorkerSessionRow.id == session)).scalar()
+            is not None
+        ):
             raise Fenced(f"worker session {session} was declared dead")
-        states = dict.fromkeys(jobs, "removed")
+        states: dict[str, str] = dict.fromkeys(jobs, JobState.REMOVED)
         if jobs:
-            states |= dict(connection.execute(select(Job.id, Job.state).where(Job.id.in_(jobs))).all())
-        return Orders(states, lease_shares(connection, session, traffic))
+            states |= dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.id.in_(jobs))).all())
+        return HeartbeatReply(states, lease_shares(connection, session, traffic))
 
 
 def hold_fence(connection: Connection, session: int) -> None:
@@ -84,20 +88,19 @@ def reap(database: Database, session: int, lease_seconds: float) -> list[int]:
 
     A session stopped inside a transaction keeps its row locked: it is skipped now and met again later.
     """
-    with database.engine.connect() as connection:  # a cheap look first: most of the time nobody is dead
+    with database.engine.connect() as connection:  # a cheap look first: most of the time no session is dead
         if not connection.execute(_silent(lease_seconds)).first():
             return []
     with database.writer.begin() as connection:
-        dead = list(connection.execute(
-            _silent(lease_seconds).with_for_update(of=WorkerSession.__table__, skip_locked=True)
-        ).scalars())  # fmt: skip
-        bury(connection, dead, f"session {session}", died=True)
+        silent = _silent(lease_seconds).with_for_update(of=WorkerSessionRow.__table__, skip_locked=True)
+        dead = list(connection.execute(silent).scalars())
+        close_sessions(connection, dead, f"session {session}", died=True)
         return dead
 
 
-def _silent(lease_seconds: float):
+def _silent(lease_seconds: float) -> Select[int]:
     return (
-        select(WorkerSession.id)
-        .join(Heartbeat, Heartbeat.session == WorkerSession.id)
-        .where(WorkerSession.ended_at.is_(None), Heartbeat.at < now() - lease_seconds)
+        select(WorkerSessionRow.id)
+        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at < now() - lease_seconds)
     )

@@ -9,15 +9,20 @@ from typing import Any
 from sqlalchemy import Connection, Float, collate, exists, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
-from db.chunks import HALF
 from db.filters import CHOICES, Filter, Term
-from db.models import EpisodeRow, ExecutionRow, Job, JobEndpoint, Label, ScoreRow, SubgoalRow, VerdictRow
-from db.searching import Condition, accepted, among, contains, says
+from db.models import EpisodeRow, ExecutionRow, JobEndpoint, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
+from db.searching import Condition, contains, is_one_of, of_accepted_attempt, says
+from db.states import HIDDEN
 from lumos_queue.records import MAIN_METRICS
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
 _OF_JOB = ("benchmark", "project")
 
@@ -25,11 +30,11 @@ _OF_JOB = ("benchmark", "project")
 def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
     """What must hold of EpisodeRow: of jobs that are not being stored or removed.
 
-    Looks those, models, and texts that are stored compressed, up at once.
+    Such jobs, models, and texts that are stored compressed are looked up at once.
     """
     plain = [_condition(connection, one) for one in wanted.terms if one.field != "text"]
     found = [EpisodeRow.ending != "", *plain]
-    if half := list(connection.execute(select(Job.id).where(Job.state.in_(HALF))).scalars()):
+    if half := list(connection.execute(select(JobRow.id).where(JobRow.state.in_(HIDDEN))).scalars()):
         found.append(EpisodeRow.job.not_in(half))
     searched = [str(one.value) for one in wanted.terms if one.field == "text"]
     return found + [says(connection, text, plain) for text in searched]
@@ -40,10 +45,10 @@ def _condition(connection: Connection, one: Term) -> Condition:
     if field in _OF_EPISODE:
         return _compared(connection, getattr(EpisodeRow, field), one)
     if field in _OF_JOB:
-        return EpisodeRow.job.in_(select(Job.id).where(_compared(connection, getattr(Job, field), one)))
+        return EpisodeRow.job.in_(select(JobRow.id).where(_compared(connection, getattr(JobRow, field), one)))
     match field:
         case "model":
-            jobs = among(EpisodeRow.job, _jobs_of_model(connection, one))
+            jobs = is_one_of(EpisodeRow.job, _jobs_of_model(connection, one))
             return not_(jobs) if one.operator == "!=" else jobs
         case "level":
             levels = CHOICES["level"]
@@ -54,7 +59,7 @@ def _condition(connection: Connection, one: Term) -> Condition:
         case "metric":
             return _compared(connection, newest_score(connection, one.metric), one)
         case "subgoals":
-            count = select(func.count()).where(*accepted(SubgoalRow)).scalar_subquery()
+            count = select(func.count()).where(*of_accepted_attempt(SubgoalRow)).scalar_subquery()
             return _compared(connection, count, one)
         case "since":
             return EpisodeRow.finished_at >= literal(value, Float)
@@ -97,14 +102,14 @@ def newest_score(connection: Connection, metric: str = "") -> Any:
 
 def _any(connection: Connection, table: Any, column: Any, one: Term, *others: Condition) -> Condition:
     """Whether a row of the episode has such a value; with !=, whether none has it."""
-    own = accepted(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
+    own = of_accepted_attempt(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
     fits = contains(connection, column, str(one.value)) if one.operator == "~" else column == one.value
     found = exists().where(*own, *others, fits)
     return not_(found) if one.operator == "!=" else found
 
 
 def _labelled(one: Term) -> Condition:
-    """By anybody: the newest label of a person for the whole episode counts."""
+    """By any person: the newest label of each for the whole episode counts."""
     later = aliased(Label)
     replaced = exists().where(
         later.episode == Label.episode, later.labeller == Label.labeller, later.position.is_(None), later.id > Label.id
@@ -118,7 +123,7 @@ def _labelled(one: Term) -> Condition:
 def _jobs_of_model(connection: Connection, one: Term) -> list[str]:
     """Jobs one of whose models has this name, address or digest, by its URL or by what it said it was."""
     said: dict[str, set[str]] = {}
-    for job, spec in connection.execute(select(Job.id, Job.spec)):
+    for job, spec in connection.execute(select(JobRow.id, JobRow.spec)):
         said.setdefault(job, set()).update(_models_in(spec))
     for job, url, identity in connection.execute(select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity)):
         said.setdefault(job, set()).update((url, *_texts_in(identity)))

@@ -1,6 +1,6 @@
-"""The little language that picks episodes: `benchmark=gsm8k score=1 subgoals<=4 text~"red apples"`.
+"""The small language that selects episodes: `benchmark=gsm8k score=1 subgoals<=4 text~"red apples"`.
 
-Terms stand side by side, or with `and` between them, and all must hold. No part of a filter ever becomes SQL text.
+Terms follow one another, or with `and` between them, and all must hold. No part of a filter ever becomes SQL text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample"))
 TIMES = frozenset(("since", "until"))
-#: What a value of these fields can be. A level is `none` for what is no accepted annotation: below all others.
+#: What a value of these fields can be. A level is `none` for what is not an accepted annotation: below all others.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "ending": tuple(Ending), "level": ("none", *LEVELS), "label": ("right", "wrong", "unsure"),
 }  # fmt: skip
@@ -76,7 +76,7 @@ class Filter:
 
 
 def parse_where(text: str) -> Filter:
-    """Read a filter; the empty text is the one that holds for every finished episode.
+    """Read a filter; the empty text gives the filter that holds for every finished episode.
 
     Raises SpecError naming what cannot be read, an unknown field, an operator or a value that a field does not have.
     """

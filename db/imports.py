@@ -1,6 +1,6 @@
-"""Episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
+"""Storing episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
 
-Rows arrive in chunks, under a job in state `importing` whose episodes have no ending yet: no query takes them for
+Rows arrive in chunks, under a job in state `importing` whose episodes have no ending yet: no query counts them as
 finished, and no worker finds anything owed. One last transaction ends them all. What a killed process leaves behind
 is removed when the same content is stored again, or with `lumos rm`.
 """
@@ -10,16 +10,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, select, update
 
 from db.bulk import insert_rows, update_rows
 from db.connection import Database, now
-from db.jobs import NewJob, new_id, remove
+from db.datasets import ITEM_COLUMNS, TASK_COLUMNS
+from db.jobs import remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
-from db.models import Attempt, Dataset, EpisodeRow, Item, Job, ScoreRow, TaskRow, VerdictRow
+from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
+from db.new_jobs import NewJob, insert_job, new_id
+from db.states import ItemState, JobState
 from db.text_blocks import insert_texts
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
@@ -27,9 +30,6 @@ from lumos_queue.records import Outcome, Score, Task, Verdict
 
 CHUNK = 500  #: episodes of one transaction
 _DATASET = ("digest", "benchmark", "split", "licence", "rows")
-_TASK = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-_ITEM = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-         "problem")  # fmt: skip
 _EPISODE = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "parent", "level",
             "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
             "seconds")  # fmt: skip
@@ -60,22 +60,22 @@ def store_episodes(
     """Store the episodes as a job that is done; returns its id and whether it is new (else it was stored before).
 
     `origin` is 'imported' or 'corrected'. `dataset` is the digest of what the job's tasks come from: it is made for
-    tasks that are not stored yet, and may be None when all of them are. Memory does not grow with the episodes, but
-    for eight bytes each. Raises whatever `episodes` raises, after removing what was stored so far.
+    tasks that are not stored yet, and may be None when all of them are. Memory does not grow with the episodes,
+    except for eight bytes each. Raises whatever `episodes` raises, after removing what was stored so far.
     """
     job = new_id()
     with database.writer.begin() as connection:
         if not database.is_sqlite:  # SQLite has one writer at a time anyway
             connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
-        known = dict(connection.execute(select(Job.id, Job.state).where(Job.digest == new.digest)).all())
-        if not again and (same := next((one for one, state in known.items() if state == "done"), None)):
+        known = dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.digest == new.digest)).all())
+        if not again and (same := next((one for one, state in known.items() if state == JobState.DONE), None)):
             return same, False
         _open(connection, job, new, origin, dataset)
-    for left in (one for one, state in known.items() if state == "importing"):
+    for left in (one for one, state in known.items() if state == JobState.IMPORTING):
         remove(database, left)
     try:
         ended = _write(database, job, new, origin, dataset, iter(episodes))
-        _show(database, job, dataset, ended)
+        _publish(database, job, dataset, ended)
     except BaseException:
         with suppress(Exception):  # the reason for which it failed is the one to tell
             remove(database, job)
@@ -87,15 +87,15 @@ def _open(connection: Connection, job: str, new: NewJob, origin: str, dataset: s
     if dataset:
         row = (dataset, new.benchmark, new.split, new.licence, 0)
         insert_rows(connection, Dataset.__table__, _DATASET, [row], stamp="created_at")
-    connection.execute(
-        insert(Job).values(
-            id=job, kind=new.kind, pool=new.pool, digest=new.digest, spec=new.spec, dataset=dataset,
-            benchmark=new.benchmark, formulation=new.formulation, agent=new.agent, items=0, ordered=False,
-            state="importing", waiting="", not_before_at=0.0, waits=0, project=new.project,
-            submitted_by=new.submitted_by, priority=new.priority, origin=origin, licence=new.licence, split=new.split,
-            seed=new.seed, code_version=new.code_version, created_at=now(), started_at=now(),
-        )
-    )  # fmt: skip
+    insert_job(
+        connection,
+        job,
+        replace(new, origin=origin, ordered=False),
+        dataset=dataset,
+        items=0,
+        state=JobState.IMPORTING,
+        started_at=now(),
+    )
 
 
 def _write(
@@ -119,7 +119,7 @@ def _write(
 
 def _require(connection: Connection, job: str) -> None:
     """Raises SpecError when a person, or the same import started again, has removed the job meanwhile."""
-    if connection.execute(select(Job.id).where(Job.id == job).with_for_update()).first() is None:
+    if connection.execute(select(JobRow.id).where(JobRow.id == job).with_for_update()).first() is None:
         raise SpecError(f"Job {job} was removed while its episodes were being stored: nothing of it is left.")
 
 
@@ -134,7 +134,7 @@ def _store_tasks(
         (dataset, first + place, task.row, task.question, dict(task.inputs), task.gold)
         for place, task in enumerate(fresh)
     ]
-    insert_rows(connection, TaskRow.__table__, _TASK, rows)
+    insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     stored = connection.execute(
         select(TaskRow.id)
         .where(TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < first + len(fresh))
@@ -147,20 +147,25 @@ def _store_tasks(
 def _store_items(
     connection: Connection, job: str, first: int, keys: Sequence[int], chunk: Sequence[ImportedEpisode]
 ) -> list[int]:
-    """The keys of the items, in order. They are done from the start: nobody will claim them."""
+    """The keys of the items, in order. They are done from the start: no worker claims them."""
     rows = [
-        (job, first + place, key, episode.sample, "done", 1, 0.0, 0, 0, 0, "")
+        (job, first + place, key, episode.sample, ItemState.DONE, 1, 0.0, 0, 0, 0, "")
         for place, (key, episode) in enumerate(zip(keys, chunk, strict=True))
     ]
-    insert_rows(connection, Item.__table__, _ITEM, rows)
+    insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
     wanted = select(Item.id).where(Item.job == job, Item.ordinal >= first).order_by(Item.ordinal)
     return list(connection.execute(wanted).scalars())
 
 
 def _store_chunk(
-    connection: Connection, items: Sequence[int], keys: Sequence[int], chunk: Sequence[ImportedEpisode], job: str,
-    new: NewJob, origin: str,
-) -> None:  # fmt: skip
+    connection: Connection,
+    items: Sequence[int],
+    keys: Sequence[int],
+    chunk: Sequence[ImportedEpisode],
+    job: str,
+    new: NewJob,
+    origin: str,
+) -> None:
     buffer, rows, scores, verdicts = Buffer(), [], [], []
     for item, key, episode in zip(items, keys, chunk, strict=True):
         journal, outcome = EpisodeJournal(item, 1, buffer, {}), episode.outcome
@@ -184,8 +189,8 @@ def _store_chunk(
     insert_rows(connection, VerdictRow.__table__, ("episode", "module", "name", "rejects", "detail"), verdicts)
 
 
-def _show(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
-    """Give every episode its ending, and the job its own: from here on they are there for everybody."""
+def _publish(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
+    """Give every episode its ending, and the job its state: from here on people see them."""
     with database.writer.begin() as connection:
         _require(connection, job)
         for ending, keys in ended.items():
@@ -196,4 +201,6 @@ def _show(database: Database, job: str, dataset: str | None, ended: dict[str, ar
         stored = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
         if dataset:
             connection.execute(update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored))
-        connection.execute(update(Job).where(Job.id == job).values(items=count, state="done", finished_at=now()))
+        connection.execute(
+            update(JobRow).where(JobRow.id == job).values(items=count, state=JobState.DONE, finished_at=now())
+        )

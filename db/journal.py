@@ -260,18 +260,18 @@ def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     return [
         RecordedStep(row.position, row.branch, row.command, done,
                      Action(tuple(row.variables), row.name, row.arguments, row.raw))
-        for row, done in zip(rows, happened(connection, rows), strict=True)
+        for row, done in zip(rows, load_executions(connection, rows), strict=True)
     ]  # fmt: skip
 
 
 def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     return [
         RecordedStep(row.position, row.branch, row.command, done, Call(row.tool, row.arguments))
-        for row, done in zip(rows, happened(connection, rows), strict=True)
+        for row, done in zip(rows, load_executions(connection, rows), strict=True)
     ]
 
 
-def happened(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
+def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
     """What happened, of rows of `execution` or `tool_call`; long texts are fetched in one go."""
     texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
     found = []

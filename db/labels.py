@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -17,7 +17,7 @@ from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable
 
 VALUES = ("right", "wrong", "unsure")
-MOST_CHARACTERS = 200  #: of a labeller's name
+MAX_NAME = 200  #: of a labeller's name
 _PLACE = re.compile(
     r"(?P<subgoal>[0-9]{1,6})(?:-(?P<action>[0-9]{1,6}))?|@(?P<position>[0-9]{1,9})(?:\.(?P<branch>[0-9]{1,9}))?"
 )
@@ -37,14 +37,10 @@ class NewLabel:
 
 
 def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
-    """Store all of them, or none. Raises SpecError for a value or a name that will not do."""
+    """Store all of them, or none. Raises SpecError for a value or a name that cannot be used."""
     for one in labels:
         check(one.value, one.labeller)
-    rows = [
-        {"episode": one.episode, "position": one.position, "branch": one.branch, "value": one.value,
-         "note": storable(one.note)[0], "labeller": storable(one.labeller)[0], "audit": one.audit}
-        for one in labels
-    ]  # fmt: skip
+    rows = [asdict(one) | {"note": storable(one.note)[0], "labeller": storable(one.labeller)[0]} for one in labels]
     if not rows:
         return
     with database.writer.begin() as connection:
@@ -60,11 +56,11 @@ def labels_of(connection: Connection, episode: int) -> list[Any]:
 
 
 def check(value: str, labeller: str) -> None:
-    """Raises SpecError unless it is a label and somebody's name."""
+    """Raises SpecError unless it is a label and a person's name."""
     if value not in VALUES:
         raise unknown("label", value, VALUES)
-    if not labeller.strip() or len(labeller) > MOST_CHARACTERS:
-        raise SpecError(f"'{labeller[:40]}' is no name of a labeller: give up to {MOST_CHARACTERS} characters.")
+    if not labeller.strip() or len(labeller) > MAX_NAME:
+        raise SpecError(f"'{labeller[:40]}' is not a name of a labeller: give up to {MAX_NAME} characters.")
 
 
 def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
@@ -76,7 +72,7 @@ def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
     found = _PLACE.fullmatch(text)
     if not found:
         raise SpecError(
-            f"'{text}' names no step: expected 2 (a subgoal), 2-1 (its first action) or @9 (what stands at position 9)."
+            f"'{text}' names no step: expected 2 (a subgoal), 2-1 (its first action) or @9 (the step at position 9)."
         )
     if found["position"]:
         place = int(found["position"]), int(found["branch"] or 0)

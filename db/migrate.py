@@ -15,8 +15,8 @@ from lumos_queue.errors import SpecError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-LOCK = 0x6C756D6F73  #: the advisory lock of those who migrate: 'lumos'
-MIGRATION_SECONDS = 300  #: that somebody else's migration of an SQLite file is waited for
+LOCK = 0x6C756D6F73  #: the advisory lock of processes that migrate: 'lumos'
+MIGRATION_SECONDS = 300  #: that another process's migration of an SQLite file is waited for
 SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
 
 
@@ -57,7 +57,7 @@ def _migrating(database: Database) -> Iterator[Config]:
     config.set_main_option("script_location", str(SCRIPTS))
     with database.writer.connect() as connection, _without_cascades(connection), connection.begin():
         if not database.is_sqlite:  # there the transaction itself has taken the one write lock
-            # Before the version is looked at: who comes second finds everything done.
+            # Before the version is looked at: a second process finds everything done.
             connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
         config.attributes["connection"] = connection
         yield config
@@ -67,7 +67,7 @@ def _migrating(database: Database) -> Iterator[Config]:
 def _without_cascades(connection: Connection) -> Iterator[None]:
     """SQLite changes a table by copying and dropping it; a dropped table would take the rows that refer to it along.
 
-    Only outside a transaction does it listen to this.
+    SQLite obeys this only outside a transaction.
     """
     if connection.dialect.name != "sqlite":
         yield

@@ -13,7 +13,7 @@ from lumos_queue.errors import SpecError
 
 
 def split_name(name: str) -> tuple[str, int]:
-    """`k3f9a2cd-17` as job and number. Raises SpecError for what is no such name."""
+    """`k3f9a2cd-17` as job and number. Raises SpecError for anything else."""
     job, dash, number = name.rpartition("-")
     if not dash or not job or not number.isascii() or not number.isdecimal() or len(number) > 9:
         raise SpecError(f"'{name}' names no episode: expected JOB-NUMBER, as `lumos episodes JOB` lists them.")
@@ -21,7 +21,7 @@ def split_name(name: str) -> tuple[str, int]:
 
 
 def finished_trajectory(connection: Connection, name: str) -> Trajectory:
-    """The finished episode of that name, with its steps. Raises SpecError when there is none, or it goes on still."""
+    """The finished episode of that name, with its steps. Raises SpecError when there is none, or it has not ended."""
     job, number = split_name(name)
     found = get_trajectory(connection, get_job(connection, job), number)
     if not found.episode.ending:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, ScalarSelect, case, func, select
 
-from db.chunks import HALF
 from db.connection import now
 from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
@@ -18,15 +17,16 @@ from db.models import (
     ExecutionRow,
     Heartbeat,
     Item,
-    Job,
     JobEndpoint,
+    JobRow,
     RefusedMessage,
     ScoreRow,
     SubgoalRow,
     TaskRow,
     VerdictRow,
-    WorkerSession,
+    WorkerSessionRow,
 )
+from db.states import HIDDEN, ItemState, JobState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MAIN_METRICS, FinishReason, Task
 
@@ -64,7 +64,7 @@ def running_score(connection: Connection, job: str) -> tuple[float, int]:
 
 
 def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
-    """Seconds waiting for each role's model and running actions, added up over episodes that ran side by side."""
+    """Seconds waiting for each role's model and running actions, added up over episodes that ran at the same time."""
     episodes = select(EpisodeRow.id).where(EpisodeRow.job == job)
     phases = {role: calls * means["seconds"] for role, calls, means in latency_by_role(connection, job)}
     acting = connection.execute(select(func.sum(ExecutionRow.seconds)).where(ExecutionRow.episode.in_(episodes)))
@@ -74,7 +74,7 @@ def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
 def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
     """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion.
 
-    Replies that the task gave are no calls.
+    Replies that the task gave do not count as calls.
     """
     phases = ("waited", "lost", "seconds", "queued")
     means: list[Any] = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
@@ -89,7 +89,7 @@ def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, di
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
-    """Each metric's (task, value, trials), one for each scored episode. An `infra_error` is nobody's score."""
+    """Each metric's (task, value, trials), one for each scored episode. An `infra_error` has no score."""
     rows = connection.execute(
         select(ScoreRow.metric, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
@@ -124,7 +124,7 @@ def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, in
     gave count here, as the rule of how many calls an episode makes does not ask who answered.
     """
 
-    def count(table):
+    def count(table: Any) -> ScalarSelect[int]:
         mine = (table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt)
         return select(func.count()).where(*mine).scalar_subquery()
 
@@ -154,9 +154,9 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
 def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
     """Key to task of a job, in order, each once."""
     rows = connection.execute(
-        select(TaskRow.__table__, Job.benchmark)
+        select(TaskRow.__table__, JobRow.benchmark)
         .join(Item, Item.task == TaskRow.id)
-        .join(Job, Job.id == Item.job)
+        .join(JobRow, JobRow.id == Item.job)
         .where(Item.job == job, Item.sample == 0)
         .order_by(Item.ordinal)
     )
@@ -166,23 +166,25 @@ def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
 def list_jobs(connection: Connection, limit: int) -> list[Any]:
     """The newest jobs, each with how many of its items are done."""
     done = (
-        select(func.coalesce(func.sum(case((Item.state == "done", 1), else_=0)), 0))
-        .where(Item.job == Job.id)
+        select(func.coalesce(func.sum(case((Item.state == ItemState.DONE, 1), else_=0)), 0))
+        .where(Item.job == JobRow.id)
         .scalar_subquery()
     )
-    wanted = select(Job.__table__, done.label("done")).where(Job.state.not_in(HALF))
-    return list(connection.execute(wanted.order_by(Job.created_at.desc()).limit(limit)))
+    wanted = select(JobRow.__table__, done.label("done")).where(JobRow.state.not_in(HIDDEN))
+    return list(connection.execute(wanted.order_by(JobRow.created_at.desc()).limit(limit)))
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
     """The jobs of a kind that were not cancelled, the newest first."""
-    wanted = select(Job.__table__).where(Job.kind == kind, Job.state.not_in(("cancelling", "cancelled", *HALF)))
-    return list(connection.execute(wanted.order_by(Job.created_at.desc(), Job.id)))
+    wanted = select(JobRow.__table__).where(
+        JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
+    )
+    return list(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id)))
 
 
 def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
     """What the endpoints of all jobs of a kind said they were, in the order they said it."""
-    wanted = select(JobEndpoint.__table__).join(Job, Job.id == JobEndpoint.job).where(Job.kind == kind)
+    wanted = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
     return list(connection.execute(wanted.order_by(JobEndpoint.id)))
 
 
@@ -193,9 +195,9 @@ def endpoints_of(connection: Connection, job: str) -> list[Any]:
 
 
 def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
-    """(ordinal, output) of the finished items of a job whose items are no episodes."""
+    """(ordinal, output) of the finished items of a job whose items are not episodes."""
     rows = connection.execute(
-        select(Item.ordinal, Item.output).where(Item.job == job, Item.state == "done").order_by(Item.ordinal)
+        select(Item.ordinal, Item.output).where(Item.job == job, Item.state == ItemState.DONE).order_by(Item.ordinal)
     )
     return [(ordinal, output) for ordinal, output in rows]
 
@@ -236,7 +238,7 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:
-    """JOB-NUMBER of an episode's key; '' when there is no such episode any more, None for none."""
+    """JOB-NUMBER of an episode's key; '' when that episode was removed, None for None."""
     if episode is None:
         return None
     found = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
@@ -245,12 +247,16 @@ def _name_of(connection: Connection, episode: int | None) -> str | None:
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
     """Worker processes that reported within the lease, each with the number of items it holds."""
-    held = select(func.count()).where(Item.session == WorkerSession.id, Item.state == "claimed").scalar_subquery()
+    held = (
+        select(func.count())
+        .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
+        .scalar_subquery()
+    )
     wanted = (
-        select(WorkerSession.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
-        .join(Heartbeat, Heartbeat.session == WorkerSession.id)
-        .where(WorkerSession.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
-        .order_by(WorkerSession.id)
+        select(WorkerSessionRow.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
+        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
+        .order_by(WorkerSessionRow.id)
     )
     return list(connection.execute(wanted))
 

@@ -1,4 +1,4 @@
-"""Messages that were refused are counted by reason, and nothing else is kept of them."""
+"""Counts of rejected messages by reason; nothing else is kept of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from db.connection import Database, now
 from db.models import RefusedMessage
 
 
-def add_refused(database: Database, counted: Mapping[str, tuple[int, str]]) -> None:
+def add_rejected(database: Database, counted: Mapping[str, tuple[int, str]]) -> None:
     """Add to the counts: for each reason how many more there were, and what is known of the latest."""
     insert = (sqlite if database.is_sqlite else postgresql).insert(RefusedMessage)
     new = insert.excluded
     statement = insert.on_conflict_do_update(
         index_elements=["reason"],
         set_={
-            "messages": RefusedMessage.messages + new.messages, "latest": new.latest, "latest_at": new.latest_at,
+            "messages": RefusedMessage.messages + new.messages,
+            "latest": new.latest,
+            "latest_at": new.latest_at,
         },
-    )  # fmt: skip
+    )
     with database.writer.begin() as connection:
-        # In one order: two processes that lock the same rows must not wait for each other.
+        # In one order: two processes that lock the same rows must not deadlock.
         for reason, (messages, latest) in sorted(counted.items()):
             connection.execute(statement.values(reason=reason, messages=messages, latest=latest, latest_at=now()))

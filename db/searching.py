@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, func, literal, or_, select, tuple_, union_all
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, TextBlock
@@ -23,29 +24,29 @@ class strings(FunctionElement):
 
 
 @compiles(strings, "postgresql")
-def _strings_postgresql(element, compiler, **options):
+def _strings_postgresql(element: strings, compiler: SQLCompiler, **options: Any) -> str:
     sent = compiler.process(element.clauses, **options)
     return f"(SELECT value FROM json_array_elements_text(CAST({sent} AS json)))"
 
 
 @compiles(strings, "sqlite")
-def _strings_sqlite(element, compiler, **options):
+def _strings_sqlite(element: strings, compiler: SQLCompiler, **options: Any) -> str:
     return f"(SELECT value FROM json_each({compiler.process(element.clauses, **options)}))"
 
 
-def among(column: Any, texts: list[str]) -> Condition:
-    """Whether the column is one of the texts, however many they are."""
+def is_one_of(column: Any, texts: list[str]) -> Condition:
+    """Whether the column is one of the texts, however many there are."""
     return column.op("IN", is_comparison=True)(strings(literal(json.dumps(texts))))
 
 
 def contains(connection: Connection, column: Any, text: str) -> Condition:
-    """Whether the column's text contains this one, with capitals as written. No character of it means anything else."""
-    if connection.dialect.name == "postgresql":  # whose planner knows what to expect of LIKE, and nothing of strpos
+    """Whether the column's text contains this one, with capitals as written. No character of it is a wildcard."""
+    if connection.dialect.name == "postgresql":  # whose planner can estimate LIKE, and not strpos
         return column.contains(text, autoescape=True)
     return func.instr(column, text) > 0
 
 
-def accepted(table: Any) -> tuple[Condition, Condition]:
+def of_accepted_attempt(table: Any) -> tuple[Condition, Condition]:
     """The table's steps of the episode's accepted attempt."""
     return table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt
 
@@ -54,7 +55,7 @@ def says(connection: Connection, text: str, others: list[Condition]) -> Conditio
     """Whether question, answer, a subgoal, an action's arguments or result, or a reply contains the text."""
     result: Condition = contains(connection, ExecutionRow.result, text)
     if long := _long_results(connection, text, others):
-        result = or_(result, among(ExecutionRow.result_block, long))
+        result = or_(result, is_one_of(ExecutionRow.result_block, long))
     places = [
         (SubgoalRow, contains(connection, SubgoalRow.text, text)),
         (CompletionRow, contains(connection, CompletionRow.reply, text)),
@@ -67,7 +68,7 @@ def says(connection: Connection, text: str, others: list[Condition]) -> Conditio
         own.join(TaskRow, TaskRow.id == other.task).where(contains(connection, TaskRow.question, text)),
         *(select(table.episode, table.attempt).where(fits) for table, fits in places),
     ]
-    # One list of all: beside an OR, PostgreSQL would look the list through for each episode.
+    # One list of all: combined by OR, PostgreSQL would search the list for each episode.
     return tuple_(EpisodeRow.id, EpisodeRow.attempt).in_(union_all(*parts))
 
 
@@ -75,7 +76,7 @@ def _long_results(connection: Connection, text: str, others: list[Condition]) ->
     """Digests of compressed results that contain the text, of those that episodes which meet the others have."""
     used = select(ExecutionRow.result_block).where(ExecutionRow.result_block.is_not(None))
     if others:
-        used = used.join(EpisodeRow, and_(*accepted(ExecutionRow))).where(*others)
+        used = used.join(EpisodeRow, and_(*of_accepted_attempt(ExecutionRow))).where(*others)
     blocks = select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(used))
     needle, found = text.encode(), connection.execute(blocks.execution_options(yield_per=100))
     return [digest for digest, data in found if needle in zlib.decompress(data)]

@@ -1,9 +1,9 @@
-"""An endpoint's cap over all workers, leased to them in shares.
+"""Leasing shares of an endpoint's cap, which holds over all workers.
 
 Each process says with its heartbeat how many requests it would have in flight, and is told how many it may. Demands
-are met fairly from the smallest up (max-min fairness), and what is left is dealt out evenly, so that nobody who finds
-work a moment later has to wait. Nobody gets what another still holds: a share shrinks only as its requests end, and a
-dead process keeps its share until it is declared dead. So what is in flight never exceeds the cap.
+are met fairly from the smallest up (max-min fairness), and what is left is given out evenly, so that a process that
+finds work a moment later need not wait. No process gets what another still holds: a share shrinks only as its requests
+end, and a dead process keeps its share until it is declared dead. So what is in flight never exceeds the cap.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from db.connection import Database
-from db.models import EndpointCap, EndpointShare, WorkerSession
+from db.models import EndpointCap, EndpointShare, WorkerSessionRow
 
 
 def set_cap(database: Database, url: str, requests: int | None) -> None:
@@ -38,7 +38,7 @@ def lease_shares(connection: Connection, session: int, traffic: Mapping[str, tup
 
     `traffic` holds (requests in flight, requests wanted) by URL. Called inside the transaction of a heartbeat.
     """
-    # Locked in one order, so that heartbeats never wait for each other in a circle.
+    # Locked in one order, so that heartbeats never deadlock.
     wanted = select(EndpointCap.__table__).where(EndpointCap.url.in_(traffic)).order_by(EndpointCap.url)
     caps = {row.url: row.requests for row in connection.execute(wanted.with_for_update())} if traffic else {}
     connection.execute(
@@ -50,8 +50,8 @@ def lease_shares(connection: Connection, session: int, traffic: Mapping[str, tup
 def _lease(connection: Connection, session: int, url: str, cap: int, in_flight: int, demand: int) -> int:
     rows = connection.execute(
         select(EndpointShare.session, EndpointShare.demand, EndpointShare.share, EndpointShare.held)
-        .join(WorkerSession, WorkerSession.id == EndpointShare.session)
-        .where(EndpointShare.url == url, WorkerSession.ended_at.is_(None))
+        .join(WorkerSessionRow, WorkerSessionRow.id == EndpointShare.session)
+        .where(EndpointShare.url == url, WorkerSessionRow.ended_at.is_(None))
     ).all()
     others = [row for row in rows if row.session != session]
     demands = {row.session: row.demand for row in others} | {session: demand}

@@ -1,4 +1,4 @@
-"""Opening an SQLite file: for this user alone, with write-ahead logging, or for reading where it cannot be written."""
+"""Opening an SQLite file: private to this user and with write-ahead logging, or, where it is read-only, for reading."""
 
 from __future__ import annotations
 
@@ -9,21 +9,37 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from lumos_queue.errors import SpecError
 
 #: File systems on which SQLite's locks do not hold between machines.
-NETWORK_FILESYSTEMS = frozenset((
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2",
-    "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs",
-))  # fmt: skip
+NETWORK_FILESYSTEMS = frozenset(
+    (
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "9p",
+        "afs",
+        "ceph",
+        "glusterfs",
+        "lustre",
+        "gpfs",
+        "beegfs",
+        "ocfs2",
+        "fuse.sshfs",
+        "fuse.s3fs",
+        "fuse.glusterfs",
+    )
+)
 
 
-def open_sqlite(address) -> Engine:
-    """An engine for the file, which is made if it is not there. Raises SpecError when its place will not do."""
+def open_sqlite(address: URL) -> Engine:
+    """An engine for the file, which is made if it is not there. Raises SpecError when its place cannot be used."""
     if not address.database or address.database == ":memory:":
-        raise SpecError("An in-memory SQLite database is gone with its process: name a file, sqlite:///FILE.")
+        raise SpecError("An in-memory SQLite database is lost with its process: name a file, sqlite:///FILE.")
     path = Path(address.database)
     folder = path.parent
     try:
@@ -33,7 +49,7 @@ def open_sqlite(address) -> Engine:
     kind = filesystem(folder)
     if kind in NETWORK_FILESYSTEMS:
         raise SpecError(
-            f"The database '{path}' lies on a network file system ({kind}), where SQLite loses writes: "
+            f"The database '{path}' is on a network file system ({kind}), where SQLite loses writes: "
             "set LUMOS_HOME to a local folder or LUMOS_DATABASE_URL to a PostgreSQL server."
         )
     writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
@@ -46,15 +62,15 @@ def open_sqlite(address) -> Engine:
         engine = create_engine(address, connect_args={"timeout": 10, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
-    def prepare(connection, _record):
-        connection.isolation_level = None  # transactions are begun below, not by the driver's guesses
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # transactions are begun below, not guessed by the driver
         for pragma in ("busy_timeout=10000", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
         if writable:
             _use_wal(connection)
 
     @event.listens_for(engine, "begin")
-    def begin(connection):
+    def begin(connection: Connection) -> None:
         # Reading first and writing later cannot wait for the lock: a transaction that will write takes it at once.
         writes = connection.get_execution_options().get("lumos_write")
         if writes and not writable:
@@ -70,7 +86,7 @@ def open_sqlite(address) -> Engine:
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, not even the files beside the database that SQLite shares with its writers.
 
-    Raises SpecError when writes lie beside the file that cannot be read without writing.
+    Raises SpecError when there are writes beside the file that cannot be read without writing.
     """
     place = path.absolute().as_uri()
     connection = _connect(f"{place}?mode=ro")
@@ -79,13 +95,13 @@ def _connect_for_reading(path: Path) -> sqlite3.Connection:
         return connection
     except sqlite3.OperationalError:
         connection.close()
-    # Without the file that coordinates readers and writers SQLite only reads what it is told nobody changes. That is
-    # so where nobody writes: a writer has a log beside the file. One with something in it must not be overlooked.
+    # Without the file that coordinates readers and writers SQLite only reads a file that it is told never changes. That
+    # is so where no process writes: a writer has a log beside the file. One with something in it must not be ignored.
     log = Path(f"{path}-wal")
     with suppress(FileNotFoundError):
         if size := log.stat().st_size:
             raise SpecError(
-                f"The database '{path}' cannot be read here: {size:,} bytes of writes that are not in it yet lie in "
+                f"The database '{path}' cannot be read here: {size:,} bytes of writes that are not in it yet are in "
                 f"'{log.name}', and the folder is read-only. Run a command such as 'lumos jobs' once where the folder "
                 "can be written, or make a copy there with: lumos db backup FILE"
             )
@@ -97,7 +113,7 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _keep_private(path: Path) -> None:
-    """Make the file, and take from others what they may do with one of this user's: prompts and answers are in it.
+    """Make the file, or take other users' rights from one of this user's: prompts and answers are in it.
 
     SQLite gives the files beside it the same mode.
     """
@@ -111,7 +127,7 @@ def _keep_private(path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """A new file changes to write-ahead logging once; of two who do so at once, one is refused without any waiting."""
+    """A new file changes to write-ahead logging once; of two that do so at once, one is refused without waiting."""
     for seconds in (0.01, 0.05, 0.2, 1.0):
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode=WAL")

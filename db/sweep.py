@@ -18,8 +18,8 @@ def change_items(
     """Change those items of the job, from the last one downwards, but for those of a last chunk.
 
     Returns the ordinal below which they are, for the transaction of the caller that also changes the job's own state:
-    what is no more than one chunk is changed in that one alone. `look` comes first in each transaction: it locks the
-    job, and raises or returns False when it is no longer to be changed.
+    what fits in one chunk is changed in that one alone. `look` comes first in each transaction: it locks the
+    job, and raises or returns False when it must not be changed any more.
     """
     with chunks.database.engine.connect() as connection:
         first, last = connection.execute(

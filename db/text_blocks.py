@@ -1,4 +1,4 @@
-"""Long texts: a prompt's beginning, a web page that was observed. Stored once, by digest, and compressed."""
+"""Long texts, such as a prompt's beginning or an observed web page: stored once, by digest, and compressed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def insert_texts(connection: Connection, texts: Mapping[str, str]) -> None:
     if not texts:
         return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    # In order of their keys: two processes that store the same texts then wait for each other, but never in a circle.
+    # In order of their keys: two processes that store the same texts then wait for each other, but never deadlock.
     rows = [{"digest": digest, "data": zlib.compress(texts[digest].encode(), 6)} for digest in sorted(texts)]
     connection.execute(insert(TextBlock).on_conflict_do_nothing(), rows)
 

@@ -1,4 +1,4 @@
-"""The recorded calls of tools outside, to answer the same calls of another job."""
+"""The recorded calls of external tools, which answer the same calls of another job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from db.journal import happened
+from db.journal import load_executions
 from db.models import EpisodeRow, ToolCallRow
 from lumos_queue.records import Execution
 
@@ -23,4 +23,4 @@ def recorded_call(connection: Connection, job: str, command: str, unmade: Sequen
         .order_by(ToolCallRow.episode, ToolCallRow.attempt, ToolCallRow.position, ToolCallRow.branch)
         .limit(1)
     ).first()
-    return None if row is None else happened(connection, [row])[0]
+    return None if row is None else load_executions(connection, [row])[0]

@@ -14,7 +14,7 @@ from db.connection import Database, now, numbers
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
 from db.journal import RecordedStep, load_steps
-from db.models import EpisodeRow, Item, Job, JobEndpoint, ScoreRow, TaskRow, VerdictRow
+from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, TaskRow, VerdictRow
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
 
@@ -49,7 +49,7 @@ class StoredEpisode:
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric; of several versions the newest
     verdicts: Sequence[Verdict] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
-    at_limit: str = AtLimit.WRONG  #: what its answer is worth where it ended as `limit` (lumos_queue/scoring/limit.py)
+    at_limit: str = AtLimit.WRONG  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
     steps: Sequence[RecordedStep] = ()
 
     @property
@@ -82,17 +82,17 @@ def find_episodes(connection: Connection, wanted: Filter, after: int = 0, limit:
     """
     names = ("id", "job", "sample", "formulation", "agent", "origin", "level", "split", "licence", "parent", "ending",
              "answer", "message", "calls", "prompt_tokens", "completion_tokens", "finished_at")  # fmt: skip
-    # The page first, as a query of its own: what is shown of an episode is looked up for these few only.
+    # The page first, as a separate query: what is shown of an episode is looked up for these few only.
     page = _ids(conditions(connection, wanted), after, limit).subquery()
     shown = (
-        select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, Job.benchmark, TaskRow.row,
-               TaskRow.question, TaskRow.gold, newest_score(connection).label("score"))
+        select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, JobRow.benchmark)
+        .add_columns(TaskRow.row, TaskRow.question, TaskRow.gold, newest_score(connection).label("score"))
         .join(page, page.c.id == EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
-        .join(Job, Job.id == EpisodeRow.job)
+        .join(JobRow, JobRow.id == EpisodeRow.job)
         .join(TaskRow, TaskRow.id == EpisodeRow.task)
         .order_by(EpisodeRow.id)
-    )  # fmt: skip
+    )
     return list(connection.execute(shown))
 
 
@@ -103,10 +103,10 @@ def place_of(connection: Connection, job: str, ordinal: int) -> int:
 
 
 def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Iterator[StoredEpisode]:
-    """Every finished episode that meets the filter, by id, with its steps; what finishes meanwhile is not among them.
+    """Every finished episode that meets the filter, by id, with its steps; what finishes meanwhile is left out.
 
-    Each chunk is read in a transaction of its own, which is over before its episodes are handed out: memory stays
-    the same however many there are, and a slow reader holds nothing up.
+    Each chunk is read in its own transaction, which is over before its episodes are returned: memory stays the same
+    however many there are, and a slow reader blocks nothing.
     """
     with reading(database) as connection:
         began = float(connection.execute(select(now())).scalar_one())
@@ -131,14 +131,14 @@ def _ids(met: Sequence[Condition], after: int, limit: int) -> Select[int]:
 
 _IDS = numbers(bindparam("ids"))
 _EPISODES = (
-    select(EpisodeRow.__table__, Item.ordinal, Job.benchmark, TaskRow.dataset, TaskRow.row, TaskRow.question,
-           TaskRow.inputs, TaskRow.gold)
+    select(EpisodeRow.__table__, Item.ordinal, JobRow.benchmark)
+    .add_columns(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
     .join(Item, Item.id == EpisodeRow.id)
-    .join(Job, Job.id == EpisodeRow.job)
+    .join(JobRow, JobRow.id == EpisodeRow.job)
     .join(TaskRow, TaskRow.id == EpisodeRow.task)
     .where(EpisodeRow.id.op("IN")(_IDS))
     .order_by(EpisodeRow.id)
-)  # fmt: skip
+)
 _SCORES = select(ScoreRow.episode, ScoreRow.metric, ScoreRow.version, ScoreRow.value)
 _VERDICTS = select(VerdictRow.__table__).order_by(VerdictRow.module, VerdictRow.name)
 
@@ -182,5 +182,5 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
 
 
 def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
-    rows = connection.execute(select(Job.id, Job.spec).where(Job.id.in_(jobs)))
+    rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
     return {job: at_limit_of(spec) for job, spec in rows}

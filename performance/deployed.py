@@ -14,7 +14,7 @@ from lumos_queue.submission.store import Rows, submit
 from performance.celery_worker import running_worker
 from performance.contender import Measured, Meter, Spec, main
 from performance.jobs import evaluation, right_answers, rows_of
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 LOOK_SECONDS = 0.1  #: how often the job's state is asked for: a query of a fraction of a millisecond
 
@@ -40,7 +40,7 @@ def run_job(database: Database, settings: Settings, url: str, rows: Rows, limit:
     """Submit a job and wait; its id, and when it was finished. Raises RuntimeError when it does not get done."""
     job = evaluation(url, rows)
     identifier, _ = submit(database, settings, job, rows)
-    if not nudge(settings, job.kind, identifier, len(rows.tasks), job.pool):
+    if not notify_workers(settings, job.kind, identifier, len(rows.tasks), job.pool):
         raise RuntimeError("the broker takes no message")
     until = time.monotonic() + limit
     while True:

@@ -14,7 +14,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.contender import Measured, Meter, Spec, main
 from performance.jobs import evaluation, right_answers, rows_of
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 
@@ -22,7 +22,7 @@ def settings_of(spec: Spec) -> Settings:
     return Settings(home=spec.path, database_url=spec.database_url, concurrency=spec.in_flight)
 
 
-def run_job(process: Process, database: Database, url: str, rows: Rows) -> str:
+def run_job(process: WorkerContext, database: Database, url: str, rows: Rows) -> str:
     """Submit a job and work until it has ended; returns its id. Raises RuntimeError when it ends in another way."""
     job = evaluation(url, rows)
     identifier, _ = submit(database, process.settings, job, rows)
@@ -42,7 +42,7 @@ def run(spec: Spec) -> Measured:
     settings = settings_of(spec)
     database = open_database(settings.database)
     upgrade(database)
-    process = Process(settings)
+    process = WorkerContext(settings)
     try:
         run_job(process, database, spec.url, rows_of(spec.warm_up(), spec.path / "warm.jsonl"))
         rows = rows_of(spec.work(), spec.path / "work.jsonl")

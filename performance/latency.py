@@ -22,7 +22,7 @@ from performance.jobs import evaluation, rows_of
 from performance.questions import questions
 from performance.server import ask, running_server
 from performance.servers import Servers, running_servers
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 TIMES, ITEMS = 20, 8
 PHASES = ("message sent", "asked who it is", "work begun", "claimed", "first request")
@@ -47,7 +47,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
                 ask(url, "/reset")
                 identifier, _ = submit(database, settings, job, rows)
                 committed = time.time()
-                nudge(settings, job.kind, identifier, ITEMS, job.pool)
+                notify_workers(settings, job.kind, identifier, ITEMS, job.pool)
                 sent = time.time()
                 while True:
                     with database.engine.connect() as connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from db.claims import Claimed, Holder, Wish
+from db.claims import Claimed, ClaimRequest, LeaseHolder
 from db.commit import Batch, Finished, commit
 from db.connection import Database, open_database
 from db.fence import start_session
@@ -43,13 +43,13 @@ class Stock:
         identifier, _ = submit(self.database, settings, self.job, rows)
         session = start_session(self.database, code_version())
         with self.database.engine.connect() as connection:
-            self.holder = Holder(session, code_version(), get_job(connection, identifier))
+            self.holder = LeaseHolder(session, code_version(), get_job(connection, identifier))
         self.finished, self._after = 0, -1
         self.finish(self.claim(1))
 
     def claim(self, wanted: int, fresh: bool = False) -> list[Claimed]:
         """As a slice in full work claims; or `fresh`, as one that has just begun and must look everywhere."""
-        wish = Wish(wanted) if fresh else Wish(wanted, busy=wanted, after=self._after)
+        wish = ClaimRequest(wanted) if fresh else ClaimRequest(wanted, busy=wanted, after=self._after)
         items = commit(self.database, self.holder, Batch({}), wish)
         self._after = max(item.ordinal for item in items)
         return items

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from db.claims import Holder, Wish
+from db.claims import ClaimRequest, LeaseHolder
 from db.commit import Batch, Finished, commit
+from db.datasets import NewDataset
 from db.fence import start_session
-from db.jobs import NewDataset, NewJob, create_job, get_job
+from db.jobs import get_job
+from db.new_jobs import NewJob, create_job
 from lumos_queue.records import Outcome, Score, Task
 
 
@@ -21,13 +23,13 @@ def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab"
     return create_job(database, new, dataset, **options)[0]
 
 
-def holder(database, job: str) -> Holder:
+def holder(database, job: str) -> LeaseHolder:
     with database.engine.connect() as connection:
-        return Holder(start_session(database, "1"), "1", get_job(connection, job))
+        return LeaseHolder(start_session(database, "1"), "1", get_job(connection, job))
 
 
-def claim(database, who: Holder, wanted: int = 10) -> list:
-    return commit(database, who, Batch({}), Wish(wanted))
+def claim(database, who: LeaseHolder, wanted: int = 10) -> list:
+    return commit(database, who, Batch({}), ClaimRequest(wanted))
 
 
 def finish(item, answer: str = "7", **changes) -> Finished:

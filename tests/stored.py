@@ -14,7 +14,7 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from tests.services import wait_until
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 _PLACE = ("position", "branch", "command")
@@ -67,7 +67,7 @@ def run_embedded(folder: Path, job: Job, rows: Rows, url: str = "", **settings) 
     database = open_database(values.database)
     upgrade(database)
     identifier, _ = submit(database, values, job, rows)
-    process = Process(values)
+    process = WorkerContext(values)
     try:
         Dispatcher(process, [job.pool], only=identifier).run(lambda: False)
     finally:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import logging
 import mmap
 import sys
+from collections.abc import Callable
+from types import ModuleType
 
 import billiard.pool
 from celery import Celery
@@ -22,56 +25,58 @@ from lumos_queue.settings import read_settings
 from lumos_queue.util.display import LogFormatter
 from workers import transports
 from workers.open_files import allow_open_files
-from workers.rejected import close_refusals
-from workers.stop_signal import LONGEST
+from workers.rejected import close_rejected_messages
+from workers.stop_signal import MAX_SLICES
 
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.
 CELERY_TASKS = {"convert": "convert", "train": "train_shard", "infer": "infer", "evaluate": "evaluate"}
 POOLS = ("cpu", "llm", "gpu")  #: also the names of the queues
 _USUAL_POOL = {"convert": "cpu", "train_shard": "gpu", "infer": "llm", "evaluate": "llm"}
-#: Seconds beyond the longest slice after which a child is taken to hang and is killed. What is in flight when a slice
+#: Seconds beyond the longest slice after which a child counts as hanging and is killed. What is in flight when a slice
 #: ends may go on until then: an episode for minutes, a training window for a day.
 HANGS_AFTER, TRAINING_HANGS_AFTER = 3600.0, 86400.0
 
-# A child that ends waits for its parent to have read its last result, for 30 s by itself. A parent told to shut down in
-# the moment when a slice ends does not always read it; nothing of ours is in it. In tenths of a second:
+# A child that ends waits for its parent to have read its last result, by default for 30 s. A parent told to shut down
+# in the moment when a slice ends does not always read it; results of ours are empty. In tenths of a second:
 billiard.pool.GUARANTEE_MESSAGE_CONSUMPTION_RETRY_LIMIT = 20
 
 
 class Loader(AppLoader):
-    """Celery's, but for importing what the current folder holds."""
+    """Celery's, except that it never imports modules of the current folder."""
 
-    def import_from_cwd(self, module, imp=None, package=None):
+    def import_from_cwd(
+        self, module: str, imp: Callable[..., ModuleType] | None = None, package: str | None = None
+    ) -> ModuleType:
         return (imp or self.import_module)(module, package)
 
 
 def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
-    """An app for a broker. Nothing is connected to yet."""
-    transports.install()
+    """An app for a broker. It connects to nothing yet."""
+    transports.install_transports()
     is_redis = broker_url.startswith(("redis:", "rediss:"))
-    longest = LONGEST * slice_seconds
+    longest = MAX_SLICES * slice_seconds
     app = Celery("lumos", broker=broker_url or None, loader=Loader, include=["workers.tasks"], set_as_current=False)
     app.conf.update(
-        # A message is a nudge: ids in JSON, no result. The database knows the rest.
+        # A message is a notification: an id in JSON, no result. The database holds the rest.
         accept_content=["json"],
         task_serializer="json",
         event_serializer="json",
         result_backend=None,
         task_ignore_result=True,
-        worker_consumer="workers.validation:NudgeConsumer",
+        worker_consumer="workers.validation:CheckingConsumer",
         # Durable, of no declared type, one consumer's prefetch at a time: what RabbitMQ 3.10 and 4.3 both accept. Where
-        # an administrator has made quorum queues the default, these are such.
+        # an administrator has made quorum queues the default, these are quorum queues.
         task_queues=[Queue(pool, Exchange(pool), routing_key=pool) for pool in POOLS],
         task_default_queue=POOLS[0],
         task_routes={name: {"queue": pool} for name, pool in _USUAL_POOL.items()},
-        # No worker keeps a nudge that another could act on. RabbitMQ has only this way: what runs is not confirmed and
-        # counts as prefetched. (It takes a message back after 30 minutes, which no slice but a training one lasts.)
+        # No worker keeps a message that another could act on. RabbitMQ has only this way: what runs is not confirmed
+        # and counts as prefetched. (It takes a message back after 30 minutes; only slices of training last that long.)
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=is_redis,
         task_acks_late=not is_redis,
         task_time_limit=longest + HANGS_AFTER,
         task_annotations={"train_shard": {"time_limit": longest + TRAINING_HANGS_AFTER, "acks_late": False}},
-        # A broker that goes away comes back some day; meanwhile dispatchers find the work by themselves.
+        # A broker that goes away comes back at some time; meanwhile dispatchers find the work by themselves.
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_connection_timeout=4,
@@ -92,7 +97,7 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
 
 def _redis_options() -> dict[str, object]:
     return {
-        # A nudge that no worker confirmed is sent again: at worst a slice that finds nothing to do.
+        # A message that no worker confirmed is sent again: at worst a slice that finds nothing to do.
         "visibility_timeout": 3600,
         "socket_connect_timeout": 4,
         "socket_timeout": 30,
@@ -102,7 +107,7 @@ def _redis_options() -> dict[str, object]:
 
 
 def _rabbitmq_options() -> dict[str, object]:
-    # Without it a message that the broker does not take is lost without a word.
+    # Without it a message that the broker does not take is lost without any error.
     return {"confirm_publish": True}
 
 
@@ -124,14 +129,14 @@ def draining() -> bool:
 
 @after_setup_logger.connect
 @after_setup_task_logger.connect
-def _write_harmless_logs(logger=None, **_) -> None:
+def _escape_log_lines(logger: logging.Logger | None = None, **_: object) -> None:
     for handler in getattr(logger, "handlers", ()):
         if handler.formatter and not isinstance(handler.formatter, LogFormatter):
             handler.setFormatter(LogFormatter(handler.formatter))
 
 
 @worker_init.connect
-def _begin(**_) -> None:
+def _begin(**_: object) -> None:
     _drain[0] = 0
     if not app.conf.broker_url:
         sys.exit(
@@ -143,10 +148,10 @@ def _begin(**_) -> None:
 
 
 @worker_shutting_down.connect
-def _shut_down(**_) -> None:
+def _shut_down(**_: object) -> None:
     _drain[0] = 1
 
 
 @worker_shutdown.connect
-def _end(**_) -> None:
-    close_refusals()
+def _end(**_: object) -> None:
+    close_rejected_messages()

@@ -1,4 +1,4 @@
-"""The dispatcher: looks for owed items and runs slices on them, with no message from anybody.
+"""The dispatcher: looks for owed items and runs slices on them, without waiting for a message.
 
 Beside Celery it is what makes a lost message or a dead broker cost seconds. In the embedded default it is the whole
 deployment, in the process that submitted the job.
@@ -12,25 +12,26 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
 from db.fence import reap
-from db.jobs import get_job, runnable, settle, unsettled
-from db.models import Job
+from db.jobs import finish_if_idle, get_job
+from db.models import JobRow
+from db.schedule import find_idle_jobs, runnable_jobs
+from db.states import OPEN, JobState
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
-from workers.context import Process
-from workers.notify import nudge
+from workers.context import WorkerContext
+from workers.notify import notify_workers
 from workers.open_files import allow_open_files
-from workers.run import attempt, work_on
-from workers.stop_signal import Ender
+from workers.run import run_slice, try_slice
+from workers.stop_signal import StopPolicy
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
-NUDGE_SECONDS = 10.0  #: at least, between two rounds of messages that bring idle workers back
+NOTIFY_SECONDS = 10.0  #: at least, between two rounds of messages that bring idle workers back
 
 
 def serve(settings: Settings, pools: Sequence[str]) -> None:
@@ -40,25 +41,25 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.set())
-    process = Process(settings)
-    # Where messages fly, their receivers come first: this process is for what they have missed.
+    worker = WorkerContext(settings)
+    # With a broker, those who receive its messages come first: this process is for what they have missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
-    with Watchdog(process, told.is_set):
+    with Watchdog(worker, told.is_set):
         try:
-            Dispatcher(process, pools, patience=patience).run(told.is_set)
+            Dispatcher(worker, pools, patience=patience).run(told.is_set)
         finally:
-            process.close()
+            worker.close()
 
 
 class Dispatcher:
     """Runs one slice at a time, of any job in `pools`, or of `only` one job until nothing of it is owed."""
 
-    def __init__(self, process: Process, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
+    def __init__(self, worker: WorkerContext, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
         """`patience`: seconds a new job is left to others."""
-        self.process, self.pools, self.only, self.patience = process, pools, only, patience
+        self.worker, self.pools, self.only, self.patience = worker, pools, only, patience
         self._served = ""  # the last job it worked on: others have their turn first
-        self._nudged_at = time.monotonic()
+        self._notified_at = time.monotonic()
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Until `stop` says so; with `only`, until that job has ended. A database that is away is waited for."""
@@ -73,25 +74,25 @@ class Dispatcher:
                 worked = False
             idle = 0 if worked else idle + 1
             if not worked:
-                self._sleep(stop, self.process.settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
+                self._sleep(stop, self.worker.settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
 
     def _look_and_work(self, stop: Callable[[], bool]) -> bool:
-        """Settle what is left to settle and run a slice, if there is something to run; returns whether there was."""
-        database = self.process.database
-        # Before looking: when all that is left is held by the dead, nothing is due until they are declared so.
-        reap(database, self.process.presence.session, self.process.settings.lease_seconds)
-        for job in unsettled(database):
-            settle(database, job)
-        due = runnable(database, self.pools, self.patience, after=self._served)
+        """Finish jobs that have nothing left, and run a slice if there is something to run; returns whether it did."""
+        database = self.worker.database
+        # Before looking: while dead processes hold all that is left, nothing is due until they are declared dead.
+        reap(database, self.worker.session.id, self.worker.settings.lease_seconds)
+        for job in find_idle_jobs(database):
+            finish_if_idle(database, job)
+        due = runnable_jobs(database, self.pools, self.patience, after=self._served)
         if not self.only:
             self._served = due[0] if due else self._served
             self._bring_workers_back(due)
-            return bool(due) and attempt(self.process, due[0], Ender(self.process, due[0], self.pools, stop))
+            return bool(due) and try_slice(self.worker, due[0], StopPolicy(self.worker, due[0], self.pools, stop))
         if self.only not in due:
             return False
-        # Not `attempt`: a fault is for the person who waits for this job to see.
-        ender = Ender(self.process, self.only, self.pools, stop, alone=True)
-        work_on(self.process, self.only, ender)
+        # Not `try_slice`: a fault is for the person who waits for this job to see.
+        policy = StopPolicy(self.worker, self.only, self.pools, stop, alone=True)
+        run_slice(self.worker, self.only, policy)
         return True
 
     def _bring_workers_back(self, due: Sequence[str]) -> None:
@@ -100,17 +101,17 @@ class Dispatcher:
         A worker goes on from slice to slice by messages to itself. When the broker has lost one it would stay idle
         until the next job is submitted.
         """
-        settings, now = self.process.settings, time.monotonic()
-        if due and settings.broker_url and now - self._nudged_at > NUDGE_SECONDS:
-            self._nudged_at = now
-            with self.process.database.engine.connect() as connection:
-                rows = connection.execute(select(Job.id, Job.kind, Job.pool).where(Job.id.in_(due))).all()
-            threading.Thread(target=_nudge_all, args=(settings, rows), name="nudges", daemon=True).start()
+        settings, now = self.worker.settings, time.monotonic()
+        if due and settings.broker_url and now - self._notified_at > NOTIFY_SECONDS:
+            self._notified_at = now
+            with self.worker.database.engine.connect() as connection:
+                rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
+            threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
 
     def _ended(self) -> bool:
         assert self.only is not None
-        with self.process.database.engine.connect() as connection:
-            return get_job(connection, self.only).state not in ("queued", "running", "cancelling")
+        with self.worker.database.engine.connect() as connection:
+            return get_job(connection, self.only).state not in (*OPEN, JobState.CANCELLING)
 
     @staticmethod
     def _sleep(stop: Callable[[], bool], seconds: float) -> None:
@@ -119,6 +120,6 @@ class Dispatcher:
             time.sleep(0.05)
 
 
-def _nudge_all(settings: Settings, rows: Sequence[Any]) -> None:
+def _notify_all(settings: Settings, rows: Sequence[Row]) -> None:
     for row in rows:
-        nudge(settings, row.kind, row.id, 1, row.pool)
+        notify_workers(settings, row.kind, row.id, 1, row.pool)

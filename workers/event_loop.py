@@ -1,4 +1,4 @@
-"""The event loop of a slice: uvloop, and a garbage collector that leaves alone what was there before.
+"""The event loop of a slice: uvloop, and a garbage collector that ignores what existed before.
 
 Collections were 9 to 15 % of a slice's CPU: each full one walks over all that was ever imported, which is never
 garbage. docs/performance.md tells what both save.
@@ -20,7 +20,7 @@ THRESHOLDS = (20_000, 20, 50)
 
 
 def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` to its end on a loop of its own; what it returns or raises."""
+    """Run `main` to its end on a new loop; returns or raises what it does."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

@@ -1,4 +1,4 @@
-"""A nudge: messages that say 'there is work on this job'. If one is lost, a dispatcher finds the work seconds later."""
+"""Messages that say 'there is work on this job'. If one is lost, a dispatcher finds the work seconds later."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import logging
 import threading
 from functools import cache
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 from lumos_queue.settings import Settings
 
 log = logging.getLogger(__name__)
-MOST_MESSAGES = 4  #: for one nudge: each starts a slice, in a free slot of some worker
-SECONDS = 2.0  #: the longest a nudge may take, whatever the broker does
+MAX_MESSAGES = 4  #: for one notification: each starts a slice, in a free slot of some worker
+MAX_SECONDS = 2.0  #: that a notification may take, whatever the broker does
 
 
-def nudge(settings: Settings, kind: str, job: str, items: int, pool: str = "") -> bool:
+def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: str = "") -> bool:
     """Tell the workers of a pool that `items` of `job` are owed; returns whether the broker took all messages in time.
 
-    Takes at most SECONDS and never raises. `pool` is only needed where it is not the usual one of that kind.
+    Takes at most MAX_SECONDS and never raises. `pool` is only needed where it is not the usual one of that kind.
     """
     if not settings.broker_url or items < 1:
         return False
-    count = min(MOST_MESSAGES, ceil(items / settings.concurrency))
+    count = min(MAX_MESSAGES, ceil(items / settings.concurrency))
     taken = threading.Event()
 
     def send() -> None:
@@ -30,12 +33,12 @@ def nudge(settings: Settings, kind: str, job: str, items: int, pool: str = "") -
             _send(settings, kind, job, count, pool)
             taken.set()
         except Exception as error:  # whatever it is, the job is stored and will be found
-            log.warning("nudge for job %s not sent: %s", job, type(error).__name__)
+            log.warning("notification for job %s not sent: %s", job, type(error).__name__)
 
     # A thread, because looking up a name and connecting can hang for longer than any time-out of the client.
-    thread = threading.Thread(target=send, name="nudge", daemon=True)
+    thread = threading.Thread(target=send, name="notify", daemon=True)
     thread.start()
-    thread.join(SECONDS)
+    thread.join(MAX_SECONDS)
     return taken.is_set()
 
 
@@ -51,7 +54,7 @@ def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> Non
 
 
 @cache
-def _app(broker_url: str):
+def _app(broker_url: str) -> Celery:
     """An app that gives up soon."""
     from workers.app import make_app
 

@@ -1,4 +1,4 @@
-"""Messages that were refused are counted in memory; a thread adds the counts to the database once a second at most.
+"""Counting rejected messages: in memory, from where a thread adds the counts to the database once a second at most.
 
 A flood of bad messages then costs one small transaction and one line of log a second, and a database that does not
 answer costs nothing: the counts wait.
@@ -7,33 +7,33 @@ answer costs nothing: the counts wait.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 
 from db.connection import open_database
-from db.rejected import add_refused
+from db.rejected import add_rejected
 from lumos_queue.settings import Settings, read_settings
+from workers.per_process import PerProcess
 
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 1.0
 AGAIN_SECONDS = 10.0  #: after the database did not take the counts
-LONGEST_DETAIL = 200  #: characters kept of what is known of a message
+MAX_DETAIL = 200  #: characters kept of what is known of a message
 
 
-class Refusals:
-    """The counts of one process."""
+class RejectedMessageCounter:
+    """The counts of one process, by reason."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
         self._counted: dict[str, tuple[int, str]] = {}
         self._lock = threading.Lock()
         self._some, self._stop = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="refusals", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="rejected messages", daemon=True)
         self._thread.start()
 
     def add(self, reason: str, detail: str, messages: int = 1) -> None:
         """Count a message. `detail` may come from a stranger: it is cut, and made printable."""
-        shown = "".join(character if character.isprintable() else "?" for character in detail[:LONGEST_DETAIL])
+        shown = "".join(character if character.isprintable() else "?" for character in detail[:MAX_DETAIL])
         with self._lock:
             self._counted[reason] = (self._counted.get(reason, (0, ""))[0] + messages, shown)
         self._some.set()
@@ -60,7 +60,7 @@ class Refusals:
             # Opened anew each time, and closed: Celery's parent must hold no connection when it forks.
             database = open_database(self._settings.database, self._settings.lease_seconds)
             try:
-                add_refused(database, counted)
+                add_rejected(database, counted)
             finally:
                 database.close()
         except Exception as error:  # whatever it is, the worker outlives it
@@ -80,20 +80,15 @@ class Refusals:
         self._some.set()
 
 
-_current: tuple[int, Refusals] | None = None
+_counters = PerProcess(lambda: RejectedMessageCounter(read_settings()))
 
 
-def refusals() -> Refusals:
-    """Those of this process id: a fork inherits neither counts nor thread."""
-    global _current
-    if _current is None or _current[0] != os.getpid():
-        _current = (os.getpid(), Refusals(read_settings()))
-    return _current[1]
+def rejected_messages() -> RejectedMessageCounter:
+    """The counter of this process."""
+    return _counters.get()
 
 
-def close_refusals() -> None:
+def close_rejected_messages() -> None:
     """At the end of this process."""
-    global _current
-    if _current is not None and _current[0] == os.getpid():
-        _current[1].close()
-        _current = None
+    if counter := _counters.take():
+        counter.close()

@@ -1,4 +1,4 @@
-"""A process's presence in the database: its session, and the heartbeat that keeps its items its own."""
+"""A worker session: the presence of one process in the database, and the heartbeat that keeps its items its own."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ HUNG = 70  #: exit status of such a process (EX_SOFTWARE of sysexits.h)
 log = logging.getLogger(__name__)
 
 
-class Presence:
+class WorkerSession:
     """Beats from its own thread and connection, so that no slow episode or long commit can silence it.
 
     Cancel, pause and the shares of endpoints' caps travel with the heartbeat.
 
-    But it beats only while the event loop moves: a process whose loop hangs should lose its items. And it stops its own
+    But it beats only while the event loop turns: a process whose loop hangs should lose its items. And it stops its own
     process from writing (`lost`) when the last heartbeat that succeeded *started* longer ago than `fence_seconds`.
     """
 
     def __init__(self, database: Database, settings: Settings, code_version: str):
         self.database, self.settings, self.code_version = database, settings, code_version
-        self.session = start_session(database, code_version)
+        self.id = start_session(database, code_version)
         self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
         self._jobs: set[str] = set()
         self._traffic: Mapping[str, AdmissionControl] = {}
@@ -53,7 +53,7 @@ class Presence:
         self._lost = True
 
     def work_on(self, job: str) -> None:
-        self.loop_moves()
+        self.mark_loop_alive()
         self._jobs.add(job)
         self._working = True
 
@@ -69,21 +69,21 @@ class Presence:
         self.states.pop(job, None)
         self._working = bool(self._jobs)
 
-    def loop_moves(self) -> None:
+    def mark_loop_alive(self) -> None:
         """Called by the event loop, again and again."""
         self._loop_at = time.monotonic()
 
     def close(self) -> None:
-        """Leave in good order. A database that cannot be told finds out when the lease ends."""
+        """End the session in good order. A database that cannot be told notices when the lease ends."""
         self._stop.set()
         self._thread.join(timeout=5)
-        self._ended()
+        self._end()
 
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
-            if self._lost:  # its slice has stopped: a session that went on beating would hold its items for ever
-                if self._ended():
+            if self._lost:  # its slice has stopped: a session that went on beating would never give up its items
+                if self._end():
                     return
                 continue
             hung = time.monotonic() - self._loop_at if self._working else 0.0
@@ -98,7 +98,7 @@ class Presence:
                 self._beat()
                 if time.monotonic() >= next_reap:
                     next_reap = time.monotonic() + self.settings.lease_seconds / 3
-                    for dead in reap(self.database, self.session, self.settings.lease_seconds):
+                    for dead in reap(self.database, self.id, self.settings.lease_seconds):
                         log.warning("worker session %s was silent too long: its items are owed again", dead)
             except Fenced:
                 self._lost = True
@@ -106,11 +106,12 @@ class Presence:
             except SQLAlchemyError as error:
                 log.warning("heartbeat failed: %s", reason(error))
 
-    def _ended(self) -> bool:
+    def _end(self) -> bool:
+        """Tell the database that the session is over; returns whether it could be told."""
         try:
-            end_session(self.database, self.session)
+            end_session(self.database, self.id)
         except SQLAlchemyError as error:
-            log.warning("could not end worker session %s: %s", self.session, reason(error))
+            log.warning("could not end worker session %s: %s", self.id, reason(error))
             return False
         return True
 
@@ -118,8 +119,8 @@ class Presence:
         with self._beating:  # called by the heartbeat's thread, and once by a slice that begins
             started = time.monotonic()
             traffic = {url: (one.in_flight, one.in_flight + one.waiting) for url, one in self._traffic.items()}
-            orders = beat(self.database, self.session, sorted(self._jobs), traffic)
-            self.states, self._alive_at = orders.states, started
-            for url, share in orders.shares.items():
+            reply = beat(self.database, self.id, sorted(self._jobs), traffic)
+            self.states, self._alive_at = reply.states, started
+            for url, share in reply.shares.items():
                 if one := self._traffic.get(url):
                     one.set_share(share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import shlex
@@ -13,14 +12,14 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.process import die_with_parent
 
-RESTARTS, WITHIN_SECONDS = 3, 60.0  #: a child that dies more often than this will not do better the next time
+MAX_RESTARTS, WITHIN_SECONDS = 3, 60.0  #: a child that dies more often than this would die again
 _LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
-_libc = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
 
 
 def read_procfile(file: Path) -> dict[str, list[str]]:
@@ -38,7 +37,7 @@ def read_procfile(file: Path) -> dict[str, list[str]]:
 
 @dataclass
 class Child:
-    """One command, kept running. It gets a process group of its own, so that Ctrl-C reaches only us."""
+    """One command, kept running. It gets its own process group, so that Ctrl-C reaches only this process."""
 
     name: str
     command: list[str]
@@ -46,19 +45,11 @@ class Child:
     environment: Mapping[str, str] = field(repr=False)
     folder: Path  #: that it starts in
     stdin: bytes = field(default=b"", repr=False)
-    orphan_signal: signal.Signals = signal.SIGTERM  #: what it gets from the kernel if we die without a word
+    orphan_signal: signal.Signals = signal.SIGTERM  #: what the kernel sends it if this process is killed
     process: subprocess.Popen | None = None
-    _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=RESTARTS + 1))
+    _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS + 1))
 
     def start(self) -> None:
-        parent = os.getpid()
-
-        def end_with_parent() -> None:
-            # Runs in the child. The second line is for a parent that died before the first.
-            _libc.prctl(_PR_SET_PDEATHSIG, self.orphan_signal)
-            if os.getppid() != parent:
-                os._exit(1)
-
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command,
@@ -68,20 +59,20 @@ class Child:
                 env=dict(self.environment),
                 cwd=self.folder,
                 start_new_session=True,
-                preexec_fn=end_with_parent,
+                preexec_fn=partial(die_with_parent, os.getpid(), self.orphan_signal),  # called in the child
             )
         if self.stdin and self.process.stdin:
             self.process.stdin.write(self.stdin)
             self.process.stdin.close()
 
     @property
-    def died(self) -> int | None:
+    def exit_status(self) -> int | None:
         """Its exit status, once it has ended; negative for a signal."""
         return self.process.poll() if self.process else None
 
     def may_start_again(self) -> bool:
         self._deaths.append(time.monotonic())
-        return len(self._deaths) <= RESTARTS or self._deaths[-1] - self._deaths[0] > WITHIN_SECONDS
+        return len(self._deaths) <= MAX_RESTARTS or self._deaths[-1] - self._deaths[0] > WITHIN_SECONDS
 
     def ask_to_end(self) -> None:
         """TERM, to the process itself and not to its children: a Celery parent ends its own in good order."""
@@ -89,7 +80,7 @@ class Child:
             self.process.terminate()
 
     def kill_group(self) -> None:
-        """What is left of it and of its children is gone afterwards."""
+        """Kill what is left of it and of its children."""
         if self.process:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -102,12 +93,12 @@ class Child:
             return []
 
 
-def end(children: list[Child], seconds: float) -> None:
-    """Ask all to end, wait, then make sure."""
+def end_children(children: list[Child], seconds: float) -> None:
+    """Ask all to end, wait for so long, then kill what is left."""
     for child in children:
         child.ask_to_end()
     until = time.monotonic() + seconds
-    while any(child.process and child.died is None for child in children) and time.monotonic() < until:
+    while any(child.process and child.exit_status is None for child in children) and time.monotonic() < until:
         time.sleep(0.05)
     for child in children:
         child.kill_group()

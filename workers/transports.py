@@ -1,7 +1,7 @@
-"""Kombu's transports for Redis and RabbitMQ, made to survive what strangers may put into a queue.
+"""Kombu's transports for Redis and RabbitMQ, made to survive anything that strangers may put into a queue.
 
 By itself kombu decompresses what a message's headers say is compressed, however large it becomes, and on Redis, where
-a message's envelope is JSON in a list, an element that is none ends the worker.
+a message's envelope is JSON in a list, an element that is not such JSON ends the worker.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, Literal
 
 from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
 
-from workers.rejected import refusals
+from workers.rejected import rejected_messages
 
 
-class Malformed(Exception):
-    """What is wrong with a message that was not even unpacked."""
+class MalformedMessage(Exception):
+    """What is wrong with a message that was not even decoded."""
 
 
-def _error(problem: str) -> list:
-    """In the form in which kombu keeps a message's errors until somebody receives it."""
+def _error(problem: str) -> list[Any]:
+    """In the form in which kombu keeps a message's errors until it is received."""
     try:
-        raise Malformed(problem)
-    except Malformed:
+        raise MalformedMessage(problem)
+    except MalformedMessage:
         return [sys.exc_info()]
 
 
@@ -35,20 +35,18 @@ class RedisMessage(virtual.Message):
         problem = _problem(payload)
         if problem:
             self.errors = _error(problem)
-            payload = {
-                "body": "", "headers": {},
-                "properties": {
-                    "delivery_tag": str(uuid.uuid4()), "delivery_info": {"exchange": "", "routing_key": ""},
-                },
-            }  # fmt: skip
+            delivery = {"exchange": "", "routing_key": ""}
+            properties = {"delivery_tag": str(uuid.uuid4()), "delivery_info": delivery}
+            payload = {"body": "", "headers": {}, "properties": properties}
         super().__init__(payload, channel=channel, **options)
 
 
 def _problem(payload: Any) -> str:
     match payload:
         case {
-            "body": str(body), "properties": {"delivery_tag": str(), "delivery_info": {**delivery}, **properties},
-        } if all(isinstance(delivery.get(name), str) for name in ("exchange", "routing_key")):  # fmt: skip
+            "body": str(body),
+            "properties": {"delivery_tag": str(), "delivery_info": {**delivery}, **properties},
+        } if all(isinstance(delivery.get(name), str) for name in ("exchange", "routing_key")):
             headers = payload.get("headers") or {}
             if not isinstance(headers, dict) or properties.get("body_encoding") not in ("base64", None):
                 return "unreadable envelope"
@@ -59,7 +57,7 @@ def _problem(payload: Any) -> str:
 
 
 class RedisChannel(redis.Channel):
-    """Reads queues, and the broadcasts for worker control and events, past what is no message."""
+    """Reads queues, and the broadcasts for worker control and events, and skips what is not a message."""
 
     Message = RedisMessage
 
@@ -81,8 +79,8 @@ class RedisChannel(redis.Channel):
 
     @staticmethod
     def _skipped(error: Exception) -> Literal[True]:
-        # What was read is no longer at the broker, and no message was made of it.
-        refusals().add("unreadable envelope", f"{type(error).__name__}: {error}")
+        # What was read is no longer at the broker, and did not become a message.
+        rejected_messages().add("unreadable envelope", f"{type(error).__name__}: {error}")
         return True
 
 
@@ -91,7 +89,7 @@ class RedisTransport(redis.Transport):
 
 
 class RabbitMessage(pyamqp.Message):
-    """A message that is not unpacked when its headers say that it is packed."""
+    """A message that is not decompressed when its headers say that it is compressed."""
 
     def __init__(self, msg: Any, channel: Any = None, **options: Any):
         if "compression" in (msg.properties.get("application_headers") or {}):
@@ -115,8 +113,8 @@ class RabbitTransportTLS(pyamqp.SSLTransport):
     Connection = RabbitConnection
 
 
-def install() -> None:
-    """Have kombu use these for its usual URLs. Of effect for connections that are made afterwards."""
+def install_transports() -> None:
+    """Make kombu use these for its usual URLs, for connections that are made afterwards."""
     for scheme in ("redis", "rediss"):
         TRANSPORT_ALIASES[scheme] = f"{__name__}:RedisTransport"
     for scheme in ("amqp", "pyamqp"):

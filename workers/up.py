@@ -1,4 +1,4 @@
-"""`lumos up`: broker, database, workers, dispatcher and Flower from one command, and all of them gone when it ends."""
+"""`lumos up`: broker, database, workers, dispatcher and Flower from one command, all of which end with it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from workers.open_files import allow_open_files
 from workers.stop_signal import LEAVING_SECONDS
-from workers.supervisor import Child, end, read_procfile
+from workers.supervisor import Child, end_children, read_procfile
 
 READY_SECONDS = 60.0
-#: These hold nothing worth an orderly end. Flower, asked to end while its broker ends too, would wait for it for ever.
+#: An orderly end would save nothing of these. Flower, asked to end while its broker ends too, would wait forever.
 STATELESS = ("broker", "flower")
 Say = Callable[[str], None]
 
@@ -33,9 +33,9 @@ Say = Callable[[str], None]
 def up(settings: Settings, say: Say = print) -> int:
     """Run a whole deployment until TERM or Ctrl-C; returns the exit code: 0, or 1 when a part of it would not stay up.
 
-    Raises SpecError for what has to be mended first, InfrastructureError when the database does not answer.
+    Raises SpecError for what has to be fixed first, InfrastructureError when the database does not answer.
     """
-    told = _Told()
+    told = _StopRequests()
     if too_few := allow_open_files(settings):  # children inherit what is allowed from here on
         say(too_few)
     home = settings.home.absolute()
@@ -49,7 +49,7 @@ def up(settings: Settings, say: Say = print) -> int:
         "LUMOS_DATABASE_URL": database_url,
         "LUMOS_BROKER_URL": broker_url,
         "FLOWER_PORT": os.environ.get("FLOWER_PORT") or str(_port(5555)),
-        # The environment, not the command line: everybody on the machine can read those.
+        # By the environment: every user of the machine can read command lines.
         "FLOWER_BASIC_AUTH": os.environ.get("FLOWER_BASIC_AUTH") or f"lumos:{secrets.token_urlsafe(9)}",
         "PYTHONUNBUFFERED": "1",
     }
@@ -57,7 +57,7 @@ def up(settings: Settings, say: Say = print) -> int:
     first = [broker] if broker else []
     others = [
         Child(name, command, _log(home, name), environment, folder)
-        for name, command in read_procfile(procfile()).items()
+        for name, command in read_procfile(find_procfile()).items()
     ]
     for child in first + others:
         if child.name in STATELESS:
@@ -70,12 +70,12 @@ def up(settings: Settings, say: Say = print) -> int:
             child.start()
         return _watch(first + others, environment, settings, home, told, say)
     finally:
-        end(others, 0.0 if told.twice else settings.drain_seconds + LEAVING_SECONDS)
-        end(first, 2.0)
+        end_children(others, 0.0 if told.twice else settings.drain_seconds + LEAVING_SECONDS)
+        end_children(first, 2.0)
         lock.close()
 
 
-def procfile() -> Path:
+def find_procfile() -> Path:
     """The Procfile: beside this file in an installed package, at the root of a checkout."""
     here = Path(__file__).resolve().parent
     for file in (here / "Procfile", here.parent / "Procfile"):
@@ -84,7 +84,7 @@ def procfile() -> Path:
     raise SpecError("No Procfile beside the package 'workers': install lumos-queue again.")
 
 
-class _Told:
+class _StopRequests:
     """Counts the signals that ask to end."""
 
     def __init__(self):
@@ -101,16 +101,16 @@ class _Told:
 
 
 def _watch(
-    children: list[Child], environment: dict[str, str], settings: Settings, home: Path, told: _Told, say: Say
+    children: list[Child], environment: dict[str, str], settings: Settings, home: Path, told: _StopRequests, say: Say
 ) -> int:
     """Until told to end. A child that dies is named and started again, unless it keeps dying."""
     say("starting: " + ", ".join(child.name for child in children))
     ready, ready_by = False, time.monotonic() + READY_SECONDS
     while not told.count:
         for child in children:
-            if child.died is None:
+            if child.exit_status is None:
                 continue
-            say(f"{child.name} ended with status {child.died}; the end of {child.log}:")
+            say(f"{child.name} ended with status {child.exit_status}; the end of {child.log}:")
             for line in child.last_lines():
                 say(f"  {line}")
             child.kill_group()
@@ -172,15 +172,15 @@ def _lock(home: Path) -> IO[str]:
 
 
 def _log(home: Path, name: str) -> Path:
-    """The log of one child, begun anew. For this user alone: prompts and answers may come into it."""
+    """The log of one child, begun anew. Only this user can read it: prompts and answers may be written there."""
     file = home / "logs" / f"{name}.log"
     with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as begun:
-        os.fchmod(begun.fileno(), 0o600)  # one that was there keeps its mode otherwise
+        os.fchmod(begun.fileno(), 0o600)  # an existing file would keep its mode otherwise
     return file
 
 
 def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
-    """A Redis of our own on a free port of this machine; everybody here can connect, so it asks for a password."""
+    """A private Redis on a free port of this machine; every user here can connect, so it asks for a password."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
     if binary is None and (binary := _bundled_redis()):
         version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout
@@ -196,10 +196,14 @@ def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
         )
     port, password = _port(0), secrets.token_urlsafe(18)
     options = (
-        f"port {port}", "bind 127.0.0.1", f"requirepass {password}", 'save ""', "appendonly no",
+        f"port {port}",
+        "bind 127.0.0.1",
+        f"requirepass {password}",
+        'save ""',
+        "appendonly no",
         "maxmemory-policy noeviction",
-    )  # fmt: skip
-    # The options come by stdin: a command line can be read by everybody.
+    )
+    # The options come by stdin: every user can read a command line.
     command, given = [os.path.abspath(binary), "-"], "\n".join(options).encode()
     child = Child("broker", command, _log(home, "broker"), {**os.environ}, folder, given)
     return child, f"redis://:{password}@127.0.0.1:{port}/0"
@@ -227,7 +231,7 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
                 return
         except Exception as error:  # each transport has its own
             problem = str(error) or type(error).__name__
-            if any(child.died is not None for child in ours):
+            if any(child.exit_status is not None for child in ours):
                 problem = "; ".join(line for child in ours for line in child.last_lines(2))
                 break
             time.sleep(0.1)
@@ -253,7 +257,7 @@ def _migrate(settings: Settings) -> str:
 
 
 def _port(wanted: int) -> int:
-    """The wanted port of this machine if it is free, else any."""
+    """The wanted port of this machine if it is free, otherwise any free one."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What a message must look like before anything decodes it. Whoever can write to the broker can write anything there.
+"""What a message must look like before anything decodes it: everything that can write to the broker can write there.
 
 Celery's parent process looks at each message here; only what passes, rebuilt from what was checked, reaches a child.
 The rest is acknowledged, dropped and counted. Nothing is decoded but JSON, and that only after its size is known.
@@ -9,103 +9,112 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Callable
 from typing import Any
 
 from celery.worker.consumer import Consumer
 from kombu.message import Message
 
 from workers.app import CELERY_TASKS
-from workers.rejected import refusals
-from workers.transports import Malformed
+from workers.rejected import rejected_messages
+from workers.transports import MalformedMessage
 
 log = logging.getLogger(__name__)
-LARGEST_BODY = 2048  #: bytes; a nudge's body has about 90
+MAX_BODY_BYTES = 2048  #: a message of ours has about 90
 JOB_ID = re.compile(r"[2-9a-hj-km-np-z]{8}")
 _MESSAGE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TASKS = frozenset(CELERY_TASKS.values())
-#: What a sender may ask of Celery, and a nudge never asks: another time, a limit, other work before or after.
+#: What a sender may ask of Celery, and we never ask: another time, a limit, other work before or after.
 _OPTIONS = ("eta", "expires", "group", "replaced_task_nesting", "stamps", "stamped_headers")
 _NO_LIMITS = (None, [None, None], (None, None))
-
-
-_TRANSPORTS_OWN = ("delivery_tag", "delivery_info", "body_encoding")
+#: Properties that the transport itself needs to confirm a message.
+_OF_TRANSPORT = ("delivery_tag", "delivery_info", "body_encoding")
 _NOTHING_ELSE = dict.fromkeys(("callbacks", "errbacks", "chain", "chord"))
 
 
-class Refused(Exception):
-    """Raised for a message that is no nudge: why, in words that serve as the name of a count."""
+class MessageRejected(Exception):
+    """Raised for a message that is not ours: why, in words that serve as the name of a count."""
 
 
-def checked(message: Message) -> str:
-    """The job id in a message. Raises Refused."""
+def check_message(message: Message) -> str:
+    """The job id in a message. Raises MessageRejected."""
     headers, body = message.headers, message.body
     if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
-        raise Refused("not JSON")
-    if not isinstance(body, bytes | str | memoryview) or len(body) > LARGEST_BODY:
-        raise Refused("too large")
+        raise MessageRejected("not JSON")
+    if not isinstance(body, bytes | str | memoryview) or len(body) > MAX_BODY_BYTES:
+        raise MessageRejected("too large")
     if not isinstance(headers, dict) or "task" not in headers:
-        raise Refused("no Celery task")
+        raise MessageRejected("no Celery task")
     if not isinstance(headers["task"], str) or headers["task"] not in _TASKS:
-        raise Refused("unknown Celery task")
+        raise MessageRejected("unknown Celery task")
     identifier = headers.get("id")
     if not isinstance(identifier, str) or not _MESSAGE_ID.fullmatch(identifier):
-        raise Refused("no message id")
+        raise MessageRejected("no message id")
     if any(headers.get(name) for name in _OPTIONS) or headers.get("timelimit") not in _NO_LIMITS:
-        raise Refused("with options")
+        raise MessageRejected("with options")
     try:
         content = json.loads(bytes(body) if isinstance(body, memoryview) else body)
     except (ValueError, RecursionError):
-        raise Refused("unreadable body") from None
+        raise MessageRejected("unreadable body") from None
     match content:
         case [[str(job)], {**named}, {**embedded}] if not named:
             if any(embedded.values()):
-                raise Refused("with options")
+                raise MessageRejected("with options")
         case _:
-            raise Refused("wrong arguments")
+            raise MessageRejected("wrong arguments")
     if not JOB_ID.fullmatch(job):
-        raise Refused("forged")
+        raise MessageRejected("forged")
     return job
 
 
-def described(message: Message) -> str:
-    """What a person may want to know of a refused message; never its body."""
+def describe_message(message: Message) -> str:
+    """What a person may want to know of a rejected message; never its body."""
     headers = message.headers if isinstance(message.headers, dict) else {}
     size = len(message.body) if isinstance(message.body, bytes | str | memoryview) else 0
     queue = (message.delivery_info or {}).get("routing_key", "")
     return f"queue {queue!s:.20}, {message.content_type!s:.60}, {size} bytes, task {headers.get('task')!s:.60}"
 
 
-class NudgeConsumer(Consumer):
-    """Celery's consumer with a check in front."""
+class CheckingConsumer(Consumer):
+    """Celery's consumer, which sees a message only after it was checked."""
 
-    def create_task_handler(self, *arguments: Any, **options: Any):
+    def create_task_handler(self, *arguments: Any, **options: Any) -> Callable[..., None]:
         accept = super().create_task_handler(*arguments, **options)
 
         def on_message(message: Message) -> None:
             try:
-                job = checked(message)
-            except Refused as refused:
-                return self._drop(message, str(refused))
+                job = check_message(message)
+            except MessageRejected as rejected:
+                return self._drop(message, str(rejected))
             _rebuild(message, job)
             return accept(message)
 
         return on_message
 
     def on_decode_error(self, message: Message, exc: Exception) -> None:
-        self._drop(message, str(exc) if isinstance(exc, Malformed) else "unreadable")
+        self._drop(message, str(exc) if isinstance(exc, MalformedMessage) else "unreadable")
 
     def _drop(self, message: Message, reason: str) -> None:
         message.ack_log_error(log, self.connection_errors)
-        refusals().add(reason, described(message))
+        rejected_messages().add(reason, describe_message(message))
 
 
 def _rebuild(message: Message, job: str) -> None:
     """Leave in the message only what was checked: Celery and its children read all of the headers."""
     headers = message.headers
     message.headers = {
-        "lang": "py", "task": headers["task"], "id": headers["id"], "root_id": headers["id"], "parent_id": None,
-        "group": None, "retries": 0, "timelimit": [None, None], "argsrepr": repr([job]), "kwargsrepr": "{}",
-        "origin": str(headers.get("origin"))[:80], "ignore_result": True,
-    }  # fmt: skip
-    message.properties = {name: value for name, value in message.properties.items() if name in _TRANSPORTS_OWN}
+        "lang": "py",
+        "task": headers["task"],
+        "id": headers["id"],
+        "root_id": headers["id"],
+        "parent_id": None,
+        "group": None,
+        "retries": 0,
+        "timelimit": [None, None],
+        "argsrepr": repr([job]),
+        "kwargsrepr": "{}",
+        "origin": str(headers.get("origin"))[:80],
+        "ignore_result": True,
+    }
+    message.properties = {name: value for name, value in message.properties.items() if name in _OF_TRANSPORT}
     message.body = json.dumps([[job], {}, _NOTHING_ELSE]).encode()

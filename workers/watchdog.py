@@ -1,4 +1,4 @@
-"""A thread that needs no database: it sees that the database is silent, and that a process does not end when told."""
+"""A thread that needs no database: it notices a silent database, and a process that does not end when told."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.session import HUNG
 from workers.stop_signal import LEAVING_SECONDS
 
-LOOKS = 0.25  #: seconds between two looks
-FAREWELL = 1.0  #: seconds that a process about to be ended has for telling the database
+LOOK_SECONDS = 0.25  #: between two looks
+LAST_SECONDS = 1.0  #: that a process about to be ended has for telling the database
 NOTICED = 0.3  #: part of the lease after which a silence is worth a line
 log = logging.getLogger(__name__)
 
@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 class Watchdog:
     """Cuts connections on which nothing has come for a lease, and ends a process that outlives its TERM."""
 
-    def __init__(self, process: Process, stop: Callable[[], bool]):
+    def __init__(self, worker: WorkerContext, stop: Callable[[], bool]):
         """`stop`: whether the process has been told to end. It may be asked from any thread."""
-        self._process, self._stop = process, stop
+        self._worker, self._stop = worker, stop
         self._over = threading.Event()
         self._told_at = self._warned_at = 0.0
 
@@ -39,38 +39,42 @@ class Watchdog:
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def _run(self) -> None:
-        while not self._over.wait(LOOKS):
+        while not self._over.wait(LOOK_SECONDS):
             self._look_at_the_database()
             self._look_at_the_clock()
 
     def _look_at_the_database(self) -> None:
-        database, settings = self._process.opened, self._process.settings
-        if database is None or (lines := database.lines) is None:
+        database, settings = self._worker.database_if_open, self._worker.settings
+        if database is None or (connections := database.connections) is None:
             return
-        silent, lease = lines.silent_seconds(), settings.lease_seconds
+        silent, lease = connections.silent_seconds(), settings.lease_seconds
         if not self._warned_at and silent > NOTICED * lease:
             self._warned_at = time.monotonic() - silent
             since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
             log.warning(
                 "the database has not answered since %s (%.0f s): after %g s this process gives up its items, after "
-                "%g s it cuts its connections and tries new ones", since, silent, settings.fence_seconds, lease,
-            )  # fmt: skip
-        elif self._warned_at and lines.heard_at > self._warned_at:
-            log.warning("the database answers again, after %.0f s", lines.heard_at - self._warned_at)
+                "%g s it cuts its connections and tries new ones",
+                since,
+                silent,
+                settings.fence_seconds,
+                lease,
+            )
+        elif self._warned_at and connections.heard_at > self._warned_at:
+            log.warning("the database answers again, after %.0f s", connections.heard_at - self._warned_at)
             self._warned_at = 0.0
-        if cut := lines.cut(lease):
+        if cut := connections.cut(lease):
             log.error("cut %d connections on which the database was silent for too long", cut)
 
     def _look_at_the_clock(self) -> None:
         if not self._stop():
             return
         self._told_at = self._told_at or time.monotonic()
-        allowed = self._process.settings.drain_seconds + LEAVING_SECONDS
-        if time.monotonic() - self._told_at < allowed - FAREWELL:
+        allowed = self._worker.settings.drain_seconds + LEAVING_SECONDS
+        if time.monotonic() - self._told_at < allowed - LAST_SECONDS:
             return
-        # What it holds is owed again at once if the database can be told, else when the lease ends.
-        threading.Thread(target=self._process.leave, daemon=True).start()
+        # What it holds is owed again at once if the database can be told, otherwise when the lease ends.
+        threading.Thread(target=self._worker.end_session, daemon=True).start()
         log.critical("told to end, and still at work after %g s: this process ends now", allowed)
-        time.sleep(FAREWELL)
+        time.sleep(LAST_SECONDS)
         logging.shutdown()
         os._exit(HUNG)

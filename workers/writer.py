@@ -9,18 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy import Row
 from sqlalchemy.exc import DBAPIError
 
-from db.claims import NOTHING, Claimed, Holder, Wish
+from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder
 from db.commit import Batch, commit, end_refused, release_strays
 from db.errors import blames_rows, reason, retryable
 from db.fence import Fenced
 from lumos_queue.errors import LumosError
-from workers.session import Presence
+from workers.session import WorkerSession
 
 log = logging.getLogger(__name__)
-ALONE = 3  #: claims after which an item that is refused alone is to blame, though nothing else was written beside it
-FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, doubled each time
+MAX_CLAIMS = 3  #: after so many an item that is refused alone is to blame, even if nothing else was written beside it
+MIN_WAIT, MAX_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, doubled each time
 
 
 class CommitRefused(LumosError):
@@ -28,28 +29,28 @@ class CommitRefused(LumosError):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What came of a commit."""
+class CommitResult:
+    """What a commit brought back."""
 
     claimed: Sequence[Claimed]
     refused: Mapping[int, str] = field(default_factory=dict)  #: items that were ended because of their rows, and why
 
 
-class Writer:
-    """PostgreSQL gets a thread of its own, so that the event loop does not wait for a server.
+class CommitWriter:
+    """PostgreSQL is written to from a separate thread, so that the event loop does not wait for a server.
 
-    SQLite is written to from the event loop: it takes a few milliseconds of this very process, and a thread that shares
+    SQLite is written to from the event loop: it takes a few milliseconds of this process, and a thread that shares
     the interpreter with a busy loop takes many times as long (docs/decisions/0008).
     """
 
-    def __init__(self, presence: Presence, job: Any):
-        self._presence = presence
-        self._holder = Holder(presence.session, presence.code_version, job)
+    def __init__(self, session: WorkerSession, job: Row):
+        self._session = session
+        self._holder = LeaseHolder(session.id, session.code_version, job)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._has_written = False  # rows or results of this slice, so the database does take such
 
-    async def commit(self, batch: Batch, wish: Wish) -> Written:
-        """Write the batch and claim what is wished for. Whether an interrupted commit arrived is for the rows to say.
+    async def commit(self, batch: Batch, request: ClaimRequest) -> CommitResult:
+        """Write the batch and claim what is requested. Whether an interrupted commit arrived, the rows themselves say.
 
         A batch that is refused for what it carries is written in ever smaller parts, and an item whose rows are refused
         even alone ends with that reason, unless it seems that the database refuses everything.
@@ -58,15 +59,15 @@ class Writer:
         DBAPIError when sending it again would not help.
         """
         try:
-            return Written(await self._send(batch, wish))
+            return CommitResult(await self._send(batch, request))
         except Exception as error:
             if not blames_rows(error):
                 raise
-            log.warning("a commit was refused, looking for the rows to blame: %s", reason(error),
-                        exc_info=not isinstance(error, DBAPIError))  # fmt: skip
-            return await self._write_apart(batch, wish)
+            trace = not isinstance(error, DBAPIError)
+            log.warning("a commit was refused, looking for the rows to blame: %s", reason(error), exc_info=trace)
+            return await self._write_apart(batch, request)
 
-    async def _write_apart(self, batch: Batch, wish: Wish) -> Written:
+    async def _write_apart(self, batch: Batch, request: ClaimRequest) -> CommitResult:
         items = batch.items()
         refused = await self._halve(batch, items)
         if refused and not self._to_blame(batch, items, refused):
@@ -76,17 +77,17 @@ class Writer:
                 log.error("item %s ends: the database refuses its rows: %s", item, problem)
                 problem = f"the database refuses its rows: {problem}"
                 await self._persist(end_refused, batch.claims, item, batch.claims[item], problem)
-            claimed = await self._send(Batch(batch.claims), wish) if wish.items else []
+            claimed = await self._send(Batch(batch.claims), request) if request.items else []
         except Exception as error:
             if not blames_rows(error):
                 raise
             raise CommitRefused(reason(error)) from error
-        return Written(claimed, refused)
+        return CommitResult(claimed, refused)
 
     async def _halve(self, batch: Batch, items: list[int]) -> dict[int, str]:
         """Write the batch, of these items, whole or in parts; returns why the items that are refused alone were."""
         try:
-            await self._send(batch, NOTHING)
+            await self._send(batch, NO_CLAIM)
             return {}
         except Exception as error:
             if not blames_rows(error):
@@ -98,39 +99,39 @@ class Writer:
         return {item: why for half in halves for item, why in (await self._halve(batch.part(set(half)), half)).items()}
 
     def _to_blame(self, batch: Batch, items: list[int], refused: Mapping[int, str]) -> bool:
-        """Whether refusals are these items' own fault, and not that of a database that takes nothing from anybody.
+        """Whether refusals are these items' own fault, and not that of a database that refuses everything.
 
-        Others' rows were taken: it is theirs. An item that is alone in its commit is believed innocent as long as this
-        slice has written nothing, until it has been claimed so often that it would stop its job for good.
+        It is theirs when others' rows were taken. An item that is alone in its commit is not blamed as long as this
+        slice has written nothing, until it has been claimed so often that it would stop its job forever.
         """
         if len(refused) < len(items):
             return True
-        return len(items) == 1 and (self._has_written or batch.claims[items[0]] >= ALONE)
+        return len(items) == 1 and (self._has_written or batch.claims[items[0]] >= MAX_CLAIMS)
 
-    async def _send(self, batch: Batch, wish: Wish) -> list[Claimed]:
-        claimed = await self._persist(commit, batch.claims, batch, wish)
+    async def _send(self, batch: Batch, request: ClaimRequest) -> list[Claimed]:
+        claimed = await self._persist(commit, batch.claims, batch, request)
         self._has_written |= any(batch.rows.values()) or bool(batch.finished)
         return claimed
 
     async def _persist(self, function: Callable[..., Any], held: Collection[int], *arguments: Any) -> Any:
         """Call a function that writes in one transaction, until the database has it."""
-        wait = FIRST_WAIT
+        wait = MIN_WAIT
         while True:
             try:
-                if wait > FIRST_WAIT:
-                    # The interrupted commit may have claimed items of which nobody here knows: they are owed again.
+                if wait > MIN_WAIT:
+                    # The interrupted commit may have claimed items unknown to this process: they are owed again.
                     await self._run(release_strays, set(held))
                 done = await self._run(function, *arguments)
                 break
             except DBAPIError as error:
                 if not retryable(error):
                     raise
-                if self._presence.lost:
+                if self._session.lost:
                     raise Fenced("the database could not be written for too long") from error
                 log.warning("commit interrupted, trying again: %s", reason(error))
                 await asyncio.sleep(wait)
-                wait = min(2 * wait, LONGEST_WAIT)
-        if wait > FIRST_WAIT and function is commit:  # or claimed again what the batch gives back
+                wait = min(2 * wait, MAX_WAIT)
+        if wait > MIN_WAIT and function is commit:  # or claimed again what the batch gives back
             batch = arguments[0]
             ended = {one.item for one in (*batch.finished, *batch.given_back)}
             await self._run(release_strays, (batch.claims.keys() - ended) | {item.id for item in done})
@@ -140,7 +141,7 @@ class Writer:
         self._thread.shutdown()
 
     async def _run(self, function: Any, *arguments: Any) -> Any:
-        database = self._presence.database
+        database = self._session.database
         if database.is_sqlite:
             return function(database, self._holder, *arguments)
         return await asyncio.get_running_loop().run_in_executor(

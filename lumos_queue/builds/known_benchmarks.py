@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import select
 
 from db.connection import Database
-from db.models import Job
+from db.models import JobRow
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, open_source
 from lumos_queue.domains.registry import DOMAINS
@@ -18,7 +18,7 @@ from lumos_queue.records import Task
 def user_modules(database: Database) -> list[str]:
     """The users' modules (`mylab.travelplanner`) that stored conversions were made with."""
     with database.engine.connect() as connection:
-        specs = connection.execute(select(Job.spec).where(Job.kind == "convert")).scalars()
+        specs = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert")).scalars()
         return sorted({spec["source"] for spec in specs if "." in spec.get("source", "")})
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, exists, not_, select
 from sqlalchemy.orm import aliased
 
 from db.connection import Database
-from db.models import EpisodeRow, Job, Label, TaskRow
+from db.models import EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 
@@ -41,7 +41,7 @@ def read_stored(database: Database, tests: bool = True) -> Stored:
 
 def _tests(connection: Connection) -> frozenset[bytes]:
     """By what jobs say: the same file may have been stored as another split first."""
-    held = select(Job.dataset).where(Job.split == "test", Job.dataset.is_not(None))
+    held = select(JobRow.dataset).where(JobRow.split == "test", JobRow.dataset.is_not(None))
     texts = select(TaskRow.question).where(TaskRow.dataset.in_(held)).distinct()
     found = connection.execute(texts.execution_options(yield_per=AT_ONCE)).scalars()
     return frozenset(text_key(question) for question in found)
@@ -49,7 +49,7 @@ def _tests(connection: Connection) -> frozenset[bytes]:
 
 def _corrected(connection: Connection) -> frozenset[int]:
     """By the jobs of corrections, which an index leads to: no pass over all episodes."""
-    jobs = select(Job.id).where(Job.origin == "corrected")
+    jobs = select(JobRow.id).where(JobRow.origin == "corrected")
     accepted = (EpisodeRow.level != "", EpisodeRow.ending != "")
     found = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *accepted)).scalars()
     return frozenset(parent for parent in found if parent is not None)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from db.states import ItemState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
@@ -86,5 +87,5 @@ def _print_captions(result: dict[str, Any]) -> None:
     output.show(f"{result['captions']} captions in {result['file']}")
     if result["without"]:
         output.say(f"{result['without']} episodes have no caption: neither will their tasks")
-    if open_items := sum(count for state, count in result["items"].items() if state != "done"):
+    if open_items := sum(count for state, count in result["items"].items() if state != ItemState.DONE):
         output.say(f"{open_items} items are not done yet: write the file again when they are")

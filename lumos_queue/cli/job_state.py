@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from db.states import JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submit import finish
@@ -62,7 +63,7 @@ def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -
     from lumos_queue.cli.run import run_stored
 
     settings, row = _change(job, "resume")
-    if row.state == "done":
+    if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)
     follow = follow or not settings.broker_url

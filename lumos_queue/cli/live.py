@@ -10,13 +10,14 @@ from sqlalchemy.exc import DBAPIError
 from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
+from db.states import OPEN, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.outage import Outage, Patience, format_give_up
 from lumos_queue.scoring.statistics import wilson
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
-    from workers.context import Process
+    from workers.context import WorkerContext
 
 MAX_POLL_SECONDS = 4.0  #: between two reads of the database, so that an outage is reported within 5 s
 LINE_SECONDS = 5.0  #: between lines if standard error is not a terminal
@@ -26,10 +27,10 @@ STALL_SECONDS = 60.0  #: without progress, after which the likely cause is repor
 class Progress:
     """A context in which `show` prints the job's progress: one live block on a terminal, else lines."""
 
-    def __init__(self, database: Database, settings: Settings, job: str, process: Process | None = None):
+    def __init__(self, database: Database, settings: Settings, job: str, process: WorkerContext | None = None):
         """`process`: the one that works on the job, if it is this process."""
         self.database, self.settings, self.job, self.process = database, settings, job, process
-        self.state = "queued"
+        self.state: str = JobState.QUEUED
         self.pause = 0.5  #: seconds to wait before the next call of `show`
         self._console = output.console(stderr=True)
         self._live: Any = None
@@ -84,8 +85,8 @@ class Progress:
             job = get_job(connection, self.job)
             self.state = job.state
             items = progress(connection, self.job)
-            done = items.get("done", 0)
-            self._waiting = job.waiting if job.state in ("queued", "running") else ""
+            done = items.get(ItemState.DONE, 0)
+            self._waiting = job.waiting if job.state in OPEN else ""
             self._notice_a_stall(connection, job, done)
             if self._live:
                 self._live.update(self._block(connection, job, items), refresh=True)
@@ -100,7 +101,7 @@ class Progress:
             self._done, self._moved_at = done, time.monotonic()
         elif job.waiting:  # reported as an outage instead
             self._moved_at = time.monotonic()
-        elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in ("queued", "running"):
+        elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in OPEN:
             self._moved_at = time.monotonic()
             alive = len(live_sessions(connection, self.settings.lease_seconds))
             cause = "no worker is alive. Start one with: lumos worker"
@@ -115,7 +116,7 @@ class Progress:
         from rich.text import Text
 
         sums = totals(connection, self.job)
-        done, tokens = items.get("done", 0), sums.prompt_tokens + sums.completion_tokens
+        done, tokens = items.get(ItemState.DONE, 0), sums.prompt_tokens + sums.completion_tokens
         if self._first is None:
             self._first = (done, tokens)
         elapsed = max(time.monotonic() - self._began, 0.001)

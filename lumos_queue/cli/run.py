@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from db.jobs import count_endings, get_job, progress
+from db.states import JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
@@ -21,7 +22,7 @@ from lumos_queue.submission.store import Rows, submit
 from workers.open_files import allow_open_files
 
 POOLS = ("cpu", "llm", "gpu")
-STOPPED = ("done", "cancelled", "paused")
+STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -60,9 +61,9 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
     job = row.id
     if not settings.broker_url:
         return _run_here(settings, job)
-    from workers.notify import nudge
+    from workers.notify import notify_workers
 
-    if not nudge(settings, row.kind, job, row.items, row.pool):
+    if not notify_workers(settings, row.kind, job, row.items, row.pool):
         output.say("the broker does not answer: a dispatcher will find the job without it")
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos job {job}   Read it with: lumos report {job}")
@@ -74,7 +75,7 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
 
 def _run_here(settings: Settings, job: str) -> Exit:
     """Run the job with a dispatcher in a thread of this process, while the main thread shows the progress."""
-    from workers.context import Process
+    from workers.context import WorkerContext
     from workers.dispatcher import Dispatcher
     from workers.watchdog import Watchdog
 
@@ -82,7 +83,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
         output.say(too_few)
     stop = threading.Event()
     failure: list[BaseException] = []
-    process = Process(settings)
+    process = WorkerContext(settings)
 
     def dispatch() -> None:
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
-from db.jobs import NewJob
+from db.new_jobs import NewJob
 from lumos_queue.commands import Do, Note, Step, digest
 from lumos_queue.compat.joining import Join
 from lumos_queue.compat.reading import ReleasedRow

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from db.budget import job_of, pause_for, spent
+from db.budget import cost_of_job, job_of, pause_for
 from db.connection import Database, open_database
 from lumos_queue.commands import Ask, Command, Result
 from lumos_queue.episode import Perform, StepContext
@@ -91,7 +91,7 @@ class Meter:
     def _read(self, item: int) -> float:
         with self._database.engine.connect() as connection:
             self._job = self._job or job_of(connection, item)
-            return spent(connection, self._job, *self._prices)
+            return cost_of_job(connection, self._job, *self._prices)
 
     def _pause(self) -> None:
         pause_for(

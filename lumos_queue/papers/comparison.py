@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import endpoints_of_kind, jobs_of_kind, keyed_tasks, values_by_metric
+from db.states import JobState
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
@@ -168,7 +169,7 @@ def _time(
         "note": "the papers: 2 × A6000, batches of 16",
     }
     done = [one for one in stored.found if one.job.started_at is not None and one.job.finished_at is not None]
-    found = find_best(row, column, [one for one in done if one.job.state == "done"])
+    found = find_best(row, column, [one for one in done if one.job.state == JobState.DONE])
     if found is None:
         return shown | {"status": f"not run: needs {row.needs(column)}"}
     took = 100 * (found.job.finished_at - found.job.started_at) / found.job.items

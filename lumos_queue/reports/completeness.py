@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-ENDED = ("done", "cancelled")  #: states that a job does not leave by itself
+from db.states import ItemState, JobState
+
+ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave by itself
 
 
 def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
@@ -13,7 +15,7 @@ def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int])
 
     `items`: counts by state; `endings`: counts of its episodes. An episode that ended with infra_error has no result.
     """
-    lacking = {state: count for state, count in items.items() if state != "done" and count}
+    lacking = {state: count for state, count in items.items() if state != ItemState.DONE and count}
     if refused := endings.get("infra_error"):
         lacking["infra_error"] = refused
     found: dict[str, Any] = {"complete": not lacking}

@@ -21,6 +21,7 @@ from db.reading import (
     totals,
     values_by_metric,
 )
+from db.states import ItemState
 from db.versions import code_versions, prompt_heads
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -47,7 +48,7 @@ def make_report(connection: Connection, job: Any) -> Report:
         "split": job.split,
         "formulation": job.formulation,
         "n": job.items,
-        "finished": items.get("done", 0),
+        "finished": items.get(ItemState.DONE, 0),
         "items": items,
         "seconds": _seconds(connection, job),
         "code_version": job.code_version,

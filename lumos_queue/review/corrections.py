@@ -14,8 +14,8 @@ from typing import Any
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
-from db.jobs import NewJob
 from db.named import finished_trajectory
+from db.new_jobs import NewJob
 from db.reading import Trajectory
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from db.audits import Sampled
-from db.labels import MOST_CHARACTERS, VALUES, NewLabel
+from db.labels import MAX_NAME, VALUES, NewLabel
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.util.untrusted_json import read_json
 
@@ -90,7 +90,7 @@ def _label(
     if row.get("label") not in VALUES:
         raise BadRow(number, "label", f"'{str(row.get('label', ''))[:40]}': expected {', '.join(VALUES)}")
     who = row.get("as", who)
-    if not who.strip() or len(who) > MOST_CHARACTERS:
+    if not who.strip() or len(who) > MAX_NAME:
         raise BadRow(number, "as", f"'{who[:40]}' is not a valid name of a labeller")
     if ("place" in row) == ("episode" in row):
         raise BadRow(number, "place", "give either a place or an episode")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from db.connection import Database
-from db.derived import Tried, named_episodes, tries_of
+from db.derived import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
 from db.trajectories import load_episodes, reading
 from lumos_queue.benchmarks.base import Benchmark
@@ -64,9 +64,9 @@ def report_blame(
     }  # fmt: skip
 
 
-def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[Tried]]]]:
+def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[DerivedTry]]]]:
     """The ids of the gold planner's and the gold grounder's job, and their tries by source episode."""
-    runs: dict[str, dict[str, list[Tried]]] = {}
+    runs: dict[str, dict[str, list[DerivedTry]]] = {}
     names: dict[str, str] = {}
     with database.engine.connect() as connection:
         for job in jobs:
@@ -80,7 +80,7 @@ def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[s
     return [names[module] for module in MODULES], runs
 
 
-def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -> bool | None:
+def _succeeded(benchmark: Benchmark, tries: Sequence[DerivedTry], threshold: float) -> bool | None:
     """None while a try has not ended."""
     if not all(one.ended for one in tries):
         return None
@@ -88,7 +88,7 @@ def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -
 
 
 def _difference(
-    database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[Tried]
+    database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[DerivedTry]
 ) -> Difference | None:
     """Where the module went wrong, seen beside the runs in which it was replaced, those that succeeded first."""
     succeeded = {one.episode: right(benchmark, one) for one in tries if one.ended}

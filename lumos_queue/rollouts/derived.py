@@ -19,7 +19,7 @@ from lumos_queue.scoring.limit import judged_answer
 from lumos_queue.submission.store import Rows, read_rows
 
 if TYPE_CHECKING:
-    from db.derived import Tried as DerivedTry
+    from db.derived import DerivedTry
     from db.trajectories import StoredEpisode
 
 #: What a derived task says beside its source's own inputs; a task derived from it says its own.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from db.connection import Database
-from db.derived import Tried, named_episodes, tries_of
+from db.derived import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.licences import Written
@@ -47,7 +47,7 @@ def report_rollouts(
     }  # fmt: skip
 
 
-def _counted(benchmark_name: str, tries: Iterable[Tried]) -> dict[str, dict[int, Tries]]:
+def _counted(benchmark_name: str, tries: Iterable[DerivedTry]) -> dict[str, dict[int, Tries]]:
     """Source episode to the number of subgoals kept to what became of the rollouts from there."""
     benchmark = open_benchmark(benchmark_name)
     found: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))

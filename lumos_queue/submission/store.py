@@ -9,7 +9,8 @@ from pathlib import Path
 
 from db.artifacts import store_artifact
 from db.connection import Database
-from db.jobs import NewDataset, NewJob, create_job
+from db.datasets import NewDataset
+from db.new_jobs import NewJob, create_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import digest
 from lumos_queue.errors import BadRow, SpecError, unknown

@@ -7,13 +7,15 @@ import os
 import signal
 import sys
 
+_PR_SET_PDEATHSIG = 1  # of prctl(2)
 
-def die_with_parent(parent: int | None = None) -> None:
-    """Ask the kernel to kill this process when the thread that started it ends (Linux; prctl(2), PR_SET_PDEATHSIG).
+
+def die_with_parent(parent: int | None = None, number: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the kernel to send this process a signal when the thread that started it ends (Linux; PR_SET_PDEATHSIG).
 
     With `parent`, the parent's process id as the parent knows it, a parent that is gone already is noticed too.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
         if parent is not None and os.getppid() != parent:
             os._exit(0)

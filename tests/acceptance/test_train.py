@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
-from lumos_queue.benchmarks.wordmath.benchmark import generate
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.formulations.registry import FORMULATIONS

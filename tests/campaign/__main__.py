@@ -94,7 +94,7 @@ def _campaign(site: Site, faults: list[Fault], minutes: float) -> dict:
 
 
 def _bring_about(site: Site, faults: list[Fault], minutes: float) -> tuple[list[Event], list[str]]:
-    """All faults, each in a thread of its own; and how often `lumos up` itself ended."""
+    """All faults, each in its own thread; and how often `lumos up` itself ended."""
     began, waiting, events, threads, problems = time.monotonic(), list(faults), [], [], []
     while waiting or time.monotonic() - began < minutes * 60.0 or any(thread.is_alive() for thread in threads):
         now = time.monotonic() - began

@@ -40,7 +40,7 @@ class Site:
     """Use as a context manager; at its end nothing of it runs any more."""
 
     def __init__(self, folder: Path, seed: int, tasks: int, *, disk: bool = True):
-        """`tasks`: what one stream may use up. `disk`: the database lies on a disk of its own, which needs root."""
+        """`tasks`: what one stream may use up. `disk`: the database is on a separate disk, which needs root."""
         self.folder, self.seed, self._tasks, self._with_disk = folder, seed, tasks, disk
         self.began = time.monotonic()
         self.faults: list[float] = []  #: when each fault ended (Unix seconds)
@@ -84,7 +84,7 @@ class Site:
         }  # fmt: skip
 
     def _environment(self) -> dict[str, str]:
-        """Of `lumos up`: all that it reaches lies behind a proxy."""
+        """Of `lumos up`: all that it reaches is behind a proxy."""
         values = self._values(
             f"redis://127.0.0.1:{self.links['broker'].port}/0", self._url(self.links["database"].port)
         )

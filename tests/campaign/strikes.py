@@ -22,8 +22,8 @@ from tests.campaign.site import DISK, LEASE, Site
 from tests.campaign.streams import Replica, in_flight
 from tests.campaign.up import GONE, HOLDING, is_gone
 
-TERM_GIVEN_UP = 60.0  #: seconds after which nobody waits for a process that was told to end
-VICTIM_WITHIN = 30.0  #: seconds to wait for somebody who may be struck
+TERM_GIVEN_UP = 60.0  #: seconds after which a process that was told to end is not waited for any more
+VICTIM_WITHIN = 30.0  #: seconds to wait for a process that may be hit
 
 
 @dataclass
@@ -75,7 +75,7 @@ def _choose(find: Callable[[], list[Any]], pick: Random) -> Any:
     until = time.monotonic() + VICTIM_WITHIN
     while not (found := sorted(find(), key=lambda one: one[0])):
         if time.monotonic() > until:
-            raise TimeoutError("nobody there who may be struck")
+            raise TimeoutError("no process there that may be hit")
         time.sleep(0.2)
     return pick.choice(found)
 

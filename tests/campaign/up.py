@@ -16,7 +16,7 @@ import psutil
 from lumos_queue.util.process import die_with_parent
 from tests.faults.groups import PLUGIN, ROOT
 from tests.services import wait_until
-from workers.supervisor import RESTARTS, WITHIN_SECONDS
+from workers.supervisor import MAX_RESTARTS, WITHIN_SECONDS
 
 #: A word of the command line of each child.
 ROLES = {"worker_llm": "llm@%h", "worker_cpu": "cpu@%h", "flower": "flower", "dispatcher": "worker"}
@@ -30,7 +30,7 @@ class Up:
     def __init__(self, folder: Path, environment: Mapping[str, str]):
         self.output = folder / "up.txt"
         self._environment = {**environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}
-        self._deaths: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RESTARTS - 1))
+        self._deaths: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=MAX_RESTARTS - 1))
         self.frozen: set[int] = set()
         self.starts = 0
 
@@ -78,7 +78,7 @@ class Up:
                 if role in ("worker_llm child", "dispatcher") and process.pid not in self.frozen]  # fmt: skip
 
     def children(self) -> list[tuple[str, psutil.Process]]:
-        """Its own children that may die once more just now, but for those of which a process stands still."""
+        """Its own children that may die once more now, except those of which a process is stopped."""
         now = time.monotonic()
         allowed = []
         for role, process in self.processes():

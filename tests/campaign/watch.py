@@ -15,22 +15,22 @@ from sqlalchemy.exc import DBAPIError
 from tests.campaign.site import Site
 from tests.campaign.streams import LOW, Stream
 from tests.campaign.up import GONE
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 MEMORY_EVERY = 2.0  #: seconds
-NUDGE_EVERY = 10  #: seconds: killed workers and a broken broker lose nudges, and the dispatcher alone is one process
+NOTIFY_EVERY = 10  #: seconds: killed workers and a broken broker lose messages, and the dispatcher alone is one process
 log = logging.getLogger(__name__)
 
 
 class Feeder(threading.Thread):
-    """Submits the next job of a stream when little of it is owed, and nudges the workers."""
+    """Submits the next job of a stream when little of it is owed, and notifies the workers."""
 
     def __init__(self, site: Site):
         super().__init__(name="feeder", daemon=True)
         self._site, self._told = site, threading.Event()
         self.looks, self.dry = 0, defaultdict(int)  #: how often it looked, and found a stream that owed nothing
         self.problem = ""
-        self.submitting = True  #: until the last fault is over; nudges go on
+        self.submitting = True  #: until the last fault is over; notifications go on
 
     def run(self) -> None:
         for look in itertools.count():
@@ -40,8 +40,8 @@ class Feeder(threading.Thread):
                 try:
                     if self.submitting:
                         self.feed(stream)
-                    if look % NUDGE_EVERY == 0:
-                        self.nudge(stream)
+                    if look % NOTIFY_EVERY == 0:
+                        self.notify(stream)
                 except DBAPIError as error:
                     log.info("not submitted: %s", str(error).splitlines()[0])
                 except Exception as error:
@@ -54,14 +54,14 @@ class Feeder(threading.Thread):
             self.dry[stream.kind.name] += 1
         if owed < LOW:
             job, items = stream.submit_next(site.database, site.settings)
-            nudge(site.settings, "evaluate", job, items)
+            notify_workers(site.settings, "evaluate", job, items)
 
-    def nudge(self, stream: Stream) -> None:
+    def notify(self, stream: Stream) -> None:
         """Tell the workers once more of each job that still owes."""
         query = text("SELECT id FROM job WHERE id = ANY(:jobs) AND state IN ('queued', 'running')")
         with self._site.database.engine.connect() as connection:
             for job in connection.execute(query, {"jobs": stream.jobs}).scalars().all():
-                nudge(self._site.settings, "evaluate", job, 1)
+                notify_workers(self._site.settings, "evaluate", job, 1)
 
     def stop(self) -> None:
         self._told.set()

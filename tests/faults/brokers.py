@@ -44,7 +44,7 @@ def _broker_gone(deployment: Deployment, stop: Callable[[], None]) -> Result:
 
 @case("FLUSHALL in mid-job")
 def flushed(lab: Lab, episodes: int = 200) -> Result:
-    """With the queues go Celery's own tables; then the process that works on the job dies, and no nudge is left."""
+    """With the queues go Celery's own tables; then the process that works on the job dies, and no message is left."""
     with running_redis() as server, lab.deployment("postgresql", server.url, episodes=episodes) as deployment:
         celery, _ = deployment.start("celery", "dispatcher")
         deployment.submit()
@@ -55,45 +55,45 @@ def flushed(lab: Lab, episodes: int = 200) -> Result:
         return deployment.result()
 
 
-@case("every nudge dropped")
-def nudges_dropped(lab: Lab, episodes: int = 200) -> Result:
+@case("every notification dropped")
+def notifications_dropped(lab: Lab, episodes: int = 200) -> Result:
     with lab.deployment("sqlite", "redis", episodes=episodes) as deployment:
         deployment.start("celery", "dispatcher")
-        deployment.submit(nudged=False)
+        deployment.submit(notified=False)
         deployment.fault_ended()
         deployment.wait_for_jobs()
         return deployment.result()
 
 
-@case("every nudge lost, and workers brought back")
-def nudges_lost(lab: Lab, episodes: int = 400) -> Result:
+@case("every notification lost, and workers brought back")
+def notifications_lost(lab: Lab, episodes: int = 400) -> Result:
     """A worker that no message reaches is idle: the dispatcher sends it one, and it works beside it."""
     deployment = lab.deployment("postgresql", "redis", episodes=episodes, slice_seconds=2.0)
     deployment.also(100, "iterative", "dev")  # with another job waiting, the dispatcher's slices are short
     with deployment:
         deployment.start("celery", "dispatcher")
-        deployment.submit(nudged=False)
+        deployment.submit(notified=False)
         sessions = "SELECT count(DISTINCT session) FROM item WHERE state = 'claimed'"
         deployment.wait(lambda: deployment.ask(sessions) > 1, "the Celery worker works, too", 60)
         deployment.wait_for_jobs()
         return deployment.result()
 
 
-@case("each nudge delivered 100 times, Redis")
-def nudges_repeated(lab: Lab, times: int = 100, episodes: int = 200, broker: str = "redis") -> Result:
+@case("each notification delivered 100 times, Redis")
+def notifications_repeated(lab: Lab, times: int = 100, episodes: int = 200, broker: str = "redis") -> Result:
     with lab.deployment("postgresql", broker, episodes=episodes) as deployment:
         deployment.start("celery", "celery")
         job = deployment.submit()
         for _ in range(times):
-            deployment.nudge(job, 1)
+            deployment.notify(job, 1)
         deployment.wait_for_jobs()
         deployment.wait(lambda: _waiting(deployment) == 0, "the worker has taken every message", 60)
         return deployment.result()
 
 
-@case("each nudge delivered 100 times, RabbitMQ")
-def nudges_repeated_on_rabbitmq(lab: Lab) -> Result:
-    return nudges_repeated(lab, broker="rabbitmq")
+@case("each notification delivered 100 times, RabbitMQ")
+def notifications_repeated_on_rabbitmq(lab: Lab) -> Result:
+    return notifications_repeated(lab, broker="rabbitmq")
 
 
 def _waiting(deployment: Deployment) -> int:
@@ -118,7 +118,7 @@ def forged(lab: Lab, episodes: int = 100, broker: str = "redis") -> Result:
         publish(deployment.broker_url, messages, "llm")
         if broker == "redis":
             redis.Redis.from_url(deployment.broker_url).rpush("llm", *BAD_ENVELOPES)
-        deployment.nudge(job, episodes)
+        deployment.notify(job, episodes)
         deployment.wait_for_jobs()
         deployment.wait(lambda: _waiting(deployment) == 0, "the worker has taken every message", 60)
         wanted = 2 * len(messages) + (len(BAD_ENVELOPES) if broker == "redis" else 0)

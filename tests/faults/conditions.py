@@ -1,4 +1,4 @@
-"""Circumstances that nobody notices at first: wrong clocks, an old snapshot that is held, two versions of the code."""
+"""Circumstances that no one notices at first: wrong clocks, an old snapshot that is held, two versions of the code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def clocks_off_on_sqlite(lab: Lab, episodes: int = 200) -> Result:
 
 @case("a long query on an old snapshot, PostgreSQL")
 def long_query(lab: Lab, episodes: int = 300, database: str = "postgresql") -> Result:
-    """Somebody's analysis begins early and is still reading when the job ends: it sees what there was, and no more."""
+    """A person's analysis begins early and is still reading when the job ends: it sees what there was, and no more."""
     with lab.deployment(database, episodes=episodes) as deployment:
         deployment.start("dispatcher", "dispatcher")
         deployment.submit()

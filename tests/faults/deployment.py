@@ -29,7 +29,7 @@ from tests.faults.reckoning import reckon
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 #: Short, so that a case takes seconds; what matters is the order of the three.
 HEARTBEAT, FENCE, LEASE = 0.5, 2.0, 3.0
@@ -106,7 +106,7 @@ class Deployment:
             self.groups.append(new[-1])
         return new
 
-    def submit(self, *, nudged: bool = True) -> str:
+    def submit(self, *, notified: bool = True) -> str:
         """Submit the job, and those added by `also`; returns the id of the first."""
         agent = Agent(roles={"planner": self.endpoint.tgi, "grounder": self.endpoint.tgi}, domain="maths")
         for episodes, formulation, split in (self._request, *self._others):
@@ -114,12 +114,12 @@ class Deployment:
             job = Evaluate(Infer("wordmath", rows.digest, split, formulation, agent, limit=episodes))
             identifier, _ = submit(self.database, self.settings, job, rows)
             self.jobs.append(identifier)
-            if nudged:
-                self.nudge(identifier, episodes)
+            if notified:
+                self.notify(identifier, episodes)
         return self.jobs[0]
 
-    def nudge(self, job: str, items: int) -> None:
-        nudge(self.settings, "evaluate", job, items)
+    def notify(self, job: str, items: int) -> None:
+        notify_workers(self.settings, "evaluate", job, items)
 
     def command(self, *arguments: str) -> float:
         """Run `lumos` with these arguments; returns when it returned (Unix seconds)."""
@@ -176,9 +176,9 @@ class Deployment:
         return processes * CONCURRENCY * self.ask("SELECT max(calls) FROM episode")
 
     def result(self, *, bound: int | None = None, repeats: int = 0) -> Result:
-        """What it came to, once all jobs are over; some worker must be alive, to bury the dead.
+        """What it came to, once all jobs are over; some worker must be alive, to declare the dead ones dead.
 
-        `bound`: wasted calls that are no failure, if not what the deaths so far explain; a negative one: no bound.
+        `bound`: wasted calls that do not count as a failure, if not what the deaths so far explain; negative: no bound.
         `repeats`: so many calls may come although their reply is stored, from processes that do not know it yet.
         """
         silent = (

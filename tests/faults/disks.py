@@ -1,4 +1,4 @@
-"""A disk that is full for a while: the database lies on a small file system of its own (a tmpfs; needs root)."""
+"""A disk that is full for a while: the database is on a small separate file system (a tmpfs; needs root)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _fill(deployment: Deployment, disk: Path, seconds: float) -> Result:
         time.sleep(seconds)
         ballast.unlink()
         deployment.fault_ended()
-        deployment.deaths += 2  # nobody could report
+        deployment.deaths += 2  # no process could report
         deployment.wait_for_jobs()
         return deployment.result(bound=deployment.wasted_by(2) + deployment.unwritten(2))
 

@@ -1,4 +1,4 @@
-"""The fake endpoint as a process of its own, with its log of calls. It plays the gold agent."""
+"""The fake endpoint as a separate process, with its log of calls. It plays the gold agent."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ INVARIANTS = {
         "SELECT i.id FROM item i LEFT JOIN worker_session w ON w.id = i.session "
         "WHERE i.state = 'claimed' AND (w.id IS NULL OR w.ended_at IS NOT NULL)"
     ),
-    "I5 nobody holds an item that is not claimed": (
+    "I5 no session holds an item that is not claimed": (
         "SELECT id FROM item WHERE state <> 'claimed' AND session IS NOT NULL"
     ),
     "I5 no lease has run out unseen": (

@@ -18,7 +18,7 @@ from workers.session import HUNG, HUNG_LEASES
 def poison(
     lab: Lab, episodes: int = 200, database: str = "postgresql", broker: str = "redis", **settings: Any
 ) -> Result:
-    """Whoever works on it dies, again and again, until it is alone and counted out."""
+    """Every process that works on it dies, until it runs alone and is quarantined."""
     deployment = lab.deployment(
         database, broker, episodes=episodes, latency=0.05, endpoint="tests.faults.poisonous", **settings
     )

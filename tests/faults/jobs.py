@@ -23,7 +23,7 @@ print(new_job(open_database(sys.argv[1]), tasks=int(sys.argv[2])))
 
 
 def _submit(deployment, tasks: int) -> subprocess.Popen:
-    """A large job of which no worker here hears, submitted by a process of its own that has begun."""
+    """A large job of which no worker here hears, submitted by a separate process that has begun."""
     process = subprocess.Popen(
         [sys.executable, "-c", _SUBMIT.replace("tasks=", "pool='gpu', tasks="), deployment.settings.database,
          str(tasks)], env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT, stdout=subprocess.PIPE, text=True,
@@ -34,7 +34,7 @@ def _submit(deployment, tasks: int) -> subprocess.Popen:
 
 @case("a job of 10^5 rows submitted beside a running one, SQLite")
 def large_beside_running(lab: Lab, episodes: int = 300, tasks: int = 100_000) -> Result:
-    """Nobody who works is kept from reporting for so long that he is declared dead."""
+    """No worker is kept from reporting for so long that it is declared dead."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         deployment.start("dispatcher")
         deployment.submit()
@@ -58,7 +58,7 @@ def large_beside_running(lab: Lab, episodes: int = 300, tasks: int = 100_000) ->
 
 @case("killed half-way through a submit, SQLite")
 def killed_submit(lab: Lab, episodes: int = 100, tasks: int = 50_000) -> Result:
-    """What was stored is not there for anybody; the next submit removes or completes it."""
+    """What was stored is hidden; the next submit removes or completes it."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         process = _submit(deployment, tasks)
         deployment.wait(lambda: deployment.ask("SELECT count(*) FROM task") > 5000, "some is stored")

@@ -1,4 +1,4 @@
-"""The fake endpoint, but whoever asks it about the poisoned task is killed: a task that its process does not survive.
+"""The fake endpoint, but a process that asks it about the poisoned task is killed: a task that no process survives.
 
     python -m tests.faults.poisonous --replies FILE.json --log FILE.jsonl --latency 0.1
 

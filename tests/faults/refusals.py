@@ -1,4 +1,4 @@
-"""An endpoint that answers what only a person can change, under a run in somebody's terminal."""
+"""An endpoint whose answers only a person can change, under a run in a person's terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sys.exit(main.main())
 def refused_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Result:
     """It says so within seconds, gives its items back and exits 3; a resume finishes the job."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
-        job = deployment.submit(nudged=False)
+        job = deployment.submit(notified=False)
         with _run(deployment, job) as run:
             deployment.wait_for_items(episodes // 4)
             deployment.endpoint.control(mode=status)
@@ -57,7 +57,7 @@ def refused_for_good(lab: Lab, episodes: int = 60, status: str = "404") -> Resul
 
 @contextmanager
 def _run(deployment: Deployment, job: str) -> Iterator[subprocess.Popen]:
-    """The job in a process of its own, as in a terminal; it does not outlive the block."""
+    """The job in a separate process, as in a terminal; it does not outlive the block."""
     command = [sys.executable, "-c", _COMMAND, "resume", job, "--json"]
     environment = {**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}
     with subprocess.Popen(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 COLUMNS = ("case", "database", "broker", "items", "lost", "duplicated", "stale", "broken", "needed", "at endpoint",
            "wasted", "bound", "recovery s", "seconds", "verdict")  # fmt: skip
 
-TEXTS = (0, 1, 2, 14)  #: columns that are no numbers
+TEXTS = (0, 1, 2, 14)  #: columns that are not numbers
 
 
 @dataclass

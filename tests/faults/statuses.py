@@ -1,4 +1,4 @@
-"""A model server that answers with a status that is no reply, for a second, and a replica that does so for good."""
+"""A model server that answers with an error status, for a second, and a replica that does so for ever."""
 
 from __future__ import annotations
 

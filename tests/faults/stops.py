@@ -1,4 +1,4 @@
-"""Processes that stand still for longer than their lease and then go on as if nothing had happened."""
+"""Processes that are stopped for longer than their lease and then go on as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stopped_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int
             deployment.wait(lambda: _stop_while_it_waits(deployment, groups), "a commit waits for a row")
             others_went_on = deployment.done()
             time.sleep(3 * LEASE)
-            assert deployment.done() > others_went_on, "everything stands still with one process"
+            assert deployment.done() > others_went_on, "everything stopped with one process"
             for group in groups:
                 group.signal(signal.SIGCONT)
             deployment.fault_ended()
@@ -45,7 +45,7 @@ def stopped_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int
 
 @case("stopped inside a transaction, SQLite")
 def stopped_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
-    """SQLite has one writer: nobody can write before the stopped process goes on."""
+    """SQLite has one writer: no process can write before the stopped process goes on."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         groups = deployment.start("dispatcher", "dispatcher")
         deployment.submit()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.faults.brokers import flushed, forged, nudges_repeated, redis_gone
+from tests.faults.brokers import flushed, forged, notifications_repeated, redis_gone
 from tests.faults.conditions import long_query
 from tests.faults.disks import full_disk_on_sqlite
 from tests.faults.orders import cancelled, paused
@@ -20,7 +20,7 @@ def test_the_broker_forgets_everything(lab):
 
 
 def test_nudges_are_repeated(lab):
-    assert nudges_repeated(lab, times=20, episodes=60).problems == []
+    assert notifications_repeated(lab, times=20, episodes=60).problems == []
 
 
 def test_messages_are_forged(lab):

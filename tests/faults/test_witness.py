@@ -119,7 +119,7 @@ def test_each_invariant_that_is_broken_is_named(database):
         "I4 an episode counts the prompt tokens of its accepted attempt",
         "I4 a job counts its items",
         "I5 who holds an item is a live session",
-        "I5 nobody holds an item that is not claimed",
+        "I5 no session holds an item that is not claimed",
         "I5 a job that is over has nothing to do",
     }
 

@@ -28,7 +28,7 @@ from sqlalchemy import select, text
 from db.connection import Database, open_database
 from db.jobs import get_job
 from db.migrate import upgrade
-from db.models import CompletionRow, EpisodeRow, Job
+from db.models import CompletionRow, EpisodeRow, JobRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -40,7 +40,7 @@ from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.going_on import rows_of
 from tests.integration.made_before import done, dump
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 ITEMS = 12
@@ -118,7 +118,7 @@ def settings_of(folder: Path, url: str = "") -> Settings:
 
 
 def go_on(settings: Settings, job: str) -> None:
-    process = Process(settings)
+    process = WorkerContext(settings)
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:
@@ -146,7 +146,7 @@ def reports(database: Database) -> dict[str, dict[str, Any]]:
     """By project: the job's report, without times, and the digests of the prompts that were asked."""
     found = {}
     with database.engine.connect() as connection:
-        for project, job in list(connection.execute(select(Job.project, Job.id))):
+        for project, job in list(connection.execute(select(JobRow.project, JobRow.id))):
             asked = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
             made = make_report(connection, get_job(connection, job))
             found[project] = {

@@ -25,7 +25,7 @@ from typing import Any
 
 from sqlalchemy import MetaData, select, text, update
 
-from db.claims import Holder, Wish
+from db.claims import ClaimRequest, LeaseHolder
 from db.commit import Batch, commit
 from db.connection import Database, now, open_database
 from db.fence import reap, start_session
@@ -42,7 +42,7 @@ from lumos_queue.submission.store import read_rows, submit
 from lumos_queue.util.version import code_version
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 ITEMS = 12
@@ -91,7 +91,7 @@ def half_recorded(database: Database, job: str) -> int:
 def work_and_die(settings: Settings, database: Database, job: str) -> None:
     pid = os.fork()
     if not pid:
-        Dispatcher(Process(settings), ["llm"], only=job).run(lambda: False)
+        Dispatcher(WorkerContext(settings), ["llm"], only=job).run(lambda: False)
         os._exit(0)
     while done(database, job) < 4 or half_recorded(database, job) < 3:
         time.sleep(0.02)
@@ -110,7 +110,7 @@ def work_until(settings: Settings, database: Database, job: str, items: int, the
             changed = True
         return False
 
-    process = Process(settings)
+    process = WorkerContext(settings)
     over = threading.Event()
     watcher = threading.Thread(target=lambda: [change() for _ in iter(lambda: over.wait(0.02), True)])
     watcher.start()
@@ -123,8 +123,8 @@ def work_until(settings: Settings, database: Database, job: str, items: int, the
 def die_of_one_item(database: Database, job: str) -> None:
     for _ in range(DEATHS):
         with database.engine.connect() as connection:
-            who = Holder(start_session(database, code_version()), code_version(), get_job(connection, job))
-        assert len(commit(database, who, Batch({}), Wish(1))) == 1
+            who = LeaseHolder(start_session(database, code_version()), code_version(), get_job(connection, job))
+        assert len(commit(database, who, Batch({}), ClaimRequest(1))) == 1
         with database.writer.begin() as connection:
             connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=now() - 100))
         reap(database, start_session(database, code_version()), 15)

@@ -91,7 +91,7 @@ def test_only_accepted_annotations_are_drawn(stored):
 
 def test_a_name_that_will_not_do_is_refused(stored):
     for name in ("", "  ", "x" * 81, "two\nlines", "bell\a"):
-        with pytest.raises(SpecError, match="is no name for an audit"):
+        with pytest.raises(SpecError, match="is not a name for an audit"):
             draw_audit(stored[0], name, parse_where(""), 20, 0)
 
 
@@ -100,7 +100,7 @@ def test_a_name_is_used_once_and_an_unknown_one_says_what_there_is(stored):
     with database.engine.connect() as connection, pytest.raises(SpecError, match="Draw one with"):
         get_audit(connection, "first")
     draw_audit(database, "first", parse_where(""), 20, 0)
-    with pytest.raises(SpecError, match="There is an audit 'first' already"):
+    with pytest.raises(SpecError, match="An audit 'first' exists already"):
         draw_audit(database, "first", parse_where(""), 30, 0)
     assert count(database, AuditSample) == 20
     with database.engine.connect() as connection, pytest.raises(SpecError, match="There are: first"):
@@ -272,7 +272,7 @@ REFUSED = [
     (["audit", "report", "nope"], "No audit is called 'nope'"),
     (["audit", "label", "first", "21", "right"], "has no place 21: its places are 1 to 20"),
     (["audit", "label", "first", "1", "maybe"], "No label called 'maybe'. Choose one of: right, unsure, wrong."),
-    (["audit", "label", "first", "1", "right", "--as", " "], "is no name of a labeller"),
+    (["audit", "label", "first", "1", "right", "--as", " "], "is not a name of a labeller"),
     (["audit", "label", "first"], "Give a place and a label (right, wrong or unsure), or a file"),
     (["audit", "label", "first", "1"], "Give a place and a label"),
     (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and a label"),

@@ -72,7 +72,7 @@ def test_a_backup_has_what_copying_the_file_would_lose(tmp_path):
     shutil.copy(tmp_path / "lumos.db", tmp_path / "by-hand.db")
     with pytest.raises((AssertionError, sqlite3.DatabaseError)):
         assert done(tmp_path / "by-hand.db") >= before
-    with pytest.raises(SpecError, match="is there already"):
+    with pytest.raises(SpecError, match="exists already"):
         backup(database, file)
     with pytest.raises(SpecError, match="Cannot write in"):
         backup(database, tmp_path / "nowhere" / "copy.db")

@@ -19,7 +19,7 @@ from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.integration.stored_database import asked, at, jobs, open_old, read
 from tests.stored import state, stored_rows
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 MADE = Path(__file__).with_name("before_0006.jsonl.gz")  #: made_before.py says how
@@ -45,7 +45,7 @@ def database(request, tmp_path, server) -> Iterator[Database]:
 
 
 def go_on(database: Database, job: str) -> None:
-    process = Process(Settings(database_url=database.url, concurrency=4, lease_seconds=2, fence_seconds=1.5,
+    process = WorkerContext(Settings(database_url=database.url, concurrency=4, lease_seconds=2, fence_seconds=1.5,
                                heartbeat_seconds=0.5, poll_seconds=0.2))  # fmt: skip
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)

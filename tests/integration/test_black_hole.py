@@ -55,15 +55,15 @@ def test_a_connection_on_which_nothing_comes_is_cut_and_replaced(behind):
         except DBAPIError as error:
             failures.append(error)
 
-    assert database.lines and database.lines.silent_seconds() == 0.0
+    assert database.connections and database.connections.silent_seconds() == 0.0
     proxy.mode = "black_hole"
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    wait_until(lambda: database.lines.silent_seconds() > 0.5, "the silence is noticed", 5)
-    assert database.lines.cut(60.0) == 0 and not failures
-    assert database.lines.cut(0.5) == 1
+    wait_until(lambda: database.connections.silent_seconds() > 0.5, "the silence is noticed", 5)
+    assert database.connections.cut(60.0) == 0 and not failures
+    assert database.connections.cut(0.5) == 1
     thread.join(5)
-    assert retryable(failures[0]) and database.lines.silent_seconds() == 0.0
+    assert retryable(failures[0]) and database.connections.silent_seconds() == 0.0
     proxy.mode = "pass"
     ask()
     assert len(failures) == 1
@@ -80,7 +80,7 @@ def test_a_slow_statement_is_not_cut_while_the_server_answers_others(behind):
         while thread.is_alive():
             with database.engine.connect() as other:
                 other.execute(text("SELECT 1"))
-            cut += database.lines.cut(0.5)
+            cut += database.connections.cut(0.5)
             time.sleep(0.05)
         assert cut == 0
     database.close()

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from db.connection import open_database
 from db.jobs import get_job, pause, resume
 from db.migrate import upgrade
-from db.models import CompletionRow, EpisodeRow, Item, WorkerSession
+from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
 from db.shares import list_caps, set_cap
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
@@ -60,7 +60,7 @@ def test_workers_together_keep_to_an_endpoints_cap(settings, rows, replies):
         assert 4 <= server.most_busy <= 6
     with database.engine.connect() as connection:
         assert list_caps(connection) == [(server.tgi, 6, 0, 0)], "who leaves holds nothing"
-        assert connection.execute(select(func.count()).select_from(WorkerSession)).scalar_one() == 2
+        assert connection.execute(select(func.count()).select_from(WorkerSessionRow)).scalar_one() == 2
         waited = select(func.max(CompletionRow.waited))
         assert connection.execute(waited).scalar_one() > 0.1, "waiting for a place is on record"
     database.close()

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 
 from db.connection import open_database
 from db.jobs import cancel, progress, resume
-from db.models import CompletionRow, EpisodeRow, Job
+from db.models import CompletionRow, EpisodeRow, JobRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert
@@ -28,8 +28,8 @@ from tests.gold_agent import gold_replies
 from tests.services import CeleryWorker, running_redis, wait_until
 from tests.stored import run_embedded, state, stored_rows, wait_for
 from workers.app import POOLS, make_app
-from workers.notify import nudge
-from workers.stop_signal import LONGEST
+from workers.notify import notify_workers
+from workers.stop_signal import MAX_SLICES
 
 #: Of the four kinds of message, what the fake endpoint is slow with, in seconds.
 SLOW = 0.15
@@ -64,7 +64,7 @@ def evaluation(server, rows, formulation: str, limit: int) -> Evaluate:
 def send(deployed, job, rows) -> str:
     identifier, new = submit(deployed.database, deployed.settings, job, rows)
     assert new
-    assert nudge(deployed.settings, job.kind, identifier, len(rows.tasks), job.pool)
+    assert notify_workers(deployed.settings, job.kind, identifier, len(rows.tasks), job.pool)
     return identifier
 
 
@@ -133,7 +133,7 @@ def test_cancel_stops_a_running_job_and_resume_finishes_it_without_repeating_a_c
         time.sleep(1.0)
         assert server.count == asked, "a cancelled job makes no calls"
         assert resume(deployed.database, identifier) == "queued"
-        assert nudge(deployed.settings, "evaluate", identifier, 60)
+        assert notify_workers(deployed.settings, "evaluate", identifier, 60)
         wait_for(deployed.database, identifier)
         recorded = calls_recorded(deployed.database, identifier)
         # Only what was in flight at the moment of cancelling may have been asked twice.
@@ -149,10 +149,10 @@ def test_a_worker_outlives_its_broker_and_listens_again(postgres_url, wordmath, 
         database = open_database(settings.database)
         broker.stop()
         identifier, _ = submit(database, settings, Convert("wordmath", wordmath.digest, "test", limit=5), wordmath)
-        assert nudge(settings, "convert", identifier, 5) is False
+        assert notify_workers(settings, "convert", identifier, 5) is False
         wait_until(lambda: worker.said("Connection to broker lost"), "the worker notices", 20)
         broker.start()
-        wait_until(lambda: nudge(settings, "convert", identifier, 5), "the broker takes messages again", 20)
+        wait_until(lambda: notify_workers(settings, "convert", identifier, 5), "the broker takes messages again", 20)
         wait_for(database, identifier, seconds=60)
         broker.stop()
         time.sleep(1.0)
@@ -175,10 +175,10 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
     # Its first item, the preparation; a GPU is not needed to see where it runs.
     identifier, _ = submit(deployed.database, deployed.settings, job, None, windows=1)
     with deployed.database.writer.begin() as connection:
-        connection.execute(update(Job).where(Job.id == identifier).values(pool="gpu"))
+        connection.execute(update(JobRow).where(JobRow.id == identifier).values(pool="gpu"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     urls = {"broker_url": deployed.settings.broker_url, "database_url": deployed.settings.database_url}
-    assert nudge(deployed.settings, "train", identifier, 1, "gpu")
+    assert notify_workers(deployed.settings, "train", identifier, 1, "gpu")
     time.sleep(1.0)
     assert state(deployed.database, identifier) == "queued", "the workers of the other pools leave it alone"
     with CeleryWorker(tmp_path, "gpu", **urls) as worker:
@@ -210,4 +210,4 @@ def test_each_broker_is_told_what_it_understands():
 
 def test_a_hard_time_limit_is_longer_than_the_longest_slice():
     conf = make_app("redis://127.0.0.1/0", slice_seconds=100.0).conf
-    assert LONGEST * 100 < conf.task_time_limit < conf.task_annotations["train_shard"]["time_limit"]
+    assert MAX_SLICES * 100 < conf.task_time_limit < conf.task_annotations["train_shard"]["time_limit"]

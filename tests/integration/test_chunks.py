@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select, update
 
 from db.bulk import insert_rows
-from db.chunks import FIRST_ROWS, MOST_ROWS, Chunks
+from db.chunks import FIRST_ROWS, MAX_ROWS, Chunks
 from db.connection import Database
-from db.models import Item, Job
+from db.models import Item, JobRow
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
@@ -31,7 +31,7 @@ def test_a_chunk_is_as_large_as_the_last_one_was_quick(database):
     assert slower < took(chunks, 0.0) <= 2 * slower, "at most twice as large"
     for _ in range(5):
         took(chunks, 0.0)
-    assert chunks.rows == MOST_ROWS, "and no larger than this"
+    assert chunks.rows == MAX_ROWS, "and no larger than this"
     chunks.rows = 1
     assert took(chunks, 0.15) == 1, "no smaller than one"
     assert chunks.longest >= 0.2
@@ -79,7 +79,7 @@ def test_it_stops_where_the_job_is_no_longer_to_be_changed(database):
     job, looks = new_job(database, tasks=20), []
 
     def look(connection) -> bool:
-        looks.append(connection.execute(select(Job.state)).scalar_one())
+        looks.append(connection.execute(select(JobRow.state)).scalar_one())
         return len(looks) < 2
 
     assert swept(database, job, 5, look) == (15, list(range(15, 20)))

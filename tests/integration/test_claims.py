@@ -10,29 +10,21 @@ import pytest
 from sqlalchemy import select, text, update
 
 from db.bulk import RowsDiffer
-from db.claims import Wish
+from db.claims import ClaimRequest
 from db.commit import Batch, Finished, GivenBack, commit, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
-from db.jobs import (
-    cancel,
-    get_job,
-    progress,
-    remove,
-    resume,
-    runnable,
-    settle,
-    unsettled,
-)
+from db.jobs import cancel, finish_if_idle, get_job, progress, remove, resume
 from db.journal import Buffer, EpisodeJournal
-from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, Job
+from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
+from db.schedule import find_idle_jobs, runnable_jobs
 from db.text_blocks import text_digest
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 HEADS = {"planner": "<|user|>\nPlan.\n"}
@@ -181,7 +173,10 @@ def test_ordered_items_are_claimed_one_after_the_other(database):
     assert first.ordinal == 0
     assert claim(database, two) == []
     (second,) = commit(
-        database, one, Batch({first.id: first.claim}, finished=[Finished(first.id, output={"loss": 1})]), Wish(5)
+        database,
+        one,
+        Batch({first.id: first.claim}, finished=[Finished(first.id, output={"loss": 1})]),
+        ClaimRequest(5),
     )
     assert second.ordinal == 1
 
@@ -220,7 +215,7 @@ def test_cancelling_stops_what_is_owed_and_resuming_goes_on(database):
     assert cancel(database, job) == "cancelling"
     assert claim(database, who) == []
     commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id)]))
-    assert settle(database, job) == "cancelled"
+    assert finish_if_idle(database, job) == "cancelled"
     assert resume(database, job) == "queued"
     assert len(claim(database, who)) == 3
 
@@ -234,7 +229,7 @@ def test_a_running_job_is_not_removed_and_a_removed_one_leaves_nothing(database)
     rows, _ = record(items[0], ASK)
     claims = {item.id: item.claim for item in items}
     commit(database, who, Batch(claims, *rows, finished=[finish(item) for item in items]))
-    assert settle(database, job) == "done"
+    assert finish_if_idle(database, job) == "done"
     remove(database, job)
     with database.engine.connect() as connection:
         for table in ("job", "item", "episode", "attempt", "completion", "score", "task", "dataset"):
@@ -267,8 +262,8 @@ def test_a_cancelled_job_ends_though_its_holder_died_before_it_heard_of_it(datab
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
     reap(database, alive.session, lease_seconds=15)
-    assert unsettled(database) == [job]
-    assert settle(database, job) == "cancelled"
+    assert find_idle_jobs(database) == [job]
+    assert finish_if_idle(database, job) == "cancelled"
     with database.engine.connect() as connection:
         assert progress(connection, job) == {"cancelled": 3}
 
@@ -281,29 +276,29 @@ def test_resuming_while_a_holder_still_cancels_loses_nothing(database):
     assert resume(database, job) == "queued"
     claims = {item.id: item.claim for item in items}
     commit(database, who, Batch(claims, given_back=[GivenBack(item.id) for item in items]))
-    assert settle(database, job) == "queued"
+    assert finish_if_idle(database, job) == "queued"
     assert len(claim(database, who)) == 3
 
 
 def test_an_ordered_job_is_not_runnable_while_its_next_item_must_wait(database):
     job = new_job(database, tasks=0, kind="train", windows=3, ordered=True)
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
     who = holder(database, job)
     (first,) = claim(database, who)
-    assert runnable(database, ["llm"]) == []
+    assert runnable_jobs(database, ["llm"]) == []
     commit(database, who, Batch({first.id: first.claim}, finished=[Finished(first.id, output={})]))
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
 
 
 def test_equally_urgent_jobs_take_turns(database):
     jobs = [new_job(database, digest=f"{number:064x}") for number in range(3)]
     turns, served = [], ""
     for _ in range(6):
-        served = runnable(database, ["llm"], after=served)[0]
+        served = runnable_jobs(database, ["llm"], after=served)[0]
         turns.append(jobs.index(served))
     assert turns == [0, 1, 2, 0, 1, 2]
-    assert runnable(database, ["llm"], beside=jobs[0]) == jobs[1:]
-    assert runnable(database, ["cpu"]) == []
+    assert runnable_jobs(database, ["llm"], beside=jobs[0]) == jobs[1:]
+    assert runnable_jobs(database, ["cpu"]) == []
 
 
 def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to_do(database):
@@ -312,8 +307,8 @@ def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to
     claim(database, dead)
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
-        connection.execute(update(Job).where(Job.id == job).values(state="cancelling"))
-    process = Process(Settings(database_url=database.url, poll_seconds=0.1))
+        connection.execute(update(JobRow).where(JobRow.id == job).values(state="cancelling"))
+    process = WorkerContext(Settings(database_url=database.url, poll_seconds=0.1))
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:
@@ -325,7 +320,7 @@ def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to
 def test_a_database_of_another_revision_is_refused_every_time(database):
     with database.writer.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    process = Process(Settings(database_url=database.url))
+    process = WorkerContext(Settings(database_url=database.url))
     for _ in range(2):
         with pytest.raises(SpecError, match="a newer lumos-queue made it"):
             process.database  # noqa: B018

@@ -9,10 +9,10 @@ from sqlalchemy import func, select
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
-from db.jobs import NewJob
 from db.labels import NewLabel, add_labels, name_of_step, place_of_step
-from db.models import EpisodeRow, Item, Job, Label, VerdictRow
+from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
 from db.named import finished_trajectory
+from db.new_jobs import NewJob
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.errors import SpecError
@@ -156,7 +156,7 @@ def test_what_cannot_be_corrected_is_one_line_and_nothing_is_stored(stored):
             correct(database, settings, name.format(job=job), changes)
         assert told in str(error.value)
         assert "\n" not in str(error.value)
-    assert (rows_of(database, Job), rows_of(database, Item), rows_of(database, EpisodeRow)) == (1, 10, 10)
+    assert (rows_of(database, JobRow), rows_of(database, Item), rows_of(database, EpisodeRow)) == (1, 10, 10)
 
 
 def test_two_people_who_correct_the_same_episode_at_once_make_two(stored):

@@ -10,18 +10,19 @@ import pytest
 from sqlalchemy import select, update
 
 import db.quarantine
-from db.claims import Holder, Wish, claim_items
+from db.claims import ClaimRequest, LeaseHolder, claim_items
 from db.commit import Batch, GivenBack, commit
 from db.connection import now
 from db.fence import Fenced, beat, end_session, hold_fence, reap
-from db.jobs import begin_work, cancel, get_job, gets_on, pause, progress, put_off, remove, resume, runnable, settle
-from db.models import EndpointShare, Heartbeat, Item, Job
+from db.jobs import cancel, finish_if_idle, get_job, pause, progress, remove, resume
+from db.models import EndpointShare, Heartbeat, Item, JobRow
 from db.quarantine import AT_ONCE, DEATHS, WAITS
+from db.schedule import back_off, begin_work, reset_backoff, runnable_jobs
 from db.shares import fair_shares, list_caps, set_cap
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
-from workers.session import Presence
+from workers.session import WorkerSession
 
 
 def kill(database, who) -> None:
@@ -61,18 +62,18 @@ def test_a_process_that_leaves_in_good_order_makes_no_suspects(database):
 def test_a_process_that_lost_its_lease_ends_its_session_instead_of_beating_on(database):
     job = new_job(database, tasks=3)
     settings = Settings(lease_seconds=1.5)
-    presence = Presence(database, settings, "1")
+    session = WorkerSession(database, settings, "1")
     try:
         with database.engine.connect() as connection:
-            who = Holder(presence.session, "1", get_job(connection, job))
+            who = LeaseHolder(session.id, "1", get_job(connection, job))
         claim(database, who, 3)
-        presence.declare_lost()
+        session.declare_lost()
         until = time.monotonic() + 10
         while set(items_of(database, job).values()) != {("owed", 0, 0)}:
             assert time.monotonic() < until, items_of(database, job)
             time.sleep(0.05)
     finally:
-        presence.close()
+        session.close()
 
 
 def test_suspects_run_last_and_only_beside_as_many_as_their_batch_allows(database):
@@ -83,21 +84,21 @@ def test_suspects_run_last_and_only_beside_as_many_as_their_batch_allows(databas
     who = holder(database, job)
     normal = claim(database, who, 2)
     assert [item.batch for item in normal] == [0, 0], "others come first"
-    last = commit(database, who, Batch({}), Wish(5, busy=2))
+    last = commit(database, who, Batch({}), ClaimRequest(5, busy=2))
     assert [item.batch for item in last] == [0], "a suspect never runs beside others"
-    suspects = commit(database, who, done([*normal, *last]), Wish(5))
+    suspects = commit(database, who, done([*normal, *last]), ClaimRequest(5))
     assert [(item.ordinal, item.batch) for item in suspects] == [(0, 3), (1, 3), (2, 3)]
-    assert commit(database, who, Batch({}), Wish(5, busy=3, suspects=True)) == []
-    more = commit(database, who, done(suspects[:1]), Wish(5, busy=2, suspects=True))
+    assert commit(database, who, Batch({}), ClaimRequest(5, busy=3, suspects=True)) == []
+    more = commit(database, who, done(suspects[:1]), ClaimRequest(5, busy=2, suspects=True))
     assert [item.ordinal for item in more] == [3]
 
 
 def test_a_claim_looks_first_where_the_last_one_ended_and_then_from_the_beginning(database):
     job = new_job(database, tasks=6)
     who = holder(database, job)
-    assert [item.ordinal for item in commit(database, who, Batch({}), Wish(2, after=2))] == [3, 4]
-    assert [item.ordinal for item in commit(database, who, Batch({}), Wish(2, busy=2, after=4))] == [5]
-    assert [item.ordinal for item in commit(database, who, Batch({}), Wish(2, busy=3, after=5))] == [0, 1]
+    assert [item.ordinal for item in commit(database, who, Batch({}), ClaimRequest(2, after=2))] == [3, 4]
+    assert [item.ordinal for item in commit(database, who, Batch({}), ClaimRequest(2, busy=2, after=4))] == [5]
+    assert [item.ordinal for item in commit(database, who, Batch({}), ClaimRequest(2, busy=3, after=5))] == [0, 1]
 
 
 def test_a_suspect_that_was_given_back_stays_one(database):
@@ -116,7 +117,7 @@ def test_leaving_waits_for_a_commit_under_way_and_gives_back_what_it_claimed(dat
     who = holder(database, job)
     with database.writer.begin() as connection:
         hold_fence(connection, who.session)
-        assert len(claim_items(connection, who, Wish(3))) == 3
+        assert len(claim_items(connection, who, ClaimRequest(3))) == 3
         leaving = threading.Thread(target=end_session, args=(database, who.session))
         leaving.start()
         time.sleep(0.3)
@@ -137,7 +138,7 @@ def test_exactly_the_poisonous_item_is_quarantined(database, poison, no_waits):
     """Every process that holds the item dies; all others get their items done."""
     job = new_job(database, tasks=200)
     deaths = 0
-    while runnable(database, ["llm"]):
+    while runnable_jobs(database, ["llm"]):
         who = holder(database, job)
         while items := claim(database, who, 64):
             if poison in [item.ordinal for item in items]:
@@ -150,7 +151,7 @@ def test_exactly_the_poisonous_item_is_quarantined(database, poison, no_waits):
     assert states.pop(poison) == ("quarantined", 1, DEATHS)
     assert {state for state, _, _ in states.values()} == {"done"}
     assert deaths <= 7 + DEATHS  # 64 is halved seven times until the item is alone
-    assert settle(database, job) == "done"
+    assert finish_if_idle(database, job) == "done"
 
 
 def test_the_last_item_of_a_job_survives_three_kills_from_outside(database):
@@ -165,19 +166,19 @@ def test_the_last_item_of_a_job_survives_three_kills_from_outside(database):
             waiting = get_job(connection, job).waiting
         assert (item.state, item.deaths) == ("owed", deaths)
         if not wait:
-            assert item.wait <= 0 and waiting == "" and runnable(database, ["llm"]) == [job]
+            assert item.wait <= 0 and waiting == "" and runnable_jobs(database, ["llm"]) == [job]
             continue
-        assert wait - 5 < item.wait <= wait and runnable(database, ["llm"]) == []
+        assert wait - 5 < item.wait <= wait and runnable_jobs(database, ["llm"]) == []
         assert waiting.startswith(f"item 0: {deaths} processes died while this was all they worked on; it is tried")
         assert waiting.endswith(" UTC (quarantined after 6)")
-        assert settle(database, job) != "done"
+        assert finish_if_idle(database, job) != "done"
         time_goes_by(database)
     who = holder(database, job)
     claim(database, who)
     kill(database, who)
-    assert items_of(database, job) == {0: ("quarantined", 1, 6)} and settle(database, job) == "done"
+    assert items_of(database, job) == {0: ("quarantined", 1, 6)} and finish_if_idle(database, job) == "done"
     assert resume(database, job) == "queued" and items_of(database, job) == {0: ("owed", 1, 0)}
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
 
 
 def test_while_other_items_are_owed_the_job_does_not_wait_for_the_one_that_keeps_killing(database):
@@ -191,15 +192,15 @@ def test_while_other_items_are_owed_the_job_does_not_wait_for_the_one_that_keeps
     with database.writer.begin() as connection:
         assert "item 0: 3 processes died" in get_job(connection, job).waiting
         connection.execute(update(Item).where(Item.ordinal == 1).values(not_before_at=0.0))
-        connection.execute(update(Job).values(waiting=""))
+        connection.execute(update(JobRow).values(waiting=""))
     who = holder(database, job)
     (item,) = claim(database, who)
     assert item.ordinal == 1
-    settle(database, job)
+    finish_if_idle(database, job)
     with database.engine.connect() as connection:
         assert get_job(connection, job).waiting == ""
     commit(database, who, done([item]))
-    settle(database, job)
+    finish_if_idle(database, job)
     with database.engine.connect() as connection:
         assert "item 0: 3 processes died" in get_job(connection, job).waiting
 
@@ -216,10 +217,10 @@ def test_random_kills_quarantine_nobody(database):
     while True:
         taken = commit(
             database, who, done(running[:8]),
-            Wish(16 - len(running[8:]), len(running[8:]), any(item.batch for item in running[8:])),
+            ClaimRequest(16 - len(running[8:]), len(running[8:]), any(item.batch for item in running[8:])),
         )  # fmt: skip
         running = running[8:] + taken
-        if not running and not runnable(database, ["llm"]):
+        if not running and not runnable_jobs(database, ["llm"]):
             break
         if kills < 50 and pick.random() < 0.5:
             kills += 1
@@ -249,13 +250,13 @@ def test_a_paused_job_is_left_alone_until_it_is_resumed(database):
     who = holder(database, job)
     item, _ = claim(database, who, 2)
     assert pause(database, job) == "paused"
-    assert runnable(database, ["llm"]) == []
+    assert runnable_jobs(database, ["llm"]) == []
     assert beat(database, who.session, [job], {}).states == {job: "paused"}
     commit(database, who, Batch({item.id: item.claim}, finished=[finish(item)]))
     end_session(database, who.session)
-    assert settle(database, job) == "paused"
+    assert finish_if_idle(database, job) == "paused"
     assert resume(database, job) == "queued"
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
 
 
 def test_a_job_paused_after_its_last_item_is_done(database):
@@ -276,19 +277,19 @@ def test_a_job_is_put_off_for_longer_each_time_until_it_gets_on(database):
 
     def wait() -> float:
         with database.engine.connect() as connection:
-            return connection.execute(select(Job.not_before_at - now()).where(Job.id == job)).scalar_one()
+            return connection.execute(select(JobRow.not_before_at - now()).where(JobRow.id == job)).scalar_one()
 
     def wait_is_over() -> None:
         with database.writer.begin() as connection:
-            connection.execute(update(Job).values(not_before_at=0.0))
+            connection.execute(update(JobRow).values(not_before_at=0.0))
 
     for expected in (5, 10, 20, 40, 60, 60):
         for _ in range(3):  # several processes meet the same outage
-            put_off(database, job, "endpoint: down", 5.0)
+            back_off(database, job, "endpoint: down", 5.0)
             assert expected - 2 < wait() <= expected
         wait_is_over()
-    gets_on(database, job)
-    put_off(database, job, "endpoint: down", 5.0)
+    reset_backoff(database, job)
+    back_off(database, job, "endpoint: down", 5.0)
     assert 3 < wait() <= 5
 
 
@@ -368,12 +369,12 @@ def test_a_job_that_was_removed_is_nothing_to_settle_put_off_or_begin(database):
     items = claim(database, who, 2)
     pause(database, job)
     remove(database, job)
-    assert settle(database, job) == "removed"
-    put_off(database, job, "endpoint: down", 5.0)
-    gets_on(database, job)
+    assert finish_if_idle(database, job) == "removed"
+    back_off(database, job, "endpoint: down", 5.0)
+    reset_backoff(database, job)
     begin_work(database, job, [("planner", "tgi://a:1", {})])
     assert beat(database, who.session, [job], {}).states == {job: "removed"}
-    assert commit(database, who, done(items), Wish(5)) == []
+    assert commit(database, who, done(items), ClaimRequest(5)) == []
     end_session(database, who.session)
     for change in (pause, cancel, resume, remove):
         with pytest.raises(SpecError, match="was removed meanwhile"):

@@ -29,7 +29,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.services import free_port, wait_until
 from tests.stored import wait_for
 from workers import up as deployment
-from workers.notify import nudge
+from workers.notify import notify_workers
 from workers.supervisor import read_procfile
 
 UP = """
@@ -39,7 +39,7 @@ from lumos_queue.errors import LumosError
 from lumos_queue.settings import read_settings
 from workers import up as deployment
 if len(sys.argv) > 1:
-    deployment.procfile = lambda: Path(sys.argv[1])
+    deployment.find_procfile = lambda: Path(sys.argv[1])
 try:
     sys.exit(deployment.up(read_settings(), lambda line: print(line, flush=True)))
 except LumosError as error:
@@ -123,7 +123,7 @@ def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_pa
         settings = up.settings()
         database = open_database(settings.database)
         identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=50), rows)
-        assert nudge(settings, "convert", identifier, 50)
+        assert notify_workers(settings, "convert", identifier, 50)
         wait_for(database, identifier)
         database.close()
 
@@ -222,7 +222,7 @@ def test_the_redis_of_the_wheel_serves_too(tmp_path):
 
 
 def test_the_procfile_of_the_project_starts_all_parts_on_this_machine_only():
-    lines = read_procfile(deployment.procfile())
+    lines = read_procfile(deployment.find_procfile())
     assert list(lines) == ["worker_llm", "worker_cpu", "dispatcher", "flower"]
     assert lines["dispatcher"] == ["lumos", "worker"]
     assert "--address=127.0.0.1" in lines["flower"] and "--max-tasks=10000" in lines["flower"]
@@ -249,7 +249,7 @@ def unit(name: str) -> dict[str, str]:
 )
 def test_a_unit_runs_the_procfiles_command_and_gives_it_time_to_drain(name, line, pool, children):
     settings, command = unit(name), shlex.split(unit(name)["ExecStart"])
-    expected = read_procfile(deployment.procfile())[line]
+    expected = read_procfile(deployment.find_procfile())[line]
     assert Path(command[0]).name == expected[0]
     own = {"-n": None, "-Q": pool, "-c": children}  # what differs between a Procfile's line and a unit
     for option, value in own.items():

@@ -27,9 +27,9 @@ from tests.gold_agent import gold_replies
 from tests.services import free_port, wait_until
 from tests.stored import state, wait_for
 from workers.app import POOLS, make_app
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "poll_seconds": 0.2}
 
@@ -42,7 +42,7 @@ def rows():
 @contextmanager
 def dispatching(settings: Settings, patience: float = 0.0):
     """A dispatcher in a thread of this process, as `lumos worker` runs it."""
-    stop, process = threading.Event(), Process(settings)
+    stop, process = threading.Event(), WorkerContext(settings)
     thread = threading.Thread(target=Dispatcher(process, ["cpu", "llm"], patience=patience).run, args=(stop.is_set,))
     thread.start()
     try:
@@ -60,7 +60,7 @@ def test_a_nudge_to_a_dead_broker_returns_at_once_and_the_dispatcher_does_the_jo
     upgrade(database)
     identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=30), rows)
     began = time.monotonic()
-    assert nudge(settings, "convert", identifier, 30) is False
+    assert notify_workers(settings, "convert", identifier, 30) is False
     assert time.monotonic() - began < 2.5
     with dispatching(settings, patience=0.5):
         wait_for(database, identifier, seconds=20)
@@ -72,7 +72,7 @@ def test_a_nudge_to_a_broker_that_never_answers_takes_two_seconds():
         silent.listen()
         settings = Settings(broker_url=f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
         began = time.monotonic()
-        assert nudge(settings, "evaluate", "abcdefgh", 500) is False
+        assert notify_workers(settings, "evaluate", "abcdefgh", 500) is False
         assert time.monotonic() - began < 2.5
 
 
@@ -80,7 +80,7 @@ def test_a_nudge_to_a_broker_that_never_answers_takes_two_seconds():
     "url", ["redis://no-such-host.invalid/0", "nonsense://x", "redis://[::", "", "redis://:p@:x/y"]
 )
 def test_a_nudge_never_raises(url):
-    assert nudge(Settings(broker_url=url), "evaluate", "abcdefgh", 1) is False
+    assert notify_workers(Settings(broker_url=url), "evaluate", "abcdefgh", 1) is False
 
 
 def test_a_nudge_sends_at_most_four_messages_of_the_id_alone(redis_url):
@@ -91,9 +91,9 @@ def test_a_nudge_sends_at_most_four_messages_of_the_id_alone(redis_url):
     settings, broker = Settings(broker_url=redis_url, concurrency=64), redis.Redis.from_url(redis_url)
     for items, expected in ((1, 1), (64, 1), (65, 2), (100_000, 4), (0, 0)):
         broker.delete("llm")
-        assert nudge(settings, "evaluate", "abcdefgh", items) is bool(expected)
+        assert notify_workers(settings, "evaluate", "abcdefgh", items) is bool(expected)
         assert broker.llen("llm") == expected
-    nudge(settings, "train", "abcdefgh", 1, "cpu")
+    notify_workers(settings, "train", "abcdefgh", 1, "cpu")
     assert broker.llen("cpu") == 1
     message = json.loads(broker.lpop("cpu"))
     assert message["content-type"] == "application/json" and message["headers"]["task"] == "train_shard"
@@ -108,7 +108,7 @@ def test_a_nudge_reaches_the_pool_it_is_for_and_no_other(redis_url):
         for queue in app.amqp.queues.values():
             queue(connection.default_channel).declare()
     for pool, kind in (("llm", "evaluate"), ("cpu", "convert"), ("gpu", "train")):
-        assert nudge(Settings(broker_url=redis_url), kind, "abcdefgh", 1)
+        assert notify_workers(Settings(broker_url=redis_url), kind, "abcdefgh", 1)
         assert {name: broker.llen(name) for name in POOLS} == {name: int(name == pool) for name in POOLS}
         broker.delete(pool)
 
@@ -188,7 +188,7 @@ def test_who_waits_for_one_job_waits_until_a_cancelled_one_has_ended(database):
     other = holder(database, job)
     (item,) = claim(database, other)
     assert cancel(database, job) == "cancelling"
-    process = Process(Settings(database_url=database.url, poll_seconds=0.1))
+    process = WorkerContext(Settings(database_url=database.url, poll_seconds=0.1))
     thread = threading.Thread(target=Dispatcher(process, ["llm"], only=job).run, args=(lambda: False,))
     thread.start()
     time.sleep(1.0)
@@ -230,7 +230,7 @@ def test_messages_that_bring_workers_back_are_sent_now_and_then(tmp_path, rows, 
     """Not at each look: nobody may be there to receive them."""
     import redis
 
-    monkeypatch.setattr("workers.dispatcher.NUDGE_SECONDS", 3.0)
+    monkeypatch.setattr("workers.dispatcher.NOTIFY_SECONDS", 3.0)
     broker = redis.Redis.from_url(redis_url)
     settings = Settings(home=tmp_path, broker_url=redis_url, **TURNS)
     database = open_database(settings.database)

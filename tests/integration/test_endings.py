@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import func, insert, literal, select
 
 from db.commit import Batch, Finished, commit
-from db.jobs import count_endings, get_job, progress, resume, settle
+from db.jobs import count_endings, finish_if_idle, get_job, progress, resume
 from db.labels import NewLabel, add_labels
-from db.models import Attempt, EndingHistory, EpisodeRow, Item, Job, Label, ScoreRow, VerdictRow
+from db.models import Attempt, EndingHistory, EpisodeRow, Item, JobRow, Label, ScoreRow, VerdictRow
 from db.reading import get_trajectory
 from lumos_queue.records import Outcome, Score, Verdict
 from tests.claims import claim, holder, new_job
@@ -36,7 +36,7 @@ def ended(database):
         finished=[end(item, "infra_error" if item.ordinal == 1 else "answered") for item in items],
     )
     commit(database, who, batch)
-    assert settle(database, job) == "done"
+    assert finish_if_idle(database, job) == "done"
     add_labels(database, [NewLabel(items[1].id, "unsure", "ada", "the server was away")])
     return job, items[1].id
 
@@ -77,7 +77,7 @@ def test_it_may_fail_and_be_owed_again_as_often_as_need_be(database, ended):
         assert (item.id, item.claim, item.attempt) == (episode, number + 1, 1)
         ended_again = end(item, "infra_error" if number < 3 else "answered")
         commit(database, who, Batch({item.id: item.claim}, finished=[ended_again]))
-        assert settle(database, job) == "done"
+        assert finish_if_idle(database, job) == "done"
     assert [row.number for row in one(database, EndingHistory)] == [1, 2, 3]
     assert resume(database, job) == "done"
     (score,) = one(database, ScoreRow, ScoreRow.episode == episode)
@@ -106,7 +106,7 @@ def test_a_running_job_gives_back_only_what_has_ended(database):
 def test_episodes_that_were_stored_whole_are_left_as_they_are(database, ended, origin):
     job, _ = ended
     with database.writer.begin() as connection:
-        connection.execute(Job.__table__.update().values(origin=origin))
+        connection.execute(JobRow.__table__.update().values(origin=origin))
     assert resume(database, job) == "done"
     assert not one(database, EndingHistory)
 
@@ -124,7 +124,7 @@ def test_a_hundred_thousand_episodes_are_owed_again_in_seconds(database):
         score = {"episode": Item.id, "metric": "accuracy", "version": "1", "value": 0.0, "trials": 1, "detail": ""}
         _fill(connection, ScoreRow, score)
     began = time.monotonic()
-    settle(database, job)
+    finish_if_idle(database, job)
     assert resume(database, job) == "queued"
     seconds = time.monotonic() - began
     with database.engine.connect() as connection:

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import update
 
 from db.commit import Batch, commit
-from db.jobs import pause, settle
-from db.models import Job
+from db.jobs import finish_if_idle, pause
+from db.models import JobRow
 from db.removal import hide
 from lumos_queue.cli.main import main
 from tests.claims import claim, finish, holder, new_job
@@ -30,7 +30,7 @@ def jobs(database, monkeypatch):
     """A whole job, and two that a submit and a removal have left as they do when they die now."""
     whole, submitting, removing = (finished(database, digest) for digest in ("ab", "cd", "ef"))
     with database.writer.begin() as connection:
-        connection.execute(update(Job).where(Job.id == submitting).values(state="submitting", not_before_at=9e9))
+        connection.execute(update(JobRow).where(JobRow.id == submitting).values(state="submitting", not_before_at=9e9))
     pause(database, removing)
     with database.writer.begin() as connection:
         hide(connection, removing)
@@ -70,4 +70,4 @@ def test_an_episode_of_theirs_is_not_shown(jobs, capsys):
 
 def test_a_worker_that_settles_one_leaves_it_as_it_is(database, jobs):
     submitting, removing = jobs.half
-    assert (settle(database, submitting), settle(database, removing)) == ("submitting", "removed")
+    assert (finish_if_idle(database, submitting), finish_if_idle(database, removing)) == ("submitting", "removed")

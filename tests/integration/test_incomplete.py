@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from db.models import Item
-from db.quarantine import DEATHS, bury
+from db.quarantine import DEATHS, close_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.settings import read_settings
@@ -130,7 +130,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
                 who = holder(opened, job)
                 assert [item.ordinal for item in claim(opened, who)] == [2]
                 with opened.writer.begin() as connection:
-                    bury(connection, [who.session], "a test", died=True)
+                    close_sessions(connection, [who.session], "a test", died=True)
             with opened.writer.begin() as connection:
                 connection.execute(update(Item).values(not_before_at=0.0))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.budget import pause_for, set_budget, spent, tokens
+from db.budget import cost_of_job, pause_for, set_budget, tokens
 from db.commit import Batch, Finished, GivenBack, commit
 from db.connection import now
 from db.fence import beat, end_session, start_session
-from db.jobs import cancel, get_job, resume, settle
-from db.models import Attempt, EpisodeRow, Heartbeat, Item, Job, ScoreRow
+from db.jobs import cancel, finish_if_idle, get_job, resume
+from db.models import Attempt, EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
 from db.reading import (
     calls_by_ending,
     get_trajectory,
@@ -53,8 +53,8 @@ def test_jobs_of_a_kind_are_those_that_go_on_or_are_done_and_jobs_are_listed_the
     jobs = [new_job(database, digest=f"{number:064x}") for number in range(4)]
     with database.writer.begin() as connection:
         for number, job in enumerate(jobs):
-            connection.execute(update(Job).where(Job.id == job).values(created_at=1000.0 + number))
-        connection.execute(update(Job).where(Job.id == jobs[3]).values(state="submitting"))
+            connection.execute(update(JobRow).where(JobRow.id == job).values(created_at=1000.0 + number))
+        connection.execute(update(JobRow).where(JobRow.id == jobs[3]).values(state="submitting"))
     who = holder(database, jobs[0])
     (item,) = claim(database, who, 1)
     commit(database, who, Batch({item.id: item.claim}, finished=[finish(item)]))
@@ -137,7 +137,7 @@ def test_what_was_spent_is_spent_on_prompts_and_on_replies_at_their_prices(datab
     job, *_ = half_done
     asked, written = read(database, tokens, job)
     assert (asked, written) == (60, 18), "of unfinished items and abandoned attempts too"
-    assert read(database, spent, job, 2.0, 10.0) == pytest.approx((60 * 2 + 18 * 10) / 1e6)
+    assert read(database, cost_of_job, job, 2.0, 10.0) == pytest.approx((60 * 2 + 18 * 10) / 1e6)
 
 
 def test_a_budget_is_of_a_conversion_by_a_teacher_and_changes_nothing_else(database):
@@ -149,7 +149,7 @@ def test_a_budget_is_of_a_conversion_by_a_teacher_and_changes_nothing_else(datab
         set_budget(database, taught, 5.0)
     with database.writer.begin() as connection:
         spec = {"teacher": "chat://a:1", "budget": 1.0, "seed": 7}
-        connection.execute(update(Job).where(Job.id == taught).values(spec=spec))
+        connection.execute(update(JobRow).where(JobRow.id == taught).values(spec=spec))
     set_budget(database, taught, 5.0)
     assert read(database, get_job, taught).spec == {"teacher": "chat://a:1", "budget": 5.0, "seed": 7}
 
@@ -199,7 +199,7 @@ def test_an_episode_owed_again_begins_with_nothing_of_its_ending(database):
         commit(database, who, Batch({item.id: item.claim}, finished=[end]))
         with database.writer.begin() as connection:
             connection.execute(update(Item).values(deaths=2, problem="503", not_before_at=now() + 100))
-        assert settle(database, job) == "done"
+        assert finish_if_idle(database, job) == "done"
         trajectory = read(database, get_trajectory, read(database, get_job, job), 0)
         assert [(row.module, row.name) for row in trajectory.verdicts] and len(trajectory.verdicts) == 3
         assert resume(database, job) == "queued"

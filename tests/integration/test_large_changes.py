@@ -10,8 +10,9 @@ from sqlalchemy import event, select, update
 
 import db.chunks
 from db.connection import Database
-from db.jobs import cancel, get_job, remove, resume, runnable, settle, unsettled
+from db.jobs import cancel, finish_if_idle, get_job, remove, resume
 from db.models import Item
+from db.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
 
@@ -22,7 +23,7 @@ ITEMS, ROWS = 50, 7
 def job(database, monkeypatch):
     made = new_job(database, tasks=ITEMS)
     monkeypatch.setattr(db.chunks, "FIRST_ROWS", ROWS)
-    monkeypatch.setattr(db.chunks, "MOST_ROWS", ROWS)
+    monkeypatch.setattr(db.chunks, "MAX_ROWS", ROWS)
     return made
 
 
@@ -77,7 +78,7 @@ def test_no_transaction_changes_more_than_a_chunk(database, job):
         assert found.pop() == ITEMS
         assert resume(database, job) == "queued"
     assert sum(found) == 3 * ITEMS and max(found) == ROWS
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
 
 
 def test_a_cancel_that_is_cut_off_is_completed_by_whoever_settles_the_job(database, job, monkeypatch):
@@ -86,9 +87,9 @@ def test_a_cancel_that_is_cut_off_is_completed_by_whoever_settles_the_job(databa
     with pytest.raises(KeyboardInterrupt):
         cancel(database, job)
     assert state(database, job) == "cancelling" and items(database, job) == {"cancelled": ROWS, "owed": ITEMS - ROWS}
-    assert unsettled(database) == [job] and runnable(database, ["llm"]) == []
+    assert find_idle_jobs(database) == [job] and runnable_jobs(database, ["llm"]) == []
     claim(database, who, 3)  # by a process that has not heard of it
-    assert settle(database, job) == "cancelling"
+    assert finish_if_idle(database, job) == "cancelling"
     assert items(database, job) == {"cancelled": ITEMS - 3, "claimed": 3}
 
 
@@ -98,7 +99,10 @@ def test_a_resume_that_is_cut_off_is_completed_by_the_next(database, job, monkey
     with pytest.raises(KeyboardInterrupt):
         resume(database, job)
     assert state(database, job) == "cancelled" and items(database, job) == {"owed": ROWS, "cancelled": ITEMS - ROWS}
-    assert settle(database, job) == "cancelled" and runnable(database, ["llm"]) == unsettled(database) == []
+    assert (
+        finish_if_idle(database, job) == "cancelled"
+        and runnable_jobs(database, ["llm"]) == find_idle_jobs(database) == []
+    )
     assert resume(database, job) == "queued" and items(database, job) == {"owed": ITEMS}
 
 
@@ -107,7 +111,7 @@ def test_a_job_that_is_being_cancelled_can_be_resumed_though_its_workers_settle_
 ):
     claim(database, holder(database, job), 3)
     assert cancel(database, job) == "cancelling"
-    between(monkeypatch, lambda: settle(database, job))
+    between(monkeypatch, lambda: finish_if_idle(database, job))
     assert resume(database, job) == "queued" and items(database, job) == {"owed": ITEMS - 3, "claimed": 3}
 
 

@@ -11,7 +11,7 @@ import redis
 
 from db.connection import open_database
 from db.reading import refused_messages
-from db.rejected import add_refused
+from db.rejected import add_rejected
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings
@@ -19,9 +19,9 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.bad_messages import BAD_ENVELOPES, Bad, bad_messages, body, counted, headers, publish
 from tests.services import CeleryWorker, wait_until
 from tests.stored import wait_for
-from workers.notify import nudge
-from workers.rejected import Refusals
-from workers.validation import described
+from workers.notify import notify_workers
+from workers.rejected import RejectedMessageCounter
+from workers.validation import describe_message
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def check_it_works(deployed, rows, limit: int) -> str:
     """A job sent now is done; returns its id."""
     job = Convert("wordmath", rows.digest, "dev", limit=limit)
     identifier, new = submit(deployed.database, deployed.settings, job, rows)
-    assert new and nudge(deployed.settings, "convert", identifier, 1, "llm")
+    assert new and notify_workers(deployed.settings, "convert", identifier, 1, "llm")
     wait_for(deployed.database, identifier)
     return identifier
 
@@ -70,7 +70,7 @@ def test_bad_messages_are_counted_by_reason_and_dropped_and_nothing_of_them_is_e
     identifier = check_it_works(deployed, rows, 3)
     # A true id in a message of another kind is forged too; it does not harm the job.
     publish(deployed.settings.broker_url, [Bad("forged", body(identifier), headers("evaluate"))], "llm")
-    wait_until(lambda: deployed.worker.said(f"'{identifier}' is no evaluate job"), "it is refused", 10)
+    wait_until(lambda: deployed.worker.said(f"no evaluate job has the id '{identifier}'"), "it is refused", 10)
     assert not trace.exists()
     assert deployed.worker.alive and deployed.worker.children() == children
     assert deployed.client.llen("llm") == 0 and deployed.client.hlen("unacked") == 0
@@ -115,8 +115,8 @@ def test_a_message_is_described_without_its_body_and_without_control_characters(
 
 
 def test_counts_are_added_up_in_both_databases(database):
-    add_refused(database, {"b": (2, "first"), "a": (1, "only")})
-    add_refused(database, {"b": (3, "second")})
+    add_rejected(database, {"b": (2, "first"), "a": (1, "only")})
+    add_rejected(database, {"b": (3, "second")})
     assert counted(database) == {"a": 1, "b": 5}
     with database.engine.connect() as connection:
         assert [row.latest for row in refused_messages(connection)] == ["only", "second"]
@@ -128,7 +128,7 @@ def test_counts_wait_for_a_database_that_does_not_answer(tmp_path, monkeypatch):
     monkeypatch.setattr("workers.rejected.AGAIN_SECONDS", 0.1)
     file = tmp_path / "folder" / "lumos.db"
     file.parent.touch()  # a file where the folder should be: nothing can be opened there
-    refusals = Refusals(Settings(database_url=f"sqlite:///{file}"))
+    refusals = RejectedMessageCounter(Settings(database_url=f"sqlite:///{file}"))
     refusals.add("forged", "one")
     refusals.add("forged", "two")
     Path(file.parent).unlink()
@@ -142,4 +142,4 @@ def test_counts_wait_for_a_database_that_does_not_answer(tmp_path, monkeypatch):
 
 def test_a_description_never_fails():
     strange = SimpleNamespace(headers=[1], body=None, delivery_info=None, content_type=None)
-    assert described(strange) == "queue , None, 0 bytes, task None"
+    assert describe_message(strange) == "queue , None, 0 bytes, task None"

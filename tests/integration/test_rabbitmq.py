@@ -28,7 +28,7 @@ from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import fetch, running_up
 from tests.services import CeleryWorker, wait_until
 from tests.stored import wait_for
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def deployed(rabbitmq_url, postgres_url):
 def send(deployed, rows, limit: int) -> str:
     job = Convert("wordmath", rows.digest, "dev", limit=limit)
     identifier, _ = submit(deployed.database, deployed.settings, job, rows)
-    assert nudge(deployed.settings, "convert", identifier, 1, "cpu")
+    assert notify_workers(deployed.settings, "convert", identifier, 1, "cpu")
     return identifier
 
 
@@ -87,7 +87,7 @@ def test_a_nudge_outlives_the_worker_that_was_killed_while_acting_on_it(deployed
         job = Evaluate(Infer("wordmath", rows.digest, "dev", "one-pass", agent, limit=12))
         identifier, _ = submit(deployed.database, deployed.settings, job, rows)
         with CeleryWorker(folders[0], "llm", **deployed.urls, concurrency="4") as first:
-            assert nudge(deployed.settings, "evaluate", identifier, 4)
+            assert notify_workers(deployed.settings, "evaluate", identifier, 4)
             wait_until(lambda: server.count >= 4, "the job is under way", 20)
             assert waiting(deployed, "llm") == 0
             os.killpg(first.process.pid, signal.SIGKILL)
@@ -113,7 +113,7 @@ def test_a_nudge_to_a_broker_that_does_not_answer_ends_in_two_seconds(scheme, ki
             listener.listen(8)
         settings = Settings(broker_url=f"{scheme}127.0.0.1:{listener.getsockname()[1]}/0")
         began = time.monotonic()
-        assert nudge(settings, "convert", "zzzzzzzz", 100) is False
+        assert notify_workers(settings, "convert", "zzzzzzzz", 100) is False
         assert time.monotonic() - began < 3.0
 
 
@@ -125,7 +125,7 @@ def test_lumos_up_and_flower_work_with_it(rabbitmq_url, rows, tmp_path):
         database = open_database(settings.database)
         job = Convert("wordmath", rows.digest, "dev", limit=50)
         identifier, _ = submit(database, settings, job, rows)
-        assert nudge(settings, "convert", identifier, 50)
+        assert notify_workers(settings, "convert", identifier, 50)
         wait_for(database, identifier)
         database.close()
         login = re.search(r"login (\S+) / (\S+)", up.said)

@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import open_database
-from db.jobs import put_off
 from db.migrate import upgrade
-from db.models import Heartbeat, Item, WorkerSession
+from db.models import Heartbeat, Item, WorkerSessionRow
+from db.schedule import back_off
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate
@@ -27,9 +27,9 @@ from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
 from tests.stored import state
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
-from workers.run import work_on
+from workers.run import run_slice
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "poll_seconds": 0.2}
 
@@ -56,7 +56,7 @@ def test_an_embedded_run_survives_three_seconds_without_writes(postgres_server, 
         agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=60))
         identifier, _ = submit(database, settings, job, rows)
-        stop, process = threading.Event(), Process(settings)
+        stop, process = threading.Event(), WorkerContext(settings)
         run = threading.Thread(target=Dispatcher(process, ["llm"], only=identifier).run, args=(stop.is_set,))
         run.start()
         try:
@@ -73,11 +73,11 @@ def test_an_embedded_run_survives_three_seconds_without_writes(postgres_server, 
             assert broken(connection, settings.lease_seconds, witnessed=False) == {}
             done = select(func.count()).where(Item.job == identifier, Item.state == "done")
             assert connection.execute(done).scalar() == 60
-            assert not connection.execute(select(WorkerSession.id).where(WorkerSession.ended_at.is_(None))).all()
+            assert not connection.execute(select(WorkerSessionRow.id).where(WorkerSessionRow.ended_at.is_(None))).all()
     database.close()
 
 
-@pytest.mark.parametrize("where", ["begin_work", "settle", "gets_on", "put_off"])
+@pytest.mark.parametrize("where", ["begin_work", "finish_if_idle", "reset_backoff", "back_off"])
 @pytest.mark.parametrize("code", ["25006", "42501"])
 def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_path, monkeypatch, where, code):
     """Even if its end cannot be written: then its items come back when the lease ends."""
@@ -94,15 +94,15 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
         agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=4))
         identifier, _ = submit(database, settings, job, rows)
-        if where == "gets_on":
-            put_off(database, identifier, "earlier", 0.0)
-        process = Process(settings)
+        if where == "reset_backoff":
+            back_off(database, identifier, "earlier", 0.0)
+        process = WorkerContext(settings)
         monkeypatch.setattr("workers.run." + where, failing)
-        if where == "put_off":  # which is called after another failure
+        if where == "back_off":  # which is called after another failure
             monkeypatch.setattr("workers.run.begin_work", lambda *_: (_ for _ in ()).throw(SpecError("cannot start")))
         monkeypatch.setattr("workers.session.end_session", failing)
         with suppress(DBAPIError):
-            work_on(process, identifier, lambda: False)
+            run_slice(process, identifier, lambda: False)
         beats = select(func.max(Heartbeat.at))
         with database.engine.connect() as connection:
             time.sleep(0.3)  # one that was under way

@@ -20,9 +20,9 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
-from workers.writer import ALONE
+from workers.writer import MAX_CLAIMS
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 2.0, "lease_seconds": 3.0, "poll_seconds": 0.2}
 ITEMS = 24
@@ -41,7 +41,7 @@ def run(database, monkeypatch):
             agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
             job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=items))
             identifier, _ = submit(database, settings, job, rows)
-            process = Process(settings)
+            process = WorkerContext(settings)
             stop, began = False, time.monotonic()
 
             def told() -> bool:
@@ -123,7 +123,9 @@ def test_an_item_alone_that_is_always_refused_ends_at_last(database, run):
     job, items = run(items=1)
     assert job.state == "done" and items[0].ending == "infra_error"
     with database.engine.connect() as connection:
-        assert connection.execute(select(Item.claim)).scalar_one() == ALONE, "until then the database may be to blame"
+        assert connection.execute(select(Item.claim)).scalar_one() == MAX_CLAIMS, (
+            "until then the database may be to blame"
+        )
 
 
 def test_an_error_of_no_row_makes_the_job_wait_with_its_reason(database, run):

@@ -16,7 +16,7 @@ from sqlalchemy import func, select, text
 
 from db.connection import open_database
 from db.jobs import progress
-from db.models import CompletionRow, EpisodeRow, Item, WorkerSession
+from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -28,9 +28,9 @@ from tests.faults.invariants import INVARIANTS
 from tests.gold_agent import gold_replies
 from tests.services import CeleryWorker, wait_until
 from tests.stored import state
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
-from workers.notify import nudge
+from workers.notify import notify_workers
 
 EPISODES, CONCURRENCY = 40, 8
 #: Short, so that a dead process is found soon; the order of the three is what matters.
@@ -64,7 +64,7 @@ def under_way(wordmath, redis_url, postgres_url, folder: Path, kind=CeleryWorker
         agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, "test", "iterative", agent, limit=EPISODES))
         identifier, _ = submit(database, settings, job, rows)
-        assert nudge(settings, "evaluate", identifier, 1)
+        assert notify_workers(settings, "evaluate", identifier, 1)
         run = SimpleNamespace(settings=settings, database=database, worker=worker, server=server, job=identifier)
         wait_until(lambda: calls_recorded(run) > 10, "the job is under way", 20)
         yield run
@@ -83,7 +83,7 @@ def look(run) -> SimpleNamespace:
         return SimpleNamespace(
             items=progress(connection, run.job),
             deaths=connection.execute(select(func.sum(Item.deaths)).where(Item.job == run.job)).scalar_one(),
-            endings=list(connection.execute(select(WorkerSession.ended_by).order_by(WorkerSession.id)).scalars()),
+            endings=list(connection.execute(select(WorkerSessionRow.ended_by).order_by(WorkerSessionRow.id)).scalars()),
             broken=[name for name, query in STATES.items() if connection.execute(text(query)).all()],
         )
 
@@ -92,7 +92,7 @@ def check_another_worker_completes_it(run, lost: int) -> None:
     """And repeats no recorded call; `lost`: how many calls may have been asked without being recorded."""
     run.server.latency = 0.0
     before = calls_recorded(run)
-    process = Process(run.settings)
+    process = WorkerContext(run.settings)
     try:
         Dispatcher(process, ["llm"], only=run.job).run(lambda: False)
     finally:

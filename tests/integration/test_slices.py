@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 import workers.slice
 import workers.writer
-from db.claims import Wish
+from db.claims import ClaimRequest
 from db.commit import Batch, GivenBack, commit
 from db.connection import now
 from db.fence import Fenced
@@ -30,9 +30,9 @@ from lumos_queue.records import Completion, Outcome
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
 from tests.integration.test_deaths import items_of, kill
-from workers.session import Presence
+from workers.session import WorkerSession
 from workers.slice import IDLE_SECONDS, Slice
-from workers.writer import Writer
+from workers.writer import CommitWriter
 
 SETTINGS = Settings(flush_seconds=0.02, concurrency=8)
 
@@ -62,19 +62,19 @@ class Doing:
 
 @contextmanager
 def present(database, job: str, **settings):
-    presence = Presence(database, SETTINGS.model_copy(update=settings), "1")
+    session = WorkerSession(database, SETTINGS.model_copy(update=settings), "1")
     try:
         with database.engine.connect() as connection:
-            yield presence, get_job(connection, job)
+            yield session, get_job(connection, job)
     finally:
-        presence.close()
+        session.close()
 
 
 def run(database, job: str, doing: Doing, **options) -> Slice:
     """Run one slice until nothing is due."""
-    with present(database, job) as (presence, row):
-        part = Slice(presence, SETTINGS, row, doing, lambda: 0, **options)
-        asyncio.run(part.run(None))
+    with present(database, job) as (session, row):
+        part = Slice(session, row, doing, None, lambda: 0, **options)
+        asyncio.run(part.run())
     return part
 
 
@@ -234,11 +234,11 @@ def test_a_slice_stops_when_its_job_is_stopped_and_gives_back_what_runs_with_its
             assert await asyncio.to_thread(change, database, job) == state
         await asyncio.sleep(60)
 
-    with present(database, job, heartbeat_seconds=0.1) as (presence, row):
-        presence.work_on(job)
-        presence.loop_moves()
-        part = Slice(presence, SETTINGS, row, Doing(takes_long), lambda: 0)
-        asyncio.run(asyncio.wait_for(part.run(None), 8))
+    with present(database, job, heartbeat_seconds=0.1) as (session, row):
+        session.work_on(job)
+        session.mark_loop_alive()
+        part = Slice(session, row, Doing(takes_long), None, lambda: 0)
+        asyncio.run(asyncio.wait_for(part.run(), 8))
     assert part.finished == 0 and set(items(database, Item.state, Item.failures)) == {("owed", 0)}
     with database.engine.connect() as connection:
         assert connection.execute(select(CompletionRow.reply)).scalars().all() == ["r", "r"]
@@ -275,10 +275,10 @@ def test_a_slice_that_fails_leaves_its_session_at_once(database):
     def fails() -> int:
         raise ZeroDivisionError
 
-    with present(database, job) as (presence, row):
+    with present(database, job) as (session, row):
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(Slice(presence, SETTINGS, row, Doing(takes_long), fails).run(None))
-        assert presence.lost
+            asyncio.run(Slice(session, row, Doing(takes_long), None, fails).run())
+        assert session.lost
 
 
 def test_a_claim_that_brought_less_than_was_wanted_is_not_repeated_at_once(database, monkeypatch):
@@ -322,12 +322,12 @@ def interrupted(monkeypatch, times: int = 1) -> None:
     monkeypatch.setattr(workers.writer, "commit", cut_off)
 
 
-def write(database, job: str, *commits: tuple[Callable[[dict[int, Any]], Batch], Wish]) -> list[list]:
+def write(database, job: str, *commits: tuple[Callable[[dict[int, Any]], Batch], ClaimRequest]) -> list[list]:
     """Send these commits one after the other through one writer; what each claimed."""
 
     async def body() -> list[list]:
-        with present(database, job) as (presence, row):
-            writer, claimed, known = Writer(presence, row), [], {}
+        with present(database, job) as (session, row):
+            writer, claimed, known = CommitWriter(session, row), [], {}
             for batch, wish in commits:
                 got = (await writer.commit(batch(known), wish)).claimed
                 known |= {item.ordinal: item for item in got}
@@ -343,7 +343,7 @@ def write(database, job: str, *commits: tuple[Callable[[dict[int, Any]], Batch],
 def test_items_claimed_by_a_commit_that_nobody_heard_of_are_claimed_again_and_none_is_lost(database, monkeypatch):
     job = new_job(database, tasks=6)
     interrupted(monkeypatch, 2)
-    got, held = write(database, job, (lambda known: Batch({}), Wish(2)))
+    got, held = write(database, job, (lambda known: Batch({}), ClaimRequest(2)))
     assert [item.ordinal for item in got] == [0, 1] and held == [0, 1]
     assert [item.claim for item in got] == [3, 3]
 
@@ -356,7 +356,7 @@ def test_what_a_commit_gave_back_and_claimed_again_unheard_is_held_by_nobody_who
         item = known[0]
         return Batch({item.id: item.claim}, given_back=[GivenBack(item.id)])
 
-    _, again, held = write(database, job, (lambda known: Batch({}), Wish(1)), (gives_back, Wish(1)))
+    _, again, held = write(database, job, (lambda known: Batch({}), ClaimRequest(1)), (gives_back, ClaimRequest(1)))
     assert held == [item.ordinal for item in again]
 
 
@@ -367,7 +367,7 @@ def test_a_result_that_arrived_unheard_is_written_once(database, monkeypatch):
         interrupted(monkeypatch)
         return Batch({known[0].id: known[0].claim}, finished=[finish(known[0])])
 
-    _, more, held = write(database, job, (lambda known: Batch({}), Wish(1)), (ends, Wish(1)))
+    _, more, held = write(database, job, (lambda known: Batch({}), ClaimRequest(1)), (ends, ClaimRequest(1)))
     assert [item.ordinal for item in more] == held == [1]
     assert items_of(database, job)[0][0] == "done"
 
@@ -382,12 +382,12 @@ def test_who_may_write_no_more_stops_trying(database, monkeypatch):
         monkeypatch.setattr(workers.writer, name, never)
 
     async def body() -> float:
-        with present(database, job) as (presence, row):
-            writer = Writer(presence, row)
+        with present(database, job) as (session, row):
+            writer = CommitWriter(session, row)
             began = time.monotonic()
-            asyncio.get_running_loop().call_later(0.2, presence.declare_lost)
+            asyncio.get_running_loop().call_later(0.2, session.declare_lost)
             with pytest.raises(Fenced):
-                await asyncio.wait_for(writer.commit(Batch({}), Wish(1)), 10)
+                await asyncio.wait_for(writer.commit(Batch({}), ClaimRequest(1)), 10)
             writer.close()
             return time.monotonic() - began
 

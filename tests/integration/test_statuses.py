@@ -19,7 +19,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, digest, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 
@@ -33,7 +33,7 @@ class Run:
 
     def __init__(self, folder, rows, url: str, items: int, **settings):
         self.settings = Settings(home=folder, poll_seconds=0.2, **settings)
-        self.database, self.process = open_database(self.settings.database), Process(self.settings)
+        self.database, self.process = open_database(self.settings.database), WorkerContext(self.settings)
         upgrade(self.database)
         agent = Agent(roles={"planner": url, "grounder": url}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, "test", "iterative", agent, limit=items))

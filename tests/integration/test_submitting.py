@@ -18,9 +18,10 @@ import db.chunks
 import db.removal
 from db.connection import Database
 from db.fence import beat, start_session
-from db.jobs import cancel, get_job, pause, remove, runnable, unsettled
-from db.models import Dataset, EpisodeRow, Item, Job, TaskRow
+from db.jobs import cancel, get_job, pause, remove
+from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
 from db.reading import jobs_of_kind, list_jobs
+from db.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
 
@@ -64,12 +65,12 @@ def whole(database: Database, job: str, tasks: int, samples: int = 1) -> None:
         assert tuple(stored) == (True, tasks)
         counted = select(func.count()).where(TaskRow.dataset == row.dataset)
         assert connection.execute(counted).scalar_one() == tasks
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
 
 
 def states(database: Database) -> Counter:
     with database.engine.connect() as connection:
-        return Counter(connection.execute(select(Job.state)).scalars())
+        return Counter(connection.execute(select(JobRow.state)).scalars())
 
 
 def beat_until(database: Database, over) -> float:
@@ -96,7 +97,7 @@ def test_who_works_beside_the_removal_of_a_large_job_is_not_kept_from_reporting(
     removal.start()
     assert beat_until(database, lambda: not removal.is_alive()) < 2.0
     with database.engine.connect() as connection:
-        for table in (Job, Item, TaskRow, Dataset):
+        for table in (JobRow, Item, TaskRow, Dataset):
             assert connection.execute(select(func.count()).select_from(table)).scalar_one() == 0
 
 
@@ -111,12 +112,12 @@ def test_a_submit_that_is_killed_leaves_nothing_to_be_seen_and_the_next_one_stor
             break
         with database.engine.connect() as connection:
             assert list_jobs(connection, 9) == jobs_of_kind(connection, "evaluate") == []
-            for left in connection.execute(select(Job.id)).scalars():
+            for left in connection.execute(select(JobRow.id)).scalars():
                 with pytest.raises(SpecError, match="No job has an id"):
                     get_job(connection, left)
-        assert runnable(database, ["llm"]) == unsettled(database) == []
+        assert runnable_jobs(database, ["llm"]) == find_idle_jobs(database) == []
         with database.writer.begin() as connection:  # as if it had been silent for long
-            connection.execute(update(Job).values(not_before_at=0.0))
+            connection.execute(update(JobRow).values(not_before_at=0.0))
     whole(database, new_job(database, tasks=tasks), tasks)
     assert states(database) == {"queued": 1}
 
@@ -155,10 +156,10 @@ def test_what_a_killed_submit_left_is_removed_by_the_next_of_any_request(databas
     process.kill()
     process.wait()
     with database.writer.begin() as connection:
-        connection.execute(update(Job).values(not_before_at=0.0))
+        connection.execute(update(JobRow).values(not_before_at=0.0))
     job = new_job(database, tasks=0, windows=3, digest="cd" * 32)
     assert states(database) == {"queued": 1} and rows(database, TaskRow) == rows(database, Dataset) == 0
-    assert runnable(database, ["llm"]) == [job]
+    assert runnable_jobs(database, ["llm"]) == [job]
 
 
 def test_a_job_that_is_removed_while_it_is_stored_says_so(database, monkeypatch):
@@ -166,13 +167,13 @@ def test_a_job_that_is_removed_while_it_is_stored_says_so(database, monkeypatch)
 
     def take(*_) -> None:
         with database.writer.begin() as connection:
-            connection.execute(update(Job).values(not_before_at=0.0))
+            connection.execute(update(JobRow).values(not_before_at=0.0))
         db.removal.remove_leftovers(database)
 
     monkeypatch.setattr(db.chunks.Chunks, "rest", take)
     with pytest.raises(SpecError, match="was removed while it was being stored: submit it again"):
         new_job(database, tasks=20_000)
-    assert rows(database, Job) == rows(database, TaskRow) == 0
+    assert rows(database, JobRow) == rows(database, TaskRow) == 0
 
 
 def test_a_submit_that_fails_half_way_leaves_nothing(database, monkeypatch):
@@ -183,7 +184,7 @@ def test_a_submit_that_fails_half_way_leaves_nothing(database, monkeypatch):
     monkeypatch.setattr(db.chunks.Chunks, "rest", fail)
     with pytest.raises(KeyboardInterrupt):
         new_job(database, tasks=20_000)
-    assert rows(database, Job) == rows(database, TaskRow) == 0
+    assert rows(database, JobRow) == rows(database, TaskRow) == 0
 
 
 def test_samples_and_limits_of_a_large_job_are_those_of_a_small_one(database, monkeypatch):

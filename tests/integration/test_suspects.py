@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.claims import Wish
+from db.claims import ClaimRequest
 from db.commit import Batch, Finished, GivenBack, commit, end_refused, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
-from db.jobs import begin_work, cancel, get_job, pause, runnable, settle
-from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, Job, WorkerSession
+from db.jobs import cancel, finish_if_idle, get_job, pause
+from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, JobRow, WorkerSessionRow
 from db.quarantine import AT_ONCE, DEATHS
+from db.schedule import begin_work, runnable_jobs
 from lumos_queue.commands import Ask, Step
 from lumos_queue.records import Completion, FinishReason
 from tests.claims import claim, finish, holder, new_job
@@ -21,7 +22,9 @@ from tests.integration.test_deaths import items_of, kill, time_goes_by
 
 def wish(database, who, *arguments, **options) -> list[tuple[int, int]]:
     """(ordinal, batch) of what the holder gets for such a wish."""
-    return [(item.ordinal, item.batch) for item in commit(database, who, Batch({}), Wish(*arguments, **options))]
+    return [
+        (item.ordinal, item.batch) for item in commit(database, who, Batch({}), ClaimRequest(*arguments, **options))
+    ]
 
 
 def suspects(database, items: int, held: int) -> str:
@@ -33,7 +36,7 @@ def suspects(database, items: int, held: int) -> str:
     return job
 
 
-def put_off(database, ordinals, seconds: float) -> None:
+def back_off(database, ordinals, seconds: float) -> None:
     with database.writer.begin() as connection:
         chosen = update(Item).where(Item.ordinal.in_(ordinals))
         connection.execute(chosen.values(not_before_at=now() + seconds if seconds else 0.0))
@@ -50,10 +53,10 @@ def test_who_works_on_fresh_items_gets_no_suspects_when_those_run_out(database):
 
 def test_who_works_on_suspects_gets_no_fresh_items_beside_them(database):
     job = suspects(database, 9, 6)
-    put_off(database, (6, 7, 8), 100)
+    back_off(database, (6, 7, 8), 100)
     who = holder(database, job)
     assert wish(database, who, 2) == [(0, 3), (1, 3)]
-    put_off(database, (6, 7, 8), 0)
+    back_off(database, (6, 7, 8), 0)
     assert wish(database, who, 5, busy=2, suspects=True) == [(2, 3)]
     assert wish(database, who, 5, busy=3, suspects=True) == []
 
@@ -75,9 +78,9 @@ def test_the_largest_batch_of_those_due_comes_first(database):
     assert {ordinal: batch for ordinal, (_, batch, _) in items_of(database, job).items()} == {
         0: 1, 1: 1, 2: 3, 3: 3, 4: 3, 5: 3, 6: 0
     }  # fmt: skip
-    put_off(database, (2, 3, 4, 5), 100)
+    back_off(database, (2, 3, 4, 5), 100)
     assert wish(database, holder(database, job), 5) == [(0, 1)], "what is not due keeps nobody waiting"
-    put_off(database, (2, 3, 4, 5), 0)
+    back_off(database, (2, 3, 4, 5), 0)
     assert wish(database, holder(database, job), 5) == [(2, 3), (3, 3), (4, 3)]
 
 
@@ -97,7 +100,7 @@ def test_a_session_is_declared_dead_once(database):
     kill(database, dead)
     assert reap(database, who.session, 15) == []
     with database.engine.connect() as connection:
-        ended = select(WorkerSession.ended_by).where(WorkerSession.id == dead.session)
+        ended = select(WorkerSessionRow.ended_by).where(WorkerSessionRow.id == dead.session)
         assert connection.execute(ended).scalar_one() == f"session {dead.session}"  # as `kill` has it
     assert items_of(database, job) == {0: ("owed", 1, 1)}
 
@@ -234,7 +237,7 @@ def test_a_job_that_is_not_open_stays_as_it_is_when_an_item_keeps_killing(databa
     if change is pause:
         assert row.waiting == expected[1]
     else:
-        assert settle(database, job) == "cancelled"
+        assert finish_if_idle(database, job) == "cancelled"
 
 
 def test_an_ordered_job_waits_for_its_next_item_whatever_comes_after(database):
@@ -249,14 +252,14 @@ def test_an_ordered_job_waits_for_its_next_item_whatever_comes_after(database):
         who = holder(database, job)
         assert len(claim(database, who)) == 1
         kill(database, who)
-    assert waiting().startswith("item 0: 3 processes died") and runnable(database, ["llm"]) == []
+    assert waiting().startswith("item 0: 3 processes died") and runnable_jobs(database, ["llm"]) == []
     time_goes_by(database)
     who = holder(database, job)
     items = claim(database, who)
     begin_work(database, job, ())
     commit(database, who, Batch({items[0].id: items[0].claim}, finished=[Finished(items[0].id)]))
-    settle(database, job)
-    assert waiting() == "" and runnable(database, ["llm"]) == [job]
+    finish_if_idle(database, job)
+    assert waiting() == "" and runnable_jobs(database, ["llm"]) == [job]
 
 
 def test_a_paused_job_says_that_it_was_paused_whatever_its_items_wait_for(database):
@@ -277,13 +280,13 @@ def test_while_an_item_is_being_worked_on_the_job_waits_for_nothing(database):
         connection.execute(update(Item).where(Item.ordinal == 0).values(deaths=3, not_before_at=now() + 100))
     who = holder(database, job)
     assert [item.ordinal for item in claim(database, who)] == [1]
-    settle(database, job)
+    finish_if_idle(database, job)
     with database.engine.connect() as connection:
         assert get_job(connection, job).waiting == ""
     with database.writer.begin() as connection:
         connection.execute(update(Item).where(Item.ordinal == 0).values(deaths=AT_ONCE))
         connection.execute(update(Item).where(Item.ordinal == 1).values(state="done"))
-        connection.execute(update(Job).values(waiting=""))
-    settle(database, job)
+        connection.execute(update(JobRow).values(waiting=""))
+    finish_if_idle(database, job)
     with database.engine.connect() as connection:
         assert get_job(connection, job).waiting == "", "an item that waits for another reason is not spoken of"

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from db.budget import set_budget, spent
+from db.budget import cost_of_job, set_budget
 from db.connection import open_database
 from db.jobs import get_job, resume
 from db.models import CompletionRow, EpisodeRow, TaskRow, VerdictRow
@@ -28,7 +28,7 @@ from tests import scripted_teacher as teacher
 from tests.fake_endpoint import FakeEndpoint
 from tests.services import wait_until
 from tests.stored import run_embedded, state, stored_rows
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 
@@ -90,7 +90,7 @@ def test_exactly_the_planted_errors_are_found_and_each_rejected_row_is_asked_aga
     assert calls == teacher.ROWS + reasks
     with database.engine.connect() as connection:
         report = make_report(connection, get_job(connection, job))
-        assert report["cost"]["usd"] == pytest.approx(spent(connection, job, 2.0, 10.0), abs=1e-6)
+        assert report["cost"]["usd"] == pytest.approx(cost_of_job(connection, job, 2.0, 10.0), abs=1e-6)
     assert report["reasks"] == reasks
     planted = Counter(expected(place) for place in range(teacher.ROWS))
     for one in report["verdicts"]:
@@ -187,8 +187,8 @@ import sys, time
 from lumos_queue.settings import read_settings
 from tests.stored import state
 from workers.dispatcher import Dispatcher
-from workers.context import Process
-process = Process(read_settings())
+from workers.context import WorkerContext
+process = WorkerContext(read_settings())
 while state(process.database, sys.argv[1]) != "done":
     Dispatcher(process, ["llm"], only=sys.argv[1]).run(lambda: False)
     time.sleep(0.2)
@@ -212,7 +212,7 @@ def test_a_budget_pauses_the_job_and_a_larger_one_lets_it_go_on(rows, tmp_path):
         database, job = run_embedded(tmp_path, convert(server.chat, budget=1.0, **price), rows, concurrency=3)
         with database.engine.connect() as connection:
             row = get_job(connection, job)
-            cost = spent(connection, job, 0.0, 1000.0)
+            cost = cost_of_job(connection, job, 0.0, 1000.0)
         assert row.state == "paused"
         assert row.waiting == f"{cost:.4f} of 1 USD are spent. Raise it with: lumos budget {job} USD"
         dearest = 800 * 1000.0 / 1e6
@@ -222,7 +222,7 @@ def test_a_budget_pauses_the_job_and_a_larger_one_lets_it_go_on(rows, tmp_path):
             assert calls == len(connection.execute(select(CompletionRow.episode)).all())
         set_budget(database, job, 0.0)
         assert resume(database, job) == "queued"
-        process = Process(Settings(home=tmp_path))
+        process = WorkerContext(Settings(home=tmp_path))
         try:
             Dispatcher(process, ["llm"], only=job).run(lambda: False)
         finally:

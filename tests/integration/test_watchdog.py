@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from lumos_queue.settings import Settings
 from tests.integration.test_work import ended_by
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.session import HUNG
 from workers.stop_signal import LEAVING_SECONDS
 from workers.watchdog import Watchdog
@@ -24,11 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys, time
 from lumos_queue.settings import Settings
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.watchdog import Watchdog
 
-process = Process(Settings(database_url=sys.argv[1], drain_seconds=0.5))
-print(process.presence.session, flush=True)
+process = WorkerContext(Settings(database_url=sys.argv[1], drain_seconds=0.5))
+print(process.session.id, flush=True)
 with Watchdog(process, lambda: sys.argv[2] == "told"):
     time.sleep(60)
 """
@@ -59,7 +59,7 @@ def test_a_process_that_does_not_end_when_told_is_ended_and_its_items_are_owed_a
 
 def ask(url: str, lease_seconds: float, statement_seconds: float) -> None:
     """Wait for a statement that takes so long on the only connection in use."""
-    process = Process(Settings(database_url=url, lease_seconds=lease_seconds))
+    process = WorkerContext(Settings(database_url=url, lease_seconds=lease_seconds))
     try:
         with Watchdog(process, lambda: False), process.database.engine.connect() as connection:
             connection.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": statement_seconds})

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import select, text
 
-from db.jobs import get_job, put_off, runnable
-from db.models import WorkerSession
+from db.jobs import get_job
+from db.models import WorkerSessionRow
+from db.schedule import back_off, runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
@@ -24,8 +25,8 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_presence import silent
 from tests.services import wait_until
-from workers.context import Process
-from workers.run import attempt, work_on
+from workers.context import WorkerContext
+from workers.run import run_slice, try_slice
 
 ITEMS = 4
 
@@ -37,27 +38,27 @@ def rows():
 
 @contextmanager
 def at_work(database, **settings):
-    process = Process(Settings(database_url=database.url, concurrency=ITEMS, **settings))
+    process = WorkerContext(Settings(database_url=database.url, concurrency=ITEMS, **settings))
     try:
         yield process
     finally:
         process.close()
 
 
-def converting(database, process: Process, rows) -> str:
+def converting(database, process: WorkerContext, rows) -> str:
     return submit(database, process.settings, Convert("wordmath", rows.digest, "dev", limit=ITEMS), rows)[0]
 
 
 def ended_by(database, session: int) -> str:
     with database.engine.connect() as connection:
-        return connection.execute(select(WorkerSession.ended_by).where(WorkerSession.id == session)).scalar_one()
+        return connection.execute(select(WorkerSessionRow.ended_by).where(WorkerSessionRow.id == session)).scalar_one()
 
 
 def test_who_does_the_last_item_says_that_the_job_is_done_and_that_it_no_longer_waits(database, rows):
     with at_work(database) as process:
         job = converting(database, process, rows)
-        put_off(database, job, "endpoint: down", 0.0)
-        assert work_on(process, job, lambda: 0) == ITEMS
+        back_off(database, job, "endpoint: down", 0.0)
+        assert run_slice(process, job, lambda: 0) == ITEMS
     with database.engine.connect() as connection:
         row = get_job(connection, job)
     assert (row.state, row.waits, row.waiting) == ("done", 0, "")
@@ -66,11 +67,11 @@ def test_who_does_the_last_item_says_that_the_job_is_done_and_that_it_no_longer_
 def test_between_two_jobs_a_process_goes_on_beating(database, rows):
     """A loop that is over does not hang."""
     with at_work(database, heartbeat_seconds=0.1, fence_seconds=1.2, lease_seconds=60) as process:
-        assert work_on(process, converting(database, process, rows), lambda: 0) == ITEMS
-        session = process.presence.session
+        assert run_slice(process, converting(database, process, rows), lambda: 0) == ITEMS
+        session = process.session.id
         time.sleep(2.2)
         wait_until(lambda: silent(database, session) < 0.8, "it beats", 3)
-        assert process.presence.session == session
+        assert process.session.id == session
 
 
 def unreadable(database) -> str:
@@ -81,22 +82,22 @@ def unreadable(database) -> str:
 def test_a_job_that_meets_a_fault_of_ours_waits_and_says_so_and_the_process_holds_nothing(database):
     job = unreadable(database)
     with at_work(database) as process:
-        session = process.presence.session
-        assert attempt(process, job, lambda: 0) is False
+        session = process.session.id
+        assert try_slice(process, job, lambda: 0) is False
         assert ended_by(database, session) == "itself", "at once"
         with database.engine.connect() as connection:
             assert get_job(connection, job).waiting.startswith("fault: ")
-        assert runnable(database, ["llm"]) == []
-        assert process.presence.session != session
+        assert runnable_jobs(database, ["llm"]) == []
+        assert process.session.id != session
 
 
 def test_who_catches_a_failure_goes_on_in_a_new_session(database):
     job = unreadable(database)
     with at_work(database) as process:
-        session = process.presence.session
+        session = process.session.id
         with pytest.raises(KeyError):
-            work_on(process, job, lambda: 0)
-        assert process.presence.session != session
+            run_slice(process, job, lambda: 0)
+        assert process.session.id != session
         wait_until(lambda: ended_by(database, session), "the old one holds nothing", 5)
 
 
@@ -123,8 +124,8 @@ def test_who_could_not_report_for_too_long_ends_without_asking_the_database(data
         agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
         evaluate = Evaluate(Infer("wordmath", rows.digest, "dev", "one-pass", agent, limit=ITEMS))
         job = submit(database, process.settings, evaluate, rows)[0]
-        session, finished = process.presence.session, []
-        thread = threading.Thread(target=lambda: finished.append(work_on(process, job, lambda: 0)))
+        session, finished = process.session.id, []
+        thread = threading.Thread(target=lambda: finished.append(run_slice(process, job, lambda: 0)))
         thread.start()
         wait_until(lambda: server.count >= ITEMS, "the job is under way")
         with locked(database):

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from db.connection import open_database
 from db.migrate import upgrade
-from db.models import Job
+from db.models import JobRow
 from db.text_blocks import text_digest
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build
@@ -153,7 +153,7 @@ def test_a_job_asked_for_again_is_still_found(tmp_path, monkeypatch):
         identifier, new = submit(database, settings, Evaluate(infer), found)
         assert new and submit(database, settings, Evaluate(infer), found) == (identifier, False)
         with database.engine.connect() as connection:
-            assert connection.execute(select(Job.digest).where(Job.id == identifier)).scalar_one() == expected
+            assert connection.execute(select(JobRow.digest).where(JobRow.id == identifier)).scalar_one() == expected
     database.close()
 
 

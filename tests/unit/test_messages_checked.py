@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +15,8 @@ from db.reading import refused_messages
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until
-from workers.rejected import LONGEST_DETAIL, Refusals
-from workers.validation import LARGEST_BODY, Refused, _rebuild, checked
+from workers.rejected import MAX_DETAIL, RejectedMessageCounter
+from workers.validation import MAX_BODY_BYTES, MessageRejected, _rebuild, check_message
 
 JOB = "abcdefgh"
 UUID = "51ca505c-915c-49df-8316-0389c9b1ee1c"
@@ -29,24 +28,24 @@ def message(content: Any = None, head: dict[str, Any] | None = None, **changes: 
 
 
 def refused(*arguments: Any, **changes: Any) -> str:
-    with pytest.raises(Refused) as caught:
-        checked(message(*arguments, **changes))
+    with pytest.raises(MessageRejected) as caught:
+        check_message(message(*arguments, **changes))
     return str(caught.value)
 
 
 def test_a_nudge_passes_however_its_body_came():
     for content in (body(JOB), body(JOB).decode(), memoryview(body(JOB))):
-        assert checked(message(content)) == JOB
+        assert check_message(message(content)) == JOB
     for encoding in ("utf-8", "utf8"):
-        assert checked(message(content_encoding=encoding)) == JOB
+        assert check_message(message(content_encoding=encoding)) == JOB
     for limits in (None, [None, None], (None, None)):
-        assert checked(message(head=headers(timelimit=limits))) == JOB
-    assert checked(message(head=headers(eta=None, group="", expires=0))) == JOB
+        assert check_message(message(head=headers(timelimit=limits))) == JOB
+    assert check_message(message(head=headers(eta=None, group="", expires=0))) == JOB
 
 
 def test_a_body_may_be_as_long_as_allowed_and_no_longer():
-    padded = body(JOB) + b" " * (LARGEST_BODY - len(body(JOB)))
-    assert checked(message(padded)) == JOB
+    padded = body(JOB) + b" " * (MAX_BODY_BYTES - len(body(JOB)))
+    assert check_message(message(padded)) == JOB
     assert refused(padded + b" ") == "too large"
 
 
@@ -91,7 +90,7 @@ def test_what_passes_is_rebuilt_from_what_was_checked():
     """Celery and its children read all of a message's headers and properties."""
     head = headers(argsrepr="evil", retries=99, root_id="evil", parent_id="evil", shadow="evil", origin="o" * 500)
     passed = message(head=head, properties={"delivery_tag": 7, "reply_to": "evil", "correlation_id": "evil"})
-    _rebuild(passed, checked(passed))
+    _rebuild(passed, check_message(passed))
     assert passed.properties == {"delivery_tag": 7}
     assert passed.headers == {
         "lang": "py", "task": "evaluate", "id": head["id"], "root_id": head["id"], "parent_id": None, "group": None,
@@ -117,7 +116,7 @@ def counted(database) -> dict[str, tuple[int, str]]:
 def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile(database, monkeypatch):
     """The newer detail stays."""
     monkeypatch.setattr(workers.rejected, "AGAIN_SECONDS", 0.05)
-    found = Refusals(Settings(database_url=database.url))
+    found = RejectedMessageCounter(Settings(database_url=database.url))
     times = []
 
     def away_at_first(*arguments):
@@ -135,24 +134,20 @@ def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile
 
 
 def test_a_detail_is_cut_and_made_printable(database):
-    found = Refusals(Settings(database_url=database.url))
+    found = RejectedMessageCounter(Settings(database_url=database.url))
     found.add("forged", "a\x1b[31m\n" + "b" * 1000)
     found.close()
-    assert counted(database) == {"forged": (1, "a?[31m?" + "b" * (LONGEST_DETAIL - 7))}
+    assert counted(database) == {"forged": (1, "a?[31m?" + "b" * (MAX_DETAIL - 7))}
 
 
-def test_a_fork_has_counts_of_its_own(database, monkeypatch):
+def test_a_process_counts_until_it_closes_its_counter(database, monkeypatch):
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url)
-    mine = workers.rejected.refusals()
-    try:
-        assert workers.rejected.refusals() is mine
-        monkeypatch.setattr(os, "getpid", lambda: -1)
-        other = workers.rejected.refusals()
-        assert other is not mine
-        monkeypatch.undo()
-        workers.rejected.close_refusals()  # this process's own are not the current ones
-        assert workers.rejected._current is not None and workers.rejected._current[1] is other
-        other.close()
-    finally:
-        mine.close()
-        monkeypatch.setattr(workers.rejected, "_current", None)
+    mine = workers.rejected.rejected_messages()
+    assert workers.rejected.rejected_messages() is mine
+    mine.add("forged", "one")
+    workers.rejected.close_rejected_messages()
+    assert counted(database) == {"forged": (1, "one")}
+    workers.rejected.close_rejected_messages()  # nothing is left to close
+    other = workers.rejected.rejected_messages()
+    assert other is not mine
+    workers.rejected.close_rejected_messages()

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from typer.testing import CliRunner, Result
 
 from db.connection import open_database
-from db.models import EpisodeRow, Job
+from db.models import EpisodeRow, JobRow
 from lumos_queue.cli import compat, output
 from lumos_queue.compat.mixing import unify
 from lumos_queue.compat.raw import RawAnnotation
@@ -66,7 +66,7 @@ def test_files_are_made_imported_and_found_again(raw, tmp_path):
     assert told(lumos("import", *files, "--licence", "CC BY 4.0", "--json"))["job"] == first["job"]
     opened = open_database(read_settings().database)
     with opened.engine.connect() as connection:
-        assert connection.execute(select(Job.state, Job.benchmark, Job.origin, Job.formulation)).one() == (
+        assert connection.execute(select(JobRow.state, JobRow.benchmark, JobRow.origin, JobRow.formulation)).one() == (
             "done", "maths", "imported", "annotation",
         )  # fmt: skip
         assert len(connection.execute(select(EpisodeRow.id)).all()) == 6

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from db.connection import open_database
 from db.journal import load_steps
 from db.migrate import upgrade
-from db.models import Attempt, EpisodeRow, Job, TaskRow
+from db.models import Attempt, EpisodeRow, JobRow, TaskRow
 from lumos_queue.builds.annotated import annotation_of
 from lumos_queue.compat.importing import Joined, joined_rows, store_released
 from lumos_queue.compat.joining import join
@@ -301,5 +301,5 @@ def test_a_file_that_changes_while_it_is_imported_leaves_nothing(tmp_path, datab
         with pytest.raises(SpecError):
             store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
     with database.engine.connect() as connection:
-        for table in (Job, EpisodeRow, TaskRow, Attempt):
+        for table in (JobRow, EpisodeRow, TaskRow, Attempt):
             assert connection.execute(select(func.count()).select_from(table.__table__)).scalar_one() == 0

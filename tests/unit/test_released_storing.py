@@ -9,10 +9,12 @@ from sqlalchemy import func, select
 
 from db.connection import Database, open_database
 from db.imports import CHUNK, ImportedEpisode, store_episodes
-from db.jobs import NewJob, get_job, remove, settle, unsettled
+from db.jobs import finish_if_idle, get_job, remove
 from db.journal import load_steps
 from db.migrate import upgrade
-from db.models import Dataset, EpisodeRow, Item, Job, TaskRow, VerdictRow
+from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow, VerdictRow
+from db.new_jobs import NewJob
+from db.schedule import find_idle_jobs
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task, Verdict
 
@@ -77,8 +79,8 @@ def test_episodes_come_back_with_their_tasks_steps_and_verdicts(database):
         assert steps[1].result == DONE
         assert connection.execute(select(Dataset.rows)).scalar_one() == CHUNK + 3
     assert count(database, VerdictRow.__table__) == CHUNK + 3
-    assert unsettled(database) == []
-    assert settle(database, job) == "done"
+    assert find_idle_jobs(database) == []
+    assert finish_if_idle(database, job) == "done"
 
 
 def test_storing_the_same_again_finds_what_is_there(database):
@@ -97,7 +99,7 @@ def test_a_failure_in_the_middle_leaves_nothing(database):
 
     with pytest.raises(OSError, match="the disk is gone"):
         store_episodes(database, new(), failing(), "imported", "d" * 64)
-    assert [count(database, table.__table__) for table in (Job, Dataset, TaskRow, Item, EpisodeRow)] == [0] * 5
+    assert [count(database, table.__table__) for table in (JobRow, Dataset, TaskRow, Item, EpisodeRow)] == [0] * 5
 
 
 def test_nothing_is_finished_before_everything_is_stored_and_leftovers_go(database):
@@ -105,18 +107,18 @@ def test_nothing_is_finished_before_everything_is_stored_and_leftovers_go(databa
         yield from made(CHUNK)
         yield from made(1)  # the first chunk is committed when this one is asked for
         with database.engine.connect() as connection:
-            assert connection.execute(select(Job.state)).scalars().all() == ["importing"]
+            assert connection.execute(select(JobRow.state)).scalars().all() == ["importing"]
             assert set(connection.execute(select(EpisodeRow.ending)).scalars()) == {""}
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         store_episodes(database, new(), watching(), "imported", "d" * 64)
     with database.writer.begin() as connection:  # as a killed process would leave it
-        connection.execute(Job.__table__.insert().values(**left_over()))
+        connection.execute(JobRow.__table__.insert().values(**left_over()))
     job, created = store_episodes(database, new(), made(1), "imported", "d" * 64)
     assert created
     with database.engine.connect() as connection:
-        assert connection.execute(select(Job.id)).scalars().all() == [job]
+        assert connection.execute(select(JobRow.id)).scalars().all() == [job]
 
 
 def left_over() -> dict:
@@ -132,13 +134,13 @@ def test_an_import_that_is_removed_while_it_runs_says_so(database):
     def removing():
         yield from made(CHUNK)
         with database.engine.connect() as connection:
-            job = connection.execute(select(Job.id)).scalar_one()
+            job = connection.execute(select(JobRow.id)).scalar_one()
         remove(database, job)
         yield from made(1)
 
     with pytest.raises(Exception, match="was removed while"):
         store_episodes(database, new(), removing(), "imported", "d" * 64)
-    assert count(database, Job.__table__) == 0
+    assert count(database, JobRow.__table__) == 0
 
 
 def test_a_correction_keeps_the_stored_task_and_names_its_parent(database):

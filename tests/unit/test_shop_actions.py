@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from lumos_queue.actions.shop.interface import ShopActions
-from lumos_queue.benchmarks.webshop.benchmark import annotate
 from lumos_queue.benchmarks.webshop.tasks import annotate, goals
 from lumos_queue.commands import Ask, Do, Step
 from lumos_queue.domains.webshop import DOMAIN

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.wordmath.benchmark import benchmark, generate
+from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local

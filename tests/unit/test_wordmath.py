@@ -13,7 +13,7 @@ from collections import defaultdict
 import pytest
 
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark, generate
+from lumos_queue.benchmarks.wordmath.benchmark import SIZES, benchmark
 from lumos_queue.benchmarks.wordmath.grammar import DEV, TEST, generate, templates
 from lumos_queue.benchmarks.wordmath.words import plural
 from lumos_queue.domains.registry import DOMAINS

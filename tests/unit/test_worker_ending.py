@@ -11,8 +11,8 @@ from sqlalchemy.exc import OperationalError
 import workers.stop_signal
 import workers.supervisor
 from tests.services import wait_until
-from workers.stop_signal import LONGEST, Ender, Ending
-from workers.supervisor import RESTARTS, WITHIN_SECONDS, Child
+from workers.stop_signal import MAX_SLICES, StopPolicy, StopSignal
+from workers.supervisor import MAX_RESTARTS, WITHIN_SECONDS, Child
 
 SETTINGS = SimpleNamespace(drain_seconds=3.0, slice_seconds=10.0, poll_seconds=2.0)
 PROCESS = SimpleNamespace(settings=SETTINGS, database="the database")
@@ -30,42 +30,42 @@ def clock(monkeypatch):
     return Clock(monkeypatch, workers.stop_signal)
 
 
-def ender(**options) -> Ender:
-    return Ender(PROCESS, "job", ["llm"], options.pop("stop", lambda: False), **options)
+def ender(**options) -> StopPolicy:
+    return StopPolicy(PROCESS, "job", ["llm"], options.pop("stop", lambda: False), **options)
 
 
 def waits(monkeypatch, *answers):
-    """`runnable` answers so, one after the other; returns what it was asked."""
+    """`runnable_jobs` answers so, one after the other; returns what it was asked."""
     asked, left = [], list(answers)
 
-    def runnable(database, pools, beside):
+    def runnable_jobs(database, pools, beside):
         asked.append((database, pools, beside))
         if isinstance(found := left.pop(0), Exception):
             raise found
         return found
 
-    monkeypatch.setattr(workers.stop_signal, "runnable", runnable)
+    monkeypatch.setattr(workers.stop_signal, "runnable_jobs", runnable_jobs)
     return asked
 
 
 def test_who_is_told_to_stop_claims_no_more_and_gives_back_after_the_grace(clock):
     ends = ender(stop=lambda: True)
-    assert ends() == Ending.NO_MORE
+    assert ends() == StopSignal.DRAIN
     clock.now += SETTINGS.drain_seconds
-    assert ends() == Ending.NO_MORE
+    assert ends() == StopSignal.DRAIN
     clock.now += 0.1
-    assert ends() == Ending.NOW
+    assert ends() == StopSignal.ABORT
 
 
 def test_another_job_gets_its_turn_when_the_slice_has_had_its_time(clock, monkeypatch):
     asked = waits(monkeypatch, ["other"])
     ends = ender()
     clock.now += SETTINGS.slice_seconds - 1
-    assert (ends(), asked) == (Ending.NOT_YET, [])
+    assert (ends(), asked) == (StopSignal.CONTINUE, [])
     clock.now += 1
     ends()  # the database is asked beside; who asked does not wait
     wait_until(lambda: asked == [("the database", ["llm"], "job")], "it looks for others")
-    wait_until(lambda: ends() == Ending.NO_MORE, "another waits")
+    wait_until(lambda: ends() == StopSignal.DRAIN, "another waits")
 
 
 def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypatch):
@@ -78,25 +78,25 @@ def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypat
         ends()
         wait_until(lambda looks=looks: len(asked) == looks, "it looks")
         clock.now += SETTINGS.poll_seconds
-        assert ends() == Ending.NOT_YET or looks == 3
+        assert ends() == StopSignal.CONTINUE or looks == 3
         assert len(asked) == looks, "not yet again"
-    wait_until(lambda: ends() == Ending.NO_MORE, "another waits")
+    wait_until(lambda: ends() == StopSignal.DRAIN, "another waits")
 
 
 def test_a_bounded_slice_ends_some_time_and_one_alone_does_not(clock, monkeypatch):
     waits(monkeypatch)
     alone, bounded = ender(alone=True), ender(alone=True, bounded=True)
-    clock.now += LONGEST * SETTINGS.slice_seconds
-    assert (alone(), bounded()) == (Ending.NOT_YET, Ending.NOT_YET)
+    clock.now += MAX_SLICES * SETTINGS.slice_seconds
+    assert (alone(), bounded()) == (StopSignal.CONTINUE, StopSignal.CONTINUE)
     clock.now += 0.1
-    assert (alone(), bounded()) == (Ending.NOT_YET, Ending.NO_MORE)
+    assert (alone(), bounded()) == (StopSignal.CONTINUE, StopSignal.DRAIN)
 
 
 def test_a_child_may_start_again_until_it_dies_too_often_in_too_short_a_time(monkeypatch, tmp_path):
     clock = Clock(monkeypatch, workers.supervisor)
     often, seldom = (Child("part", ["true"], tmp_path / name, {}, tmp_path) for name in ("often", "seldom"))
-    assert all(often.may_start_again() for _ in range(RESTARTS))
-    assert all(seldom.may_start_again() for _ in range(RESTARTS))
+    assert all(often.may_start_again() for _ in range(MAX_RESTARTS))
+    assert all(seldom.may_start_again() for _ in range(MAX_RESTARTS))
     clock.now += WITHIN_SECONDS
     assert not often.may_start_again()
     clock.now += 0.1
@@ -107,7 +107,7 @@ def test_a_child_is_a_group_of_its_own_and_its_last_lines_are_shown(tmp_path):
     code = "import os; [print(n) for n in range(8)]; print(os.getpgid(0) == os.getpid(), 'ä')"
     child = Child("part", [sys.executable, "-c", code], tmp_path / "log", {"PYTHONIOENCODING": "utf-8"}, tmp_path)
     child.start()
-    wait_until(lambda: child.died == 0, "it ends")
+    wait_until(lambda: child.exit_status == 0, "it ends")
     assert child.last_lines(3) == ["6", "7", "True ä"]
     child.log.write_bytes(b"\xff\n")
     assert child.last_lines() == ["\ufffd"]

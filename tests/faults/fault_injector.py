@@ -1,17 +1,17 @@
-"""Processes struck at a chosen call of the database driver, one after the other. A program of its own, which forks:
+"""Faults at a chosen call of the database driver, in one process after the other. A separate program, which forks:
 
-    LUMOS_DATABASE_URL=… python -m tests.faults.striking --how kill --strikes 200 --seed 0
+    LUMOS_DATABASE_URL=… python -m tests.faults.fault_injector --how kill --faults 200 --seed 0
 
 Each child is a dispatcher at work on what is owed. It counts its calls to the driver (before and after each statement,
-before, during and after each commit) and at the n-th one it is struck; n goes up from 1, and is then random. How:
+before, during and after each commit) and at the n-th one the fault comes; n goes up from 1, and is then random. How:
 
     kill      the child gets SIGKILL
     quit      the child gets SIGQUIT and ends as a child of Celery does: SystemExit in its main thread, while the thread
               that writes goes on until the process is gone
     backend   the server's process behind the connection is ended, at commits only; the child has to get over it, and
-              goes on until it was struck as often as asked for
+              goes on until that has happened as often as asked for
 
-The last line of output is a JSON object: where the strikes fell.
+The last line of output is a JSON object: where the faults came.
 """
 
 from __future__ import annotations
@@ -32,22 +32,23 @@ from sqlalchemy import event, select
 
 from db.connection import Database, open_database
 from db.fence import end_session
-from db.models import Job, WorkerSession
+from db.models import JobRow, WorkerSessionRow
+from db.states import OPEN
 from lumos_queue.settings import read_settings
-from workers.context import Process
+from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
-SYSTEMATIC = 100  #: the first so many calls of a process are struck one after the other
-LATEST = 300  #: the others are random among so many
-WITHIN_SECONDS = 120.0  #: a child that was not struck by then ends: there was too little to do
+SYSTEMATIC = 100  #: the first so many calls of a process are chosen one after the other
+MAX_CALL = 300  #: the others are random up to this one
+WITHIN_SECONDS = 120.0  #: a child that had no fault by then ends: there was too little to do
 
 
-class Striker:
-    """Listens to every call of an engine's driver, and strikes at the n-th."""
+class FaultInjector:
+    """Listens to every call of an engine's driver, and causes a fault at the n-th."""
 
-    def __init__(self, database: Database, how: str, at: int, strikes: int, pick: random.Random):
+    def __init__(self, database: Database, how: str, at: int, faults: int, pick: random.Random):
         self.how, self.at, self.pick = how, at, pick
-        self.left = strikes
+        self.left = faults
         self._count, self._lock = 0, threading.Lock()
         engine, dialect = database.engine, database.engine.dialect
         self._commit = dialect.do_commit
@@ -59,10 +60,10 @@ class Striker:
     def _committing(self, dbapi_connection: Any) -> None:
         self._point("before commit", dbapi_connection)
         if self._reached():
-            # At the same time as the commit, a moment after it begins: where it falls is for chance to say.
+            # At the same time as the commit, a moment after it begins: where exactly is left to chance.
             delay = self.pick.uniform(0.0, 0.001)
             arguments = ("during commit", self._victim(dbapi_connection), delay)
-            threading.Thread(target=self._strike, args=arguments).start()
+            threading.Thread(target=self._inject, args=arguments).start()
             self._commit(dbapi_connection)
             return
         self._commit(dbapi_connection)
@@ -79,7 +80,7 @@ class Striker:
     def _point(self, place: str, connection: Any) -> None:
         if not self._reached():
             return
-        self._strike(place, self._victim(connection))
+        self._inject(place, self._victim(connection))
         if self.how == "backend" and place == "after commit":
             # Stored, and the client never learns of it: the reply to the commit was lost with the connection.
             connection.cursor().execute("SELECT pg_sleep(5)")
@@ -87,23 +88,23 @@ class Striker:
     def _victim(self, connection: Any) -> int:
         return connection.dbapi_connection.info.backend_pid if self.how == "backend" else os.getpid()
 
-    def _strike(self, place: str, victim: int, delay: float = 0.0) -> None:
+    def _inject(self, place: str, victim: int, delay: float = 0.0) -> None:
         time.sleep(delay)
         print(place, flush=True)
         self.left -= 1
         os.kill(victim, {"kill": signal.SIGKILL, "quit": signal.SIGQUIT, "backend": signal.SIGTERM}[self.how])
 
 
-def child(how: str, at: int, strikes: int, seed: int) -> NoReturn:
-    """Be a dispatcher until struck."""
+def child(how: str, at: int, faults: int, seed: int) -> NoReturn:
+    """Be a dispatcher until the fault."""
     os.environ["PGAPPNAME"] = str(os.getpid())
     code = 0
-    process = Process(read_settings())
+    process = WorkerContext(read_settings())
     try:
         signal.signal(signal.SIGQUIT, _leave)
-        striker = Striker(process.database, how, at, strikes, random.Random(seed))
+        injector = FaultInjector(process.database, how, at, faults, random.Random(seed))
         until = time.monotonic() + WITHIN_SECONDS
-        Dispatcher(process, ["llm"]).run(lambda: not striker.left or time.monotonic() > until)
+        Dispatcher(process, ["llm"]).run(lambda: not injector.left or time.monotonic() > until)
     except SystemExit:
         pass
     except BaseException:
@@ -119,13 +120,13 @@ def _leave(*_: object) -> NoReturn:
     raise SystemExit
 
 
-def strike(how: str, strikes: int, seed: int) -> dict[str, int]:
-    """One child after the other; returns how many strikes fell at each kind of place."""
+def inject_faults(how: str, faults: int, seed: int) -> dict[str, int]:
+    """One child after the other; returns how many faults came at each kind of place."""
     pick, url, places = random.Random(seed), read_settings().database, Counter()
-    for number in range(1, 10 * strikes):
-        if (left := strikes - places.total()) <= 0 or not _owed(url):
+    for number in range(1, 10 * faults):
+        if (left := faults - places.total()) <= 0 or not _owed(url):
             break
-        at = number if number <= min(SYSTEMATIC, strikes) else pick.randint(1, LATEST)
+        at = number if number <= min(SYSTEMATIC, faults) else pick.randint(1, MAX_CALL)
         reader, writer = os.pipe()
         pid = os.fork()
         if not pid:
@@ -136,25 +137,27 @@ def strike(how: str, strikes: int, seed: int) -> dict[str, int]:
             found = told.read().splitlines()
         _, status = os.waitpid(pid, 0)
         if os.waitstatus_to_exitcode(status) not in (0, -signal.SIGKILL):
-            raise RuntimeError(f"a child ended with {status} after the strike '{found}' at call {at}")
+            raise RuntimeError(f"a child ended with {status} after the fault '{found}' at call {at}")
         places.update(found)
-        _bury(url)
+        _close_sessions(url)
     return dict(places)
 
 
 def _owed(url: str) -> bool:
     database = open_database(url)
     with database.engine.connect() as connection:
-        found = connection.execute(select(Job.id).where(Job.state.in_(("queued", "running")))).first()
+        found = connection.execute(select(JobRow.id).where(JobRow.state.in_(OPEN))).first()
     database.close()
     return found is not None
 
 
-def _bury(url: str) -> None:
-    """End the sessions of the dead at once. Not by the reaper, who would wait for the lease and make suspects."""
+def _close_sessions(url: str) -> None:
+    """End the sessions of dead processes at once. Not by `reap`, which would wait for the lease and make suspects."""
     database = open_database(url)
     with database.engine.connect() as connection:
-        sessions = connection.execute(select(WorkerSession.id).where(WorkerSession.ended_at.is_(None))).scalars().all()
+        sessions = (
+            connection.execute(select(WorkerSessionRow.id).where(WorkerSessionRow.ended_at.is_(None))).scalars().all()
+        )
     for session in sessions:
         end_session(database, session)
     database.close()
@@ -163,10 +166,10 @@ def _bury(url: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--how", choices=("kill", "quit", "backend"), required=True)
-    parser.add_argument("--strikes", type=int, required=True)
+    parser.add_argument("--faults", type=int, required=True)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    print(json.dumps(strike(given.how, given.strikes, given.seed)))
+    print(json.dumps(inject_faults(given.how, given.faults, given.seed)))
 
 
 if __name__ == "__main__":

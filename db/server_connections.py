@@ -1,6 +1,6 @@
-"""The connections to a PostgreSQL server that are in use, and when it was heard last: to find out that it is silent.
+"""The connections to a PostgreSQL server that are in use, and when it answered last: to notice that it is silent.
 
-A network that swallows everything says nothing for hours, and the driver waits for as long. So somebody who needs no
+A network that drops everything is silent for hours, and the driver waits for as long. So a thread that needs no
 database looks at the clock (workers/watchdog.py) and cuts what has waited too long; the driver then says that the
 connection was lost.
 """
@@ -19,7 +19,7 @@ from sqlalchemy import Engine, event
 SLOW = 10  #: one connection may be out so many times longer than all of them may be silent
 
 
-class Lines:
+class ServerConnections:
     """The connections of one engine that are out of its pool."""
 
     def __init__(self, engine: Engine):
@@ -35,7 +35,7 @@ class Lines:
         return self._heard_at
 
     def silent_seconds(self) -> float:
-        """For how long somebody has been waiting without anybody being answered; 0.0 when nobody waits."""
+        """For how long connections have been waiting while none was answered; 0.0 when none waits."""
         with self._lock:
             since = min((at for _, at in self._out.values()), default=None)
         return 0.0 if since is None else time.monotonic() - max(since, self._heard_at)

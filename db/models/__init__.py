@@ -1,0 +1,42 @@
+"""Every table. SQLModel declares and reads; the hot path writes tuples (db/bulk.py).
+
+All times are seconds since 1970 UTC by the database's clock (columns `…_at`); durations are seconds.
+"""
+
+from __future__ import annotations
+
+from db.models.base import Base
+from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
+from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, TaskRow
+from db.models.review import Audit, AuditSample, Label
+from db.models.steps import STEPS, Artifact, CompletionRow, ExecutionRow, SubgoalRow, TextBlock, ToolCallRow
+from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
+
+__all__ = [
+    "STEPS",
+    "Artifact",
+    "Attempt",
+    "Audit",
+    "AuditSample",
+    "Base",
+    "CompletionRow",
+    "Dataset",
+    "EndingHistory",
+    "EndpointCap",
+    "EndpointShare",
+    "EpisodeRow",
+    "ExecutionRow",
+    "Heartbeat",
+    "Item",
+    "JobEndpoint",
+    "JobRow",
+    "Label",
+    "RefusedMessage",
+    "ScoreRow",
+    "SubgoalRow",
+    "TaskRow",
+    "TextBlock",
+    "ToolCallRow",
+    "VerdictRow",
+    "WorkerSessionRow",
+]

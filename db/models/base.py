@@ -1,0 +1,73 @@
+"""What all tables share: one metadata, the names of constraints, and kinds of columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    Text,
+)
+from sqlalchemy.types import JSON
+from sqlmodel import Field, SQLModel
+
+#: SQLite only counts INTEGER PRIMARY KEY up by itself; PostgreSQL wants 64 bits.
+Key = BigInteger().with_variant(Integer(), "sqlite")
+
+#: Names for constraints, so that both databases and every migration agree on them.
+NAMES = {
+    "ix": "%(table_name)s_%(column_0_N_name)s_index",
+    "uq": "%(table_name)s_%(column_0_N_name)s_key",
+    "ck": "%(table_name)s_%(constraint_name)s_check",
+    "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
+    "pk": "%(table_name)s_pkey",
+}
+
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+    from sqlalchemy.orm import Mapped
+else:
+
+    class Mapped:
+        """`Mapped[int]` is a column to a type checker, as it is when queries are built; SQLModel wants plain `int`."""
+
+        def __class_getitem__(cls, kind: type) -> type:
+            return kind
+
+
+class Base(SQLModel):
+    """Its metadata is this project's own: Alembic compares against it."""
+
+    metadata = MetaData(naming_convention=NAMES)
+    if TYPE_CHECKING:  # SQLModel makes these and does not declare them
+        __tablename__: ClassVar[Any]
+        __table__: ClassVar[Table]
+
+
+def key() -> Any:
+    return Field(default=None, sa_column=Column(Key, primary_key=True, autoincrement=True))
+
+
+def refers(target: str, **options: Any) -> Any:
+    """A column that holds the key of another table's row and goes when that row goes."""
+    primary = options.pop("primary_key", False)
+    column = Column(Key, ForeignKey(target, ondelete="CASCADE"), primary_key=primary, nullable=False, **options)
+    return Field(sa_column=column)
+
+
+def long_text(nullable: bool = False) -> Any:
+    return Field(default=None if nullable else "", sa_column=Column(Text, nullable=nullable))
+
+
+def json(nullable: bool = False) -> Any:
+    return Field(default=None, sa_column=Column(JSON, nullable=nullable))
+
+
+def instant(nullable: bool = True) -> Any:
+    return Field(default=None, sa_column=Column(Float, nullable=nullable))

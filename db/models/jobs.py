@@ -1,0 +1,129 @@
+"""The tables of jobs: the data they work on, their requests and their items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlmodel import Field
+
+from db.models.base import Base, Key, Mapped, instant, json, key, long_text
+from db.states import ItemState, JobState
+
+
+class Dataset(Base, table=True):
+    """The rows of one benchmark file, by content. Any worker on any machine finds them here."""
+
+    __tablename__ = "dataset"
+    digest: Mapped[str] = Field(primary_key=True)  # sha256 of the rows in order
+    benchmark: Mapped[str]
+    split: Mapped[str]
+    licence: Mapped[str]
+    rows: Mapped[int]
+    complete: Mapped[bool] = Field(default=True)  # False: its rows are still being stored, or that was cut off
+    created_at: Mapped[float] = instant(nullable=False)
+
+
+class TaskRow(Base, table=True):
+    """One question, with its inputs and its gold answer."""
+
+    __tablename__ = "task"
+    __table_args__ = (UniqueConstraint("dataset", "ordinal"),)
+    id: Mapped[int] = key()
+    dataset: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), nullable=False)
+    )
+    ordinal: Mapped[int]  # place in the file, from 0
+    row: Mapped[str]  # the row's own id
+    question: Mapped[str] = long_text()
+    inputs: Mapped[Any] = json()
+    gold: Mapped[Any] = json(nullable=True)
+
+
+class JobRow(Base, table=True):
+    """A frozen request. `digest` is its content: submitting the same again finds this row."""
+
+    __tablename__ = "job"
+    __table_args__ = (Index("job_digest_index", "digest"),)
+    id: Mapped[str] = Field(primary_key=True)  # eight letters and digits
+    kind: Mapped[str]  # convert, train, infer, evaluate
+    pool: Mapped[str]  # cpu, llm, gpu
+    digest: Mapped[str]
+    spec: Mapped[Any] = json()
+    dataset: Mapped[str | None] = Field(
+        default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True)
+    )
+    benchmark: Mapped[str]
+    formulation: Mapped[str] = Field(default="")
+    agent: Mapped[str] = Field(default="")  # digest of the agent
+    items: Mapped[int]
+    ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
+    state: Mapped[str] = Field(default=JobState.QUEUED.value)  # a JobState
+    waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
+    not_before_at: Mapped[float] = instant(nullable=False)
+    waits: Mapped[int] = Field(default=0)  # times in a row that it had to wait; 0 again when an item finishes
+    project: Mapped[str]
+    submitted_by: Mapped[str]
+    priority: Mapped[int] = Field(default=0)
+    origin: Mapped[str] = Field(default="run")  # of its episodes
+    licence: Mapped[str] = Field(default="")
+    split: Mapped[str] = Field(default="")
+    seed: Mapped[int] = Field(default=0)
+    code_version: Mapped[str]
+    created_at: Mapped[float] = instant(nullable=False)
+    started_at: Mapped[float | None] = instant()
+    finished_at: Mapped[float | None] = instant()
+
+
+class JobEndpoint(Base, table=True):
+    """What an endpoint of a job said it was, each time that changed."""
+
+    __tablename__ = "job_endpoint"
+    id: Mapped[int] = key()
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False, index=True)
+    )
+    role: Mapped[str]
+    url: Mapped[str]
+    identity: Mapped[Any] = json()
+    seen_at: Mapped[float] = instant(nullable=False)
+
+
+class Item(Base, table=True):
+    """One piece of a job's work."""
+
+    __tablename__ = "item"
+    __table_args__ = (
+        UniqueConstraint("job", "ordinal"),
+        # What a claim looks for, however many items are done.
+        Index(
+            "item_owed_index",
+            "job",
+            "batch",
+            "ordinal",
+            sqlite_where=text(f"state = '{ItemState.OWED}'"),
+            postgresql_where=text(f"state = '{ItemState.OWED}'"),
+        ),
+        Index(
+            "item_claimed_index",
+            "session",
+            sqlite_where=text(f"state = '{ItemState.CLAIMED}'"),
+            postgresql_where=text(f"state = '{ItemState.CLAIMED}'"),
+        ),
+    )
+    id: Mapped[int] = key()
+    job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))
+    ordinal: Mapped[int]
+    task: Mapped[int | None] = Field(
+        default=None, sa_column=Column(Key, ForeignKey("task.id"), nullable=True, index=True)
+    )
+    sample: Mapped[int] = Field(default=0)
+    state: Mapped[str] = Field(default=ItemState.OWED.value)  # an ItemState
+    claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused
+    session: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))
+    not_before_at: Mapped[float] = instant(nullable=False)
+    failures: Mapped[int] = Field(default=0)  # infrastructure failures so far
+    deaths: Mapped[int] = Field(default=0)  # processes that died while it was all they held
+    batch: Mapped[int] = Field(default=0)  # 0, or a suspect: how many items at most may run where it runs
+    problem: Mapped[str] = long_text()  # the latest failure, in words
+    output: Mapped[Any] = json(nullable=True)  # of kinds that have no episode: a training window's figures

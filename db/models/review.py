@@ -1,0 +1,47 @@
+"""The tables of what people say of episodes."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Text
+from sqlmodel import Field
+
+from db.models.base import Base, Mapped, instant, key, long_text, refers
+
+
+class Audit(Base, table=True):
+    """A stratified sample of accepted annotations, drawn for people to judge."""
+
+    __tablename__ = "audit"
+    name: Mapped[str] = Field(primary_key=True)
+    query: Mapped[str] = long_text()  # which episodes it was drawn from
+    seed: Mapped[int]
+    population: Mapped[int]  # episodes that answered the query
+    created_at: Mapped[float] = instant(nullable=False)
+
+
+class AuditSample(Base, table=True):
+    """One drawn episode."""
+
+    __tablename__ = "audit_sample"
+    audit: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("audit.name", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    place: Mapped[int] = Field(primary_key=True)  # from 1, in the order they are shown
+    episode: Mapped[int] = refers("episode.id")
+    stratum: Mapped[str]
+    weight: Mapped[float]  # episodes of the population that this one stands for
+
+
+class Label(Base, table=True):
+    """What a person says of an episode, or of one of its steps. Never overwritten: the newest of a person counts."""
+
+    __tablename__ = "label"
+    id: Mapped[int] = key()
+    episode: Mapped[int] = refers("episode.id", index=True)
+    position: Mapped[int | None] = Field(default=None)  # of a step; None: the whole episode
+    branch: Mapped[int | None] = Field(default=None)
+    value: Mapped[str]  # right, wrong, unsure
+    note: Mapped[str] = long_text()
+    labeller: Mapped[str]
+    audit: Mapped[str | None] = Field(default=None)
+    labelled_at: Mapped[float] = instant(nullable=False)

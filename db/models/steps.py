@@ -1,0 +1,105 @@
+"""The tables of an attempt's steps, and of what they refer to by digest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, Index, LargeBinary
+from sqlmodel import Field
+
+from db.models.base import Base, Key, Mapped, json, long_text
+
+
+class StepKey(Base):
+    """The place of a step: no two steps of an attempt have the same."""
+
+    episode: Mapped[int] = Field(sa_type=Key, primary_key=True, foreign_key="episode.id", ondelete="CASCADE")
+    attempt: Mapped[int] = Field(primary_key=True)
+    position: Mapped[int] = Field(primary_key=True)
+    branch: Mapped[int] = Field(primary_key=True)
+    command: Mapped[str]  # digest of the command
+
+
+class SubgoalRow(StepKey, table=True):
+    """What the planner wanted."""
+
+    __tablename__ = "subgoal"
+    number: Mapped[int]
+    text: Mapped[str] = long_text()
+
+
+class CompletionRow(StepKey, table=True):
+    """One model call. The prompt is `prefix` (by digest), or the prompt of the completion at `base`, plus `delta`."""
+
+    __tablename__ = "completion"
+    role: Mapped[str]
+    prompt_digest: Mapped[str]  # sha256 of the whole prompt
+    base: Mapped[int | None] = Field(default=None)  # position of the earlier completion whose prompt this one continues
+    prefix: Mapped[str | None] = Field(default=None)  # digest in `text_block`
+    delta: Mapped[str] = long_text()
+    delta_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long delta, which is then empty
+    reply: Mapped[str] = long_text()
+    finish_reason: Mapped[str]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    retries: Mapped[int]
+    replaced: Mapped[int]  # characters of the reply that could not be stored
+    seconds: Mapped[float]  # of the request that was answered
+    waited: Mapped[float]  # before it was first sent, for a place among the requests in flight
+    lost: Mapped[float]  # with tries that failed and the pauses after them
+    queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
+    note: Mapped[str] = long_text()  # images shown (sha256); what the server said that could not be taken; mostly empty
+
+
+class ExecutionRow(StepKey, table=True):
+    """One action and what happened when it ran."""
+
+    __tablename__ = "execution"
+    variables: Mapped[Any] = json()
+    name: Mapped[str]
+    arguments: Mapped[str] = long_text()
+    raw: Mapped[str] = long_text()
+    status: Mapped[str]
+    result: Mapped[str] = long_text()
+    result_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long result
+    outputs: Mapped[Any] = json(nullable=True)  # one value for each variable
+    outputs_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of long outputs, as JSON
+    message: Mapped[str] = long_text()
+    seconds: Mapped[float]
+
+
+class ToolCallRow(StepKey, table=True):
+    """A call of a tool outside, on the way of an action, and what it answered. Replays answer from here."""
+
+    __tablename__ = "tool_call"
+    __table_args__ = (Index("tool_call_command_index", "command"),)
+    tool: Mapped[str]
+    arguments: Mapped[Any] = json()
+    status: Mapped[str]
+    result: Mapped[str] = long_text()
+    result_block: Mapped[str | None] = Field(default=None)
+    outputs: Mapped[Any] = json(nullable=True)
+    outputs_block: Mapped[str | None] = Field(default=None)
+    message: Mapped[str] = long_text()
+    seconds: Mapped[float]
+
+
+class Artifact(Base, table=True):
+    """Bytes that tasks refer to by digest: images."""
+
+    __tablename__ = "artifact"
+    digest: Mapped[str] = Field(primary_key=True)  # sha256
+    media_type: Mapped[str]
+    data: Mapped[bytes] = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+class TextBlock(Base, table=True):
+    """A long text, or one that many prompts begin with, stored once and compressed (db/text_blocks.py)."""
+
+    __tablename__ = "text_block"
+    digest: Mapped[str] = Field(primary_key=True)
+    data: Mapped[bytes] = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+#: The tables of steps, by the kind of command they keep.
+STEPS = {"note": SubgoalRow, "ask": CompletionRow, "do": ExecutionRow, "call": ToolCallRow}

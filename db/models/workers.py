@@ -1,0 +1,58 @@
+"""The tables of worker processes: who is alive, what each may send to endpoints, and messages that were refused."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger
+from sqlmodel import Field
+
+from db.models.base import Base, Mapped, instant, key, long_text, refers
+
+
+class WorkerSessionRow(Base, table=True):
+    """A worker process's presence. Its row is the fence: every write of the process locks it first."""
+
+    __tablename__ = "worker_session"
+    id: Mapped[int] = key()
+    host: Mapped[str]
+    pid: Mapped[int]
+    code_version: Mapped[str]
+    started_at: Mapped[float] = instant(nullable=False)
+    ended_at: Mapped[float | None] = instant()
+    ended_by: Mapped[str] = Field(default="")  # itself, or the session that found it silent
+
+
+class Heartbeat(Base, table=True):
+    """Apart from the session's row, so that a heartbeat never waits for a write that holds the fence."""
+
+    __tablename__ = "heartbeat"
+    session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
+    at: Mapped[float] = instant(nullable=False)
+
+
+class EndpointCap(Base, table=True):
+    """How many requests an endpoint may have in flight, over all workers. Endpoints without a row have no cap."""
+
+    __tablename__ = "endpoint_cap"
+    url: Mapped[str] = Field(primary_key=True)
+    requests: Mapped[int]
+
+
+class EndpointShare(Base, table=True):
+    """The part of an endpoint's cap that a worker process holds, leased to it with each heartbeat."""
+
+    __tablename__ = "endpoint_share"
+    session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
+    url: Mapped[str] = Field(primary_key=True)
+    demand: Mapped[int]  # requests in flight and waiting, as of its last heartbeat
+    share: Mapped[int]  # what it may have in flight
+    held: Mapped[int]  # what it may still have in flight: not to be given to others
+
+
+class RefusedMessage(Base, table=True):
+    """Messages of the broker that were thrown away unread, counted by reason."""
+
+    __tablename__ = "refused_message"
+    reason: Mapped[str] = Field(primary_key=True)
+    messages: Mapped[int] = Field(sa_type=BigInteger)
+    latest: Mapped[str] = long_text()  # what is known of the latest one
+    latest_at: Mapped[float] = instant(nullable=False)

@@ -1,0 +1,138 @@
+"""Submitting a job: its row, its dataset and its items."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from db.chunks import UNTOUCHED_SECONDS, Chunks
+from db.connection import Database, now
+from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
+from db.models import JobRow
+from db.removal import remove_leftovers
+from db.states import HIDDEN, JobState
+
+#: Letters and digits that are not mistaken for one another.
+_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+SAME_SECONDS = 0.2  #: between looks at whether another process has stored the same request
+
+
+def new_id() -> str:
+    """A job's id: eight letters and digits."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(8))
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What submitting needs to know of a job, whatever its kind."""
+
+    kind: str
+    pool: str
+    digest: str
+    spec: dict[str, Any]
+    benchmark: str
+    formulation: str
+    agent: str
+    split: str
+    licence: str
+    seed: int
+    project: str
+    submitted_by: str
+    priority: int
+    code_version: str
+    ordered: bool = False
+    origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
+
+
+def create_job(
+    database: Database,
+    new: NewJob,
+    dataset: NewDataset | None,
+    *,
+    limit: int = 0,
+    samples: int = 1,
+    windows: int = 0,
+    again: bool = False,
+) -> tuple[str, bool]:
+    """Write rows, job and items; returns the job's id and whether it is new.
+
+    Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
+    a task. A job of the same content that was not cancelled is returned instead, unless `again`. What is small is
+    written in one transaction. What is not is written in chunks: the job is hidden until the last one, and what a
+    submit that died half-way has left is removed by the next one.
+    """
+    job, chunks = new_id(), Chunks(database)
+    tasks = min(limit or len(dataset.tasks), len(dataset.tasks)) if dataset else 0
+    items = tasks * samples + windows
+    while True:
+        remove_leftovers(database)
+        with database.writer.begin() as connection:
+            if not database.is_sqlite:  # SQLite has one writer at a time anyway
+                connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+            if not again and (same := _stored_job(connection, new.digest)):
+                return same, False
+            if again or not _being_submitted(connection, new.digest):
+                complete = open_dataset(connection, dataset) if dataset else True
+                small = max(items, 0 if complete or not dataset else len(dataset.tasks)) <= chunks.rows
+                insert_job(
+                    connection,
+                    job,
+                    new,
+                    dataset=dataset.digest if dataset else None,
+                    items=items,
+                    state=JobState.SUBMITTING,
+                    not_before_at=now() + UNTOUCHED_SECONDS,
+                )
+                if dataset and small:
+                    if not complete:
+                        store_tasks(connection, dataset, 0, len(dataset.tasks))
+                    store_items(connection, job, dataset.digest, tasks, 0, tasks * samples)
+                store_windows(connection, job, tasks * samples, items)
+                if small:
+                    _publish(connection, job)
+                    return job, True
+                break
+        time.sleep(SAME_SECONDS)  # another process is storing the same
+    try:
+        if dataset:
+            store_in_chunks(chunks, job, dataset, tasks, samples)
+        with database.writer.begin() as connection:
+            chunks.touch(connection, job)
+            _publish(connection, job)
+    except BaseException:
+        with suppress(Exception):  # the reason for which it failed is the one to tell
+            remove_leftovers(database, job)
+        raise
+    return job, True
+
+
+def _stored_job(connection: Connection, digest: str) -> str | None:
+    return connection.execute(
+        select(JobRow.id)
+        .where(JobRow.digest == digest, JobRow.state.not_in((JobState.CANCELLED, JobState.CANCELLING, *HIDDEN)))
+        .order_by(JobRow.created_at.desc())
+        .limit(1)
+    ).scalar()
+
+
+def _being_submitted(connection: Connection, digest: str) -> bool:
+    wanted = select(JobRow.id).where(JobRow.digest == digest, JobRow.state == JobState.SUBMITTING)
+    return connection.execute(wanted).first() is not None
+
+
+def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> None:
+    """Insert the job's row; `values` are the columns of which the request says nothing."""
+    columns = asdict(new) | {"id": job, "waiting": "", "not_before_at": 0.0, "waits": 0, "created_at": now()}
+    connection.execute(insert(JobRow).values(columns | values))
+
+
+def _publish(connection: Connection, job: str) -> None:
+    """All of it is stored: from here on people and workers see it."""
+    connection.execute(
+        update(JobRow).where(JobRow.id == job).values(state=JobState.QUEUED, not_before_at=0.0, created_at=now())
+    )

@@ -1,0 +1,102 @@
+"""Which jobs may be worked on now, and when a job that waits is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import and_, case, exists, func, insert, or_, select, update
+from sqlalchemy.orm import aliased
+
+from db.claims import its_turn
+from db.connection import Database, now
+from db.jobs import lock_job
+from db.models import Item, JobEndpoint, JobRow
+from db.states import OPEN, ItemState, JobState
+from lumos_queue.util.sanitize import storable_json
+
+
+def runnable_jobs(
+    database: Database, pools: Iterable[str], older_than: float = 0.0, after: str = "", beside: str = ""
+) -> list[str]:
+    """Jobs with an item that can be claimed now, the most urgent first, then in the order of their submission.
+
+    Jobs submitted less than `older_than` seconds ago are left out. Among equally urgent ones those submitted later than
+    `after` come first, so that each has its turn. With `beside`, only other jobs at least as urgent as that one.
+    """
+    served = aliased(JobRow)
+    due = exists().where(
+        Item.job == JobRow.id,
+        Item.state == ItemState.OWED,
+        Item.not_before_at <= now(),
+        or_(~JobRow.ordered, its_turn()),
+    )
+    wanted = [JobRow.state.in_(OPEN), JobRow.pool.in_(list(pools)), JobRow.not_before_at <= now(), due]
+    if older_than:
+        wanted.append(JobRow.created_at <= now() - older_than)
+    if beside:
+        urgency = select(served.priority).where(served.id == beside).scalar_subquery()
+        wanted += [JobRow.id != beside, JobRow.priority >= urgency]
+    order = [JobRow.priority.desc(), JobRow.created_at]
+    if after:
+        submitted = select(served.created_at).where(served.id == after).scalar_subquery()
+        order.insert(1, case((JobRow.created_at > submitted, 0), else_=1))
+    with database.engine.connect() as connection:
+        return list(connection.execute(select(JobRow.id).where(*wanted).order_by(*order)).scalars())
+
+
+def find_idle_jobs(database: Database) -> list[str]:
+    """Open jobs that have nothing left to do: a process died between its last item and `finish_if_idle`."""
+    claimed = exists().where(Item.job == JobRow.id, Item.state == ItemState.CLAIMED)
+    owed = exists().where(Item.job == JobRow.id, Item.state == ItemState.OWED)
+    over = or_(and_(JobRow.state.in_(OPEN), ~owed, ~claimed), and_(JobRow.state == JobState.CANCELLING, ~claimed))
+    with database.engine.connect() as connection:
+        return list(connection.execute(select(JobRow.id).where(over)).scalars())
+
+
+def back_off(database: Database, job: str, reason: str, wait_seconds: float, max_seconds: float = 60.0) -> None:
+    """Keep slices from starting on the job for a while, twice as long each time in a row, and say why."""
+    with database.writer.begin() as connection:
+        found = connection.execute(
+            select(JobRow.waits, (JobRow.not_before_at > now()).label("waiting"))
+            .where(JobRow.id == job, JobRow.state != JobState.REMOVING)
+            .with_for_update()
+        ).first()
+        if found is None or found.waiting:  # it was removed; or another slice has met the same outage: that counts once
+            return
+        wait = min(wait_seconds * 2.0 ** min(found.waits, 10), max_seconds)
+        connection.execute(
+            update(JobRow)
+            .where(JobRow.id == job)
+            .values(waiting=reason, waits=found.waits + 1, not_before_at=now() + wait)
+        )
+
+
+def reset_backoff(database: Database, job: str) -> None:
+    """An item of the job was finished: the next wait is again the first one."""
+    with database.writer.begin() as connection:
+        connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waits > 0).values(waits=0))
+
+
+def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:
+    """Note that a slice starts on the job: what it waited for has come, and who its endpoints say they are."""
+    with database.writer.begin() as connection:
+        if lock_job(connection, job) is None:  # removed meanwhile: the slice finds nothing to claim
+            return
+        connection.execute(
+            update(JobRow)
+            .where(JobRow.id == job, JobRow.state == JobState.QUEUED)
+            .values(state=JobState.RUNNING, started_at=func.coalesce(JobRow.started_at, now()))
+        )
+        connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waiting != "").values(waiting=""))
+        for role, url, told in identities:
+            identity = storable_json(told)
+            latest = connection.execute(
+                select(JobEndpoint.identity)
+                .where(JobEndpoint.job == job, JobEndpoint.role == role, JobEndpoint.url == url)
+                .order_by(JobEndpoint.id.desc())
+                .limit(1)
+            ).first()
+            if latest is None or latest.identity != identity:
+                connection.execute(
+                    insert(JobEndpoint).values(job=job, role=role, url=url, identity=identity, seen_at=now())
+                )

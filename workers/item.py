@@ -1,0 +1,71 @@
+"""Running one claimed item to its end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from db.claims import Claimed
+from db.commit import Finished
+from db.journal import Buffer, EpisodeJournal
+from db.models import Attempt
+from lumos_queue.episode import Diverged
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.jobs.base import ItemResult, Job, Work
+from lumos_queue.records import Ending, Outcome
+from lumos_queue.util.sanitize import storable
+
+log = logging.getLogger(__name__)
+
+
+class ItemRunner:
+    """Runs items of one job; their steps go into `buffer`, from where the slice's commits take them."""
+
+    def __init__(self, job: Job, context: Any, buffer: Buffer, code_version: str):
+        """`context` is what the job opened."""
+        self._job, self._context, self._buffer, self._code_version = job, context, buffer, code_version
+        self._heads = job.prompt_prefixes()
+
+    async def run(self, item: Claimed) -> Finished:
+        """Run the item, from the last step that is recorded of it. Raises InfrastructureError when it is owed again."""
+        started = time.monotonic()
+        journal = self._journal(item, item.attempt)
+        for step in item.steps:
+            journal.recall(step)
+        try:
+            try:
+                result = await self._do(item, journal)
+            except Diverged as difference:
+                log.warning("item %s begins a new attempt: %s", item.id, difference)
+                journal = self._journal(item, item.attempt + 1)
+                self._buffer.add(Attempt, (item.id, journal.attempt, self._code_version))
+                result = await self._do(item, journal)
+        except InfrastructureError:
+            raise
+        except Exception as error:
+            # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
+            log.exception("item %s failed", item.id)
+            problem = storable(f"{type(error).__name__}: {error}")[0]
+            if item.task is None:  # no episode could say so, and later items may need this one
+                raise InfrastructureError(problem) from error
+            result = ItemResult(Outcome(None, Ending.INFRA_ERROR, problem))
+        return Finished(
+            item=item.id,
+            outcome=result.outcome,
+            scores=result.scores,
+            attempt=journal.attempt,
+            calls=journal.calls,
+            prompt_tokens=journal.prompt_tokens,
+            completion_tokens=journal.completion_tokens,
+            seconds=time.monotonic() - started,
+            output=result.output,
+            verdicts=result.verdicts,
+            level=result.level,
+        )
+
+    def _journal(self, item: Claimed, attempt: int) -> EpisodeJournal:
+        return EpisodeJournal(item.id, attempt, self._buffer, self._heads)
+
+    async def _do(self, item: Claimed, journal: EpisodeJournal) -> ItemResult:
+        return await self._job.run(Work(item.ordinal, item.sample, item.task), journal, self._context)

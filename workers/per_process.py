@@ -1,0 +1,33 @@
+"""One value for each process, made when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class PerProcess(Generic[T]):
+    """A forked process never gets its parent's value: neither connections nor threads survive a fork."""
+
+    def __init__(self, make: Callable[[], T]):
+        self._make = make
+        self._owner: int | None = None  # id of the process that made the value
+        self._value: T | None = None
+
+    def get(self) -> T:
+        """This process's value."""
+        value = self._value
+        if value is None or self._owner != os.getpid():
+            value = self._make()
+            self._owner, self._value = os.getpid(), value
+        return value
+
+    def take(self) -> T | None:
+        """This process's value, which is forgotten, for its owner to close; None when this process has made none."""
+        if self._owner != os.getpid():
+            return None
+        value, self._value = self._value, None
+        return value
