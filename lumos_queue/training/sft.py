@@ -16,6 +16,7 @@ from lumos_queue.training.dev_loss import dev_loss
 from lumos_queue.training.fit import FitSpec, load_tokenizer
 from lumos_queue.training.masks import encode
 from lumos_queue.training.model import ModelSpec
+from lumos_queue.training.recipes.base import Window
 from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
 from lumos_queue.training.scratch import tokenizer_of
 from lumos_queue.training.shape import shape_of
@@ -26,6 +27,15 @@ TRAIN, DEV, TOKENIZER, EXPORT, MADE_FROM = "train.jsonl", "dev.jsonl", "tokenize
 WARM_UP = 20  #: steps at most: a model that is trained already needs few
 #: Warm-up, decay and weight of the prompts' loss of a fit from random weights: those of the starter agent.
 FROM_SCRATCH = (100, 0.6, 0.1)
+
+
+def run_item(recipe: Sft, window: Window) -> dict[str, Any]:
+    """Carry out one item of the job (recipes/registry.py)."""
+    if window["do"] == "prepare":
+        return prepare(recipe)
+    if window["do"] == "fit":
+        return fit(recipe, window["start"], window["stop"])
+    return export(recipe)
 
 
 def prepare(recipe: Sft) -> dict[str, Any]:

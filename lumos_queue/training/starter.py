@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
 from lumos_queue.training.fit import FitSpec
+from lumos_queue.training.recipes.base import Window
+from lumos_queue.training.recipes.starter import Starter
 from lumos_queue.training.scratch import VOCABULARY, phrases
 from lumos_queue.training.sources import Sources
 from lumos_queue.training.tokenizer import train_tokenizer
+from lumos_queue.training.window import export_checkpoint, run_window
+from lumos_queue.util.launch_folder import from_launch
 
 FORMULATIONS = ("iterative", "one-pass")
 #: Part of the tokens. Planning is what is hard: three quarters of them.
@@ -30,6 +35,20 @@ SHARES = {
     "gsm8k/{}/grounder": 0.07,
 }
 PHRASES = phrases("maths")  #: each one token
+
+
+def run_item(recipe: Starter, window: Window) -> dict[str, Any]:
+    """Carry out one item of the job (recipes/registry.py)."""
+    folder = from_launch(recipe.folder)
+    if window["do"] == "prepare":
+        return {"counts": prepare(Sources(from_launch(recipe.data), recipe.generated), folder)}
+    fits = specs(folder, recipe.steps, recipe.one_pass_steps)
+    if window["do"] == "fit":
+        return run_window(fits[window["fit"]], folder / window["fit"], window["start"], window["stop"])
+    return {
+        name: str(export_checkpoint(spec, folder / name / f"step-{spec.steps:06d}", folder / "export" / name))
+        for name, spec in fits.items()
+    }
 
 
 def prepare(sources: Sources, folder: Path) -> dict[str, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,19 +46,14 @@ class Sft:
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"data": list(self.data)}
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Sft:
+        return cls(**{**value, "data": tuple(value["data"])})
+
     def windows(self) -> list[Window]:
         starts = range(0, self.steps, self.window)
         fits = [{"do": "fit", "start": start, "stop": min(start + self.window, self.steps)} for start in starts]
         return [{"do": "prepare"}, *fits, {"do": "export"}]
-
-    def do(self, window: Window) -> dict[str, Any]:
-        from lumos_queue.training import sft
-
-        if window["do"] == "prepare":
-            return sft.prepare(self)
-        if window["do"] == "fit":
-            return sft.fit(self, window["start"], window["stop"])
-        return sft.export(self)
 
     def check_unchanged(self) -> None:
         """Raises SpecError when builds or model are not those that were asked for."""
