@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.benchmarks.sources import open_source
-from lumos_queue.benchmarks.webshop import goals
-from lumos_queue.benchmarks.webshop.benchmark import annotate
+from lumos_queue.benchmarks.webshop.tasks import annotate, goals
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import estimate_tokens
 from lumos_queue.conversion.teacher import TeacherReply
