@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from db.journal import RecordedStep, annotated_steps
+from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import STOP_PLANNING, says_stop, write_action, write_actions, write_subgoal
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal
 from lumos_queue.scoring.numeric import same_number
@@ -36,6 +37,8 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
     stages: list[Stage] = []
     plan = ""
     for step in annotated_steps(steps):
+        if isinstance(step.detail, Action) and step.detail.name == CONCLUSION:
+            continue  # it belongs to the whole episode: the formulation wrote it, not the grounder
         if isinstance(step.detail, Subgoal):
             stages.append(Stage(step.detail, plan or write_subgoal(step.detail)))
             plan = ""
@@ -67,7 +70,7 @@ def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:
     return said if said and says_stop(said[-1]) else [*said, STOP_PLANNING]
 
 
-def alike(stage: Stage, gold: AnnotatedSubgoal) -> bool:
+def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
     """Whether a stage did what a gold step does: the same value last, in the same variables, so either may go on."""
     if stage.value is None or not gold.results:
         return False

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.stages import Stage, alike, replies_of, stages_of
+from lumos_queue.builds.stages import Stage, matches_gold_step, replies_of, stages_of
 from lumos_queue.execution.prefill import bare, same_subgoal, source_row
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
 from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
@@ -56,7 +56,7 @@ Parts = tuple[Mapping[str, Sequence[str]], int, Sequence[str] | None]
 def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
     stages, said = stages_of(episode.steps), replies_of(episode.steps, "planner")
     kept = 0
-    while kept < min(len(stages), len(gold.steps)) and alike(stages[kept], gold.steps[kept]):
+    while kept < min(len(stages), len(gold.steps)) and matches_gold_step(stages[kept], gold.steps[kept]):
         kept += 1
     if kept == len(stages) == len(gold.steps) and says_stop(said[-1]):
         raise LeftOut("it does what the gold solution does, and fails")
