@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
-from lumos_queue.builds.contamination import TestSplits, plain, task_key, text_key
+from lumos_queue.builds.contamination import TestSplits, normalise, task_key, text_key
+from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
 from lumos_queue.builds.staging import hash_of
-from lumos_queue.builds.stored import Stored
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import unlabelled, write_actions
 from lumos_queue.prompts.instructions import domain_named
@@ -38,12 +38,12 @@ class Rules:
     sources: Sources
     splits: TestSplits
     checks: Sequence[Check] = ()
-    stored: Stored = field(default_factory=Stored)
+    stored: DatabaseFacts = field(default_factory=DatabaseFacts)
     labels_asked: bool = False  #: whether the query itself says which labels are wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BuildCandidate:
     """An episode that rows can be made of."""
 
     episode: StoredEpisode
@@ -51,7 +51,7 @@ class Candidate:
     annotation: Annotation
     one_pass_only: str  #: why no other formulation's conversations can be made of it; '' when they can
     modules: tuple[str, ...]  #: those without a rejecting verdict
-    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `given`
+    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `prefilled_roles`
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
         """What the workbench keeps of it; `content` is everything that its rows are made of."""
@@ -62,13 +62,13 @@ class Candidate:
             "level": self.level, "checked": rank(self.level), "subgoals": len(self.annotation.steps),
             "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
             "finished_at": one.finished_at, "parent": one.parent, "good": good, "completeness": self.completeness,
-            "task": hash_of(plain(one.task.question)), "source": hash_of(task_key(one.task.question)),
-            "solution": told, "text": hash_of(plain(told)), "content": hash_of(content),
-            "strict": strictness(one.licence), "given": " ".join(self.given()),
+            "task": hash_of(normalise(one.task.question)), "source": hash_of(task_key(one.task.question)),
+            "solution": told, "text": hash_of(normalise(told)), "content": hash_of(content),
+            "strict": strictness(one.licence), "given": " ".join(self.prefilled_roles()),
             "gold": one.task.inputs.get("from", {}).get("gold", ""),
         }  # fmt: skip
 
-    def given(self) -> list[str]:
+    def prefilled_roles(self) -> list[str]:
         """The roles some of whose replies were given instead of asked of a model: no success of that model alone."""
         steps = self.episode.steps
         return sorted({s.role for s in steps if isinstance(s.result, Completion) and s.result.finish_reason == GIVEN})
@@ -91,9 +91,9 @@ def rank(level: str) -> int:
     return LEVELS.index(level) + 1 if level in LEVELS else 0
 
 
-def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
+def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     """The candidate an episode is, or why it is none."""
-    if reason := refused(episode, rules) or unsuccessful(episode) or labelled_wrong(episode, rules):
+    if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
     options = rules.options
     rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
@@ -125,18 +125,18 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
     for check in rules.checks:
         if reason := check(episode, domain, told):
             return reason
-    only = _SILENT if _says_no_results(domain, told) else ""
-    return Candidate(episode, domain, told, _LOOSE if annotation is None else only, modules, level)
+    only = _SILENT if _lacks_results(domain, told) else ""
+    return BuildCandidate(episode, domain, told, _LOOSE if annotation is None else only, modules, level)
 
 
-def _says_no_results(domain: str, annotation: Annotation) -> bool:
+def _lacks_results(domain: str, annotation: Annotation) -> bool:
     """Whether an iterative planner, who is told each subgoal's result, would be told nothing, as in ReWOO's data."""
     known = domain_named(domain)
     told = known.reports == "result" and known.calls  # of what is no call, the text is the result
     return told and any(step.results and not step.results[-1] for step in annotation.steps)
 
 
-def refused(episode: StoredEpisode, rules: Rules) -> str:
+def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     """Why nothing of this task may be trained on; '' when it may."""
     options, question = rules.options, episode.task.question
     if episode.split == "test" and not options.allow_test:
@@ -147,13 +147,13 @@ def refused(episode: StoredEpisode, rules: Rules) -> str:
     return f"stands in {found[0]}: {found[1]}" if found else ""
 
 
-def labelled_wrong(episode: StoredEpisode, rules: Rules) -> str:
+def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     """Why a person's label keeps it out; '' when none does, or when the query chose by labels."""
     wrong = episode.id in rules.stored.wrong and not rules.labels_asked
     return "labelled wrong by a person" if wrong else ""
 
 
-def unsuccessful(episode: StoredEpisode) -> str:
+def failure_reason(episode: StoredEpisode) -> str:
     """Why a run is no success; '' when it is one. Annotations were judged by their verdicts."""
     if episode.origin not in RUNS:
         return ""

@@ -53,7 +53,7 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     lines += [f"| {level} | {rows:,} |" for level, rows in summary.levels(manifest)]
     lines += ["", f"Made from {episodes['used']:,} of {episodes['read']:,} episodes", ""]
     lines += [f"- where `{options['where'] or 'any'}`"]
-    lines += [f"- left out {count:,}: {why}" for why, count in summary.left_out(manifest)]
+    lines += [f"- left out {count:,}: {why}" for why, count in summary.exclusions(manifest)]
     lines += ["", "Task texts were compared with these test splits (numbers and names masked; equal, or 13 words)", ""]
     for name, found in manifest["contamination"].items():
         told = found if isinstance(found, str) else f"{found['rows']:,} rows, {found['unreadable']:,} unreadable"

@@ -29,14 +29,14 @@ class ActionChecks:
             self._loop.run(interface.close())
         self._loop.close()
 
-    def same_results(self, _episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
+    def check_same_results(self, _episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
         """Whether every action still gives the stored result. Raises InfrastructureError when the tools cannot work."""
         interface = self._interface(domain)
         if interface is None:
             return "no tools here to run it again"
         return self._loop.run(_run_again(annotation, interface))
 
-    def other_numbers(self, episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
+    def check_other_numbers(self, episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
         """Whether the actions are right also when the question's numbers are others."""
         if episode.level == LEVELS[-1]:
             return ""

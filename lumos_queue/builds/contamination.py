@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.builds.heldout import masked_words
+from lumos_queue.builds.heldout import mask_words
 from lumos_queue.builds.sources import Sources
 from lumos_queue.errors import BadRow, SpecError
 
@@ -30,9 +30,9 @@ class TestSplit:
 
     def add(self, text: str) -> None:
         self.rows += 1
-        words = masked_words(text)
-        self.whole.add(_whole(text, words))
-        self.grams.update(_grams(words))
+        words = mask_words(text)
+        self.whole.add(_whole_hash(text, words))
+        self.grams.update(_gram_hashes(words))
 
     @property
     def digest(self) -> str:
@@ -41,9 +41,9 @@ class TestSplit:
 
     def find(self, text: str, words: list[str]) -> str:
         """'equal text', '13 words', or '' when nothing of the text stands in this split."""
-        if _whole(text, words) in self.whole:
+        if _whole_hash(text, words) in self.whole:
             return "equal text"
-        return f"{GRAM} words" if any(gram in self.grams for gram in _grams(words)) else ""
+        return f"{GRAM} words" if any(gram in self.grams for gram in _gram_hashes(words)) else ""
 
 
 class TestSplits:
@@ -69,7 +69,7 @@ class TestSplits:
 
     def find(self, text: str) -> tuple[str, str] | None:
         """(the split's name, how) of the first split in which the text stands."""
-        words = masked_words(text) if self.splits else []
+        words = mask_words(text) if self.splits else []
         return next(((one.name, how) for one in self.splits if (how := one.find(text, words))), None)
 
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
@@ -92,28 +92,28 @@ def _read(reader: Any, benchmark: str, rest: str) -> TestSplit:
     return found
 
 
-def plain(text: str) -> str:
+def normalise(text: str) -> str:
     """The text with capitals and spacing made alike."""
     return " ".join(text.casefold().split())
 
 
 def task_key(text: str) -> str:
     """What two wordings of the same problem have in common: the masked words, or the text where there are none."""
-    return "".join(masked_words(text)) or plain(text)
+    return "".join(mask_words(text)) or normalise(text)
 
 
 def text_key(text: str) -> bytes:
     """A short hash of `task_key`."""
-    return _short(task_key(text))
+    return _short_hash(task_key(text))
 
 
-def _whole(text: str, words: list[str]) -> bytes:
-    return _short("".join(words) or plain(text))
+def _whole_hash(text: str, words: list[str]) -> bytes:
+    return _short_hash("".join(words) or normalise(text))
 
 
-def _grams(words: list[str]) -> Iterator[bytes]:
-    return (_short(" ".join(words[start : start + GRAM])) for start in range(len(words) - GRAM + 1))
+def _gram_hashes(words: list[str]) -> Iterator[bytes]:
+    return (_short_hash(" ".join(words[start : start + GRAM])) for start in range(len(words) - GRAM + 1))
 
 
-def _short(text: str) -> bytes:
+def _short_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8).digest()

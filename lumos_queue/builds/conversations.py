@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lumos_queue.builds.candidates import Candidate
+from lumos_queue.builds.candidates import BuildCandidate
 from lumos_queue.builds.sources import Sources
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
@@ -23,7 +23,7 @@ def join_key(task: Task) -> str:
     return f"{task.benchmark}/{source_row(task)}"
 
 
-def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[str, Conversation]:
+def conversations_of(candidate: BuildCandidate, name: str, sources: Sources) -> dict[str, Conversation]:
     """File (`planner_iterative`, `solver_cot`, …) to conversation, of the formulation called `name`.
 
     A module with a rejecting verdict gets none; a solver that writes subgoals and actions needs both modules. Raises
@@ -46,11 +46,11 @@ def conversations_of(candidate: Candidate, name: str, sources: Sources) -> dict[
     return {f"{role}_{name}": one for role, one in roles.items() if _accepted(candidate, role, name)}
 
 
-def _accepted(candidate: Candidate, role: str, name: str) -> bool:
+def _accepted(candidate: BuildCandidate, role: str, name: str) -> bool:
     return role in candidate.modules or (role not in MODULES and (name in UNEXECUTED or candidate.modules == MODULES))
 
 
-def _rationale(candidate: Candidate, sources: Sources) -> str:
+def _rationale(candidate: BuildCandidate, sources: Sources) -> str:
     """The gold rationale in words; of QA only the facts, as in the original's CoT data."""
     task = candidate.episode.task
     source = sources.source(task.benchmark)
@@ -63,7 +63,7 @@ def _rationale(candidate: Candidate, sources: Sources) -> str:
     return plan.partition(_FACTS_END)[0].strip() if candidate.domain == "complex_qa" else plan
 
 
-def _gold_answer(candidate: Candidate) -> str:
+def _gold_answer(candidate: BuildCandidate) -> str:
     """The task's own answer; that of the episode, which is right, where the task keeps none by that name."""
     gold = candidate.episode.task.gold
     answer = gold.get("answer") if isinstance(gold, dict) else None

@@ -14,7 +14,7 @@ from lumos_queue.errors import SpecError
 Place = tuple[str, str]  #: file without its ending, join key
 
 
-def difference(one: Path, other: Path) -> dict[str, Any]:
+def compare_builds(one: Path, other: Path) -> dict[str, Any]:
     """Rows only in `one` (`only_a`), only in `other` (`only_b`), and of the same place but not the same (`changed`).
 
     Each a list of {file, id, rows}. Raises SpecError for a folder that is no build.

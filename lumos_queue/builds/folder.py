@@ -19,11 +19,11 @@ from lumos_queue.util.untrusted_json import read_json
 
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
 #: What every manifest has, and of what kind it is.
-_HELD = {
+_MANIFEST_FIELDS = {
     "name": str, "digest": str, "options": dict, "rows": int, "files": list, "episodes": dict, "verdicts": dict,
     "levels": dict, "licences": dict, "warning": str, "contamination": dict, "code_version": str, "created_at": str,
 }  # fmt: skip
-_FILE = {"file", "part", "rows", "average_turns", "sha256"}
+_FILE_FIELDS = {"file", "part", "rows", "average_turns", "sha256"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -50,9 +50,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise SpecError(f"'{folder / MANIFEST}' cannot be read: {error}") from None
     if not isinstance(found, dict):
         raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build.")
-    if bad := [name for name, kind in _HELD.items() if not isinstance(found.get(name), kind)]:
+    if bad := [name for name, kind in _MANIFEST_FIELDS.items() if not isinstance(found.get(name), kind)]:
         raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build: '{bad[0]}' is missing or of another kind.")
-    if not all(isinstance(one, dict) and one.keys() >= _FILE for one in found["files"]):
+    if not all(isinstance(one, dict) and one.keys() >= _FILE_FIELDS for one in found["files"]):
         raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build: 'files' is not as it should be.")
     return found
 
@@ -78,7 +78,7 @@ def all_builds(settings: Settings) -> list[Path]:
     return sorted(path.parent for path in parent.glob(f"*/{MANIFEST}")) if parent.is_dir() else []
 
 
-def present(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
+def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
     """The manifest of the build that already lies there, if it was made with the same options.
 
     Raises SpecError when the folder holds anything else, a build whose files were changed included: a build never
@@ -102,7 +102,7 @@ def present(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @contextmanager
-def staged(target: Path) -> Iterator[Path]:
+def staging_folder(target: Path) -> Iterator[Path]:
     """A new folder beside the target, gone when the block is left; `publish` moves what is finished out of it.
 
     Folders above it that were not there go with it, unless something lies in them by then. What builds of the same name

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from lumos_queue.builds.candidates import Candidate
+from lumos_queue.builds.candidates import BuildCandidate
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import render
 
-ROWS_AT_ONCE = 1000  #: of a Parquet row group
+ROW_GROUP_SIZE = 1000  #: of a Parquet row group
 
 
-class Writer(Protocol):
+class RowWriter(Protocol):
     """A file that is being written."""
 
     def add(self, line: str) -> None:
@@ -26,7 +26,7 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-def rows_of(conversation: Conversation, candidate: Candidate, format: str) -> Iterator[tuple[str, int]]:
+def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) -> Iterator[tuple[str, int]]:
     """(JSON text, replies in it) of each row that a conversation gives in that format.
 
     `lumos`: the released layout, whose `dataset` is the domain, one row. `parquet`: the same messages with what is
@@ -48,7 +48,7 @@ def rows_of(conversation: Conversation, candidate: Candidate, format: str) -> It
             yield json.dumps(row, ensure_ascii=False), 1
 
 
-def _columns(conversation: Conversation, candidate: Candidate) -> dict[str, Any]:
+def _columns(conversation: Conversation, candidate: BuildCandidate) -> dict[str, Any]:
     """One fixed set of columns for every benchmark: what differs between them is JSON text."""
     one = candidate.episode
     _, formulation, module = conversation.dataset.rsplit("/", 2)
@@ -65,12 +65,12 @@ def suffix(format: str) -> str:
     return ".parquet" if format == "parquet" else ".jsonl"
 
 
-def open_writer(path: Path, format: str) -> Writer:
+def open_writer(path: Path, format: str) -> RowWriter:
     """Raises SpecError when the format needs a library that is not installed."""
     return ParquetWriter(path) if format == "parquet" else LinesWriter(path)
 
 
-def require(format: str) -> None:
+def require_format(format: str) -> None:
     """Raises SpecError, before anything is read, when what writes this format is not installed."""
     if format == "parquet":
         try:
@@ -109,7 +109,7 @@ class ParquetWriter:
 
     def add(self, line: str) -> None:
         self._rows.append(json.loads(line))
-        if len(self._rows) == ROWS_AT_ONCE:
+        if len(self._rows) == ROW_GROUP_SIZE:
             self._flush()
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ def is_non_commercial(licence: str) -> bool:
     return bool(_NON_COMMERCIAL.search(licence))
 
 
-class Written:
+class RowFilter:
     """Counts rows as they are written, and refuses those of test splits unless they are wanted."""
 
     def __init__(self, allow_test: bool):
@@ -23,7 +23,7 @@ class Written:
         self._licences: dict[str, dict[str, int]] = {}
         self._refused = 0
 
-    def may(self, split: str, licence: str, benchmark: str) -> bool:
+    def admit(self, split: str, licence: str, benchmark: str) -> bool:
         """Whether a row of that split is to be written; it is counted as written or as refused."""
         if split == "test" and not self._allow_test:
             self._refused += 1

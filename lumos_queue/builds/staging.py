@@ -47,7 +47,7 @@ def hash_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-class Workbench:
+class StagingDatabase:
     """The tables above, in one file."""
 
     def __init__(self, path: Path):
@@ -85,10 +85,10 @@ class Workbench:
         found = self._file.execute(statement, values).fetchone()
         return found[0] if found else None
 
-    def leave_out(self, why: str, candidates: Iterable[int]) -> None:
+    def exclude(self, why: str, candidates: Iterable[int]) -> None:
         self._file.executemany("UPDATE candidate SET why = ? WHERE id = ?", ((why, one) for one in candidates))
 
-    def left_out(self) -> dict[str, int]:
+    def exclusions(self) -> dict[str, int]:
         """Candidates left out, by why."""
         statement = "SELECT why, count(*) FROM candidate WHERE why IS NOT NULL GROUP BY why ORDER BY why"
         return dict(self._file.execute(statement).fetchall())

@@ -15,7 +15,7 @@ _SWITCHES = {
 }  # fmt: skip
 
 
-def recipe(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the build was made from and how: (what, how); what was not asked for is left out."""
     options = manifest["options"]
     told = [
@@ -73,7 +73,7 @@ def has_turns(manifest: Mapping[str, Any]) -> bool:
     return not manifest["options"]["format"].startswith("trl-")
 
 
-def left_out(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(why, episodes), the commonest first; with the episodes used they add up to those read.
 
     Episodes that filters rejected are one line: the filters have counts of their own.
@@ -85,7 +85,7 @@ def left_out(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     return sorted(told.items(), key=lambda one: (-one[1], one[0]))
 
 
-def partly_written(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+def unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(formulation and why, episodes) of those used for other formulations."""
     episodes = manifest["episodes"]
     told = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}

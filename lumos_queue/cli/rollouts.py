@@ -118,13 +118,13 @@ def reground(
 ) -> None:  # fmt: skip
     """Ground the stored plans of episodes anew, and run the actions anew."""
     from lumos_queue.cli.deriving import Asked
-    from lumos_queue.rollouts.derived import regrounding
+    from lumos_queue.rollouts.derived import regroundings
 
     asked = Asked(
         where, agent, {"grounder": grounder}, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing,
         role, tool, at_limit,
     )  # fmt: skip
-    _submit(asked, regrounding, priority, again, follow, "lumos report {}")
+    _submit(asked, regroundings, priority, again, follow, "lumos report {}")
 
 
 def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, reading: str) -> None:

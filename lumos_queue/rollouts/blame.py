@@ -26,7 +26,7 @@ from lumos_queue.execution.prefill import bare, same_subgoal, source_row
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
 from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
 from lumos_queue.records import GIVEN, MODULES, Annotation, Completion
-from lumos_queue.rollouts.derived import Derivation, LeftOut, formulation_of, gold_of, require_ended, right
+from lumos_queue.rollouts.derived import Derivation, ExcludedEpisode, formulation_of, gold_of, is_right, require_ended
 
 if TYPE_CHECKING:
     from db.journal import RecordedStep
@@ -39,10 +39,10 @@ def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     """The episode once with a gold planner and once with a gold grounder. Raises LeftOut when it has no blame."""
     require_ended(episode)
     benchmark = open_benchmark(episode.task.benchmark)
-    if right(benchmark, episode):
-        raise LeftOut("its answer is right")
+    if is_right(benchmark, episode):
+        raise ExcludedEpisode("its answer is right")
     if not any(step.role == "planner" for step in episode.steps):
-        raise LeftOut("no planner made it")
+        raise ExcludedEpisode("no planner made it")
     gold, name = gold_of(benchmark, episode.task), formulation_of(episode)
     replies = {"planner": planner_replies(gold, name), "grounder": grounder_replies(gold, name, benchmark.domain)}
     parts = _one_pass(episode, replies) if name == "one-pass" else _iterative(episode, gold, replies)
@@ -59,7 +59,7 @@ def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, l
     while kept < min(len(stages), len(gold.steps)) and matches_gold_step(stages[kept], gold.steps[kept]):
         kept += 1
     if kept == len(stages) == len(gold.steps) and says_stop(said[-1]):
-        raise LeftOut("it does what the gold solution does, and fails")
+        raise ExcludedEpisode("it does what the gold solution does, and fails")
     groundings = [stage.grounding for stage in stages]
     same = kept < min(len(stages), len(gold.steps)) and _same_words(stages[kept], gold, kept)
     planner: Parts = (
@@ -79,9 +79,9 @@ def _same_words(stage: Stage, gold: Annotation, place: int) -> bool:
 def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
     said, grounded = replies_of(episode.steps, "planner"), replies_of(episode.steps, "grounder")
     plan, grounding = replies["planner"], replies["grounder"]
-    same = _meaning("planner", said[0]) == _meaning("planner", plan[0])
+    same = _parse("planner", said[0]) == _parse("planner", plan[0])
     if same and list(map(_actions, grounded)) == list(map(_actions, grounding)):
-        raise LeftOut("it does what the gold solution does, and fails")
+        raise ExcludedEpisode("it does what the gold solution does, and fails")
     return {
         "planner": ({"planner": plan, "grounder": grounded if same else []}, 0, None),
         "grounder": ({"planner": said, "grounder": grounding if same else grounded}, 0, None),
@@ -109,7 +109,7 @@ class Difference:
     by: str  #: 'gold' when the chosen reply is the gold solution's, 'sample' when a model made it
 
 
-def difference(
+def find_difference(
     module: str, failed: Sequence[RecordedStep], others: Sequence[tuple[Sequence[RecordedStep], bool]]
 ) -> Difference | None:
     """Found by prompts that are equal byte for byte; None when there is no such place.
@@ -126,7 +126,7 @@ def difference(
     asked = list(_asked(module, failed))
     for step in asked:
         other = better.get(step.prompt)
-        if other and _meaning(module, other.text) != _meaning(module, step.result.text):
+        if other and _parse(module, other.text) != _parse(module, step.result.text):
             by = "gold" if other.finish_reason == GIVEN else "sample"
             return Difference(step.prompt, other.text, step.result.text, tuple(earlier), asked[0].prompt, by)
         earlier.append(step.result.text)
@@ -164,7 +164,7 @@ def _asked(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]:
     return (step for step in steps if step.role == module and isinstance(step.result, Completion))
 
 
-def _meaning(module: str, reply: str) -> Any:
+def _parse(module: str, reply: str) -> Any:
     """What is read from a reply: two that read the same do not differ."""
     if module == "grounder":
         return _actions(reply)

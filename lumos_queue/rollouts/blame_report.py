@@ -12,17 +12,17 @@ from db.jobs import get_job
 from db.trajectories import load_episodes, reading
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.licences import Written
+from lumos_queue.builds.licences import RowFilter
 from lumos_queue.builds.lines import Write
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MODULES
-from lumos_queue.rollouts.blame import FAULTS, Difference, difference, fault, label_row, preference_row
-from lumos_queue.rollouts.derived import right
+from lumos_queue.rollouts.blame import FAULTS, Difference, fault, find_difference, label_row, preference_row
+from lumos_queue.rollouts.derived import is_right
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-MOST_SAMPLES = 8  #: runs of one kind whose replies are looked at for something better
+MAX_SAMPLES = 8  #: runs of one kind whose replies are looked at for something better
 
 
 def report_blame(
@@ -46,21 +46,21 @@ def report_blame(
     blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in everybody}
     counts, pairs = Counter(blamed.values()), Counter()
     found: set[str] = set()
-    written = Written(allow_test)
+    row_filter = RowFilter(allow_test)
     for episode in named_episodes(database, blamed):
         found.add(episode.name)
         at_fault = blamed[episode.name]
         for module in MODULES if at_fault == "both" else (at_fault,):
             tries = runs[module].get(episode.name, []) if module in MODULES else []
             better = _difference(database, benchmark, module, episode, tries)
-            if better and written.may(episode.split, episode.licence, episode.task.benchmark):
+            if better and row_filter.admit(episode.split, episode.licence, episode.task.benchmark):
                 pairs[module] += 1
                 write_pair(preference_row(episode, module, better, at_fault, names))
                 write_labels(label_row(episode, module, better, at_fault, names))
     return {
         "jobs": names, "episodes": len(blamed), "gone": len(blamed) - len(found), "threshold": threshold,
         "faults": {name: counts[name] for name in FAULTS}, "pairs": {module: pairs[module] for module in MODULES},
-        **written.report(), "blamed": blamed,
+        **row_filter.report(), "blamed": blamed,
     }  # fmt: skip
 
 
@@ -84,15 +84,15 @@ def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -
     """None while a try has not ended."""
     if not all(one.ended for one in tries):
         return None
-    return sum(right(benchmark, one) for one in tries) >= threshold * len(tries)
+    return sum(is_right(benchmark, one) for one in tries) >= threshold * len(tries)
 
 
 def _difference(
     database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[Tried]
 ) -> Difference | None:
     """Where the module went wrong, seen beside the runs in which it was replaced, those that succeeded first."""
-    succeeded = {one.episode: right(benchmark, one) for one in tries if one.ended}
-    first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MOST_SAMPLES]
+    succeeded = {one.episode: is_right(benchmark, one) for one in tries if one.ended}
+    first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MAX_SAMPLES]
     with reading(database) as connection:
         steps = {one.id: one.steps for one in load_episodes(connection, first)}
-    return difference(module, episode.steps, [(steps[key], succeeded[key]) for key in first])
+    return find_difference(module, episode.steps, [(steps[key], succeeded[key]) for key in first])

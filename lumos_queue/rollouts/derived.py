@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
 #: What a derived task says beside its source's own inputs; a task derived from it says its own.
-_OURS = ("given", "given_while", "from")
+_DERIVED_INPUTS = ("given", "given_while", "from")
 
 
-class LeftOut(Exception):
+class ExcludedEpisode(Exception):
     """Raised for an episode from which nothing is derived; says why, in words by which such episodes are counted."""
 
 
@@ -74,9 +74,9 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
             )
         try:
             if not open_benchmark(own[0]).by_answer:
-                raise LeftOut("it is judged by what was done, not by its answer")
+                raise ExcludedEpisode("it is judged by what was done, not by its answer")
             made = make(episode)
-        except LeftOut as reason:
+        except ExcludedEpisode as reason:
             left_out[str(reason)] += 1
             continue
         used += 1
@@ -87,7 +87,8 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         raise SpecError(f"No episode that the query finds can be used ({reasons or 'it finds none'}).")
     benchmark = open_benchmark(kind[0])
     rows = {
-        name: read_rows(_Derivative(benchmark, kind[2], made), None, kind[1], False) for name, made in tasks.items()
+        name: read_rows(_DerivedBenchmark(benchmark, kind[2], made), None, kind[1], False)
+        for name, made in tasks.items()
     }
     return Derived(kind[3], benchmark, rows, used, left_out)
 
@@ -97,7 +98,7 @@ def formulation_of(episode: StoredEpisode) -> str:
     return episode.formulation if episode.formulation in FORMULATIONS else "iterative"
 
 
-def right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
+def is_right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
     """Whether an episode's answer is right, by the benchmark's main metric."""
     answer = judged_answer(episode.ending, episode.answer, episode.at_limit)
     return benchmark.score(episode.task, Tried(answer, episode.ending))[0].value == 1.0
@@ -108,14 +109,14 @@ def gold_of(benchmark: Benchmark, task: Task) -> Annotation:
     try:
         return benchmark.gold(task)
     except SpecError as reason:
-        raise LeftOut(f"no gold annotation ({reason})") from None
+        raise ExcludedEpisode(f"no gold annotation ({reason})") from None
 
 
-def regrounding(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
+def regroundings(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     """The episode's plan is given; the grounder is asked anew, and every action runs anew."""
     require_ended(episode)
     if formulation_of(episode) not in ("iterative", "one-pass"):
-        raise LeftOut(f"{episode.formulation}: nobody plans")
+        raise ExcludedEpisode(f"{episode.formulation}: nobody plans")
     subgoals = sum(isinstance(step.detail, Subgoal) for step in episode.steps)
     return {"": [Derivation("plan", {"planner": whole_plan(episode.steps)}, subgoals)]}
 
@@ -123,12 +124,12 @@ def regrounding(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
 def require_ended(episode: StoredEpisode) -> None:
     """Raises LeftOut for an episode that something other than its modules brought to an end."""
     if episode.ending in ("infra_error", "cancelled"):
-        raise LeftOut(f"ended as {episode.ending}")
+        raise ExcludedEpisode(f"ended as {episode.ending}")
 
 
 def _task(episode: StoredEpisode, one: Derivation) -> Task:
     source = episode.task
-    inputs = {name: value for name, value in source.inputs.items() if name not in _OURS}
+    inputs = {name: value for name, value in source.inputs.items() if name not in _DERIVED_INPUTS}
     inputs["given"] = {role: list(replies) for role, replies in one.given.items()}
     if one.given_while is not None:
         inputs["given_while"] = list(one.given_while)
@@ -137,7 +138,7 @@ def _task(episode: StoredEpisode, one: Derivation) -> Task:
     return replace(source, dataset="", row=f"{row}@{episode.name}:{one.label}", inputs=inputs)
 
 
-class _Derivative(Benchmark):
+class _DerivedBenchmark(Benchmark):
     """A benchmark whose rows are derived tasks; everything else is its source's."""
 
     needs_data = False

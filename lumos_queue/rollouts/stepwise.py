@@ -22,7 +22,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import Stage, same_value, stages_of
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Annotation, Task
-from lumos_queue.rollouts.derived import Derivation, LeftOut, formulation_of, gold_of, require_ended
+from lumos_queue.rollouts.derived import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
@@ -31,7 +31,7 @@ GOLD, ROLLOUTS = "gold", "rollouts"
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
+class RolloutCounts:
     """Rollouts from one prefix: how many there are to be, how many have ended, how many of those are right."""
 
     asked: int
@@ -45,7 +45,7 @@ class StepLabel:
 
     right: bool | None
     by: str  #: 'gold', 'rollouts', or '' when nothing does
-    tries: Tries | None
+    tries: RolloutCounts | None
 
 
 def prefixes(at: str, unsettled: bool) -> Callable[[StoredEpisode], Mapping[str, Sequence[Derivation]]]:
@@ -61,7 +61,7 @@ def prefixes(at: str, unsettled: bool) -> Callable[[StoredEpisode], Mapping[str,
         wanted = range(1, len(stages) + 1) if at == "each" else [len(stages)]
         chosen = [number for number in wanted if not (found and found[number - 1])]
         if not chosen:
-            raise LeftOut("every value is a gold one")
+            raise ExcludedEpisode("every value is a gold one")
         return {"": [_prefix(stages, number) for number in chosen]}
 
     return make
@@ -87,7 +87,7 @@ def gold_hits(stages: Sequence[Stage], gold: Annotation | None) -> list[bool]:
 
 
 def judge(
-    stages: Sequence[Stage], gold: Annotation | None, rollouts: Mapping[int, Tries], threshold: float
+    stages: Sequence[Stage], gold: Annotation | None, rollouts: Mapping[int, RolloutCounts], threshold: float
 ) -> list[StepLabel]:
     """A label for each prefix. `rollouts` are by the number of subgoals they went on from."""
     labels = []
@@ -105,7 +105,9 @@ def judge(
     return labels
 
 
-def stepwise_row(episode: StoredEpisode, rollouts: Mapping[int, Tries], job: str, threshold: float) -> dict[str, Any]:
+def stepwise_row(
+    episode: StoredEpisode, rollouts: Mapping[int, RolloutCounts], job: str, threshold: float
+) -> dict[str, Any]:
     """A row of stepwise supervision with its lineage: `prompt`, `completions` (one for each subgoal), `labels`.
 
     A label that nothing decides is None: such a row is no training row yet.
@@ -126,16 +128,16 @@ def stepwise_row(episode: StoredEpisode, rollouts: Mapping[int, Tries], job: str
 
 def _stages(episode: StoredEpisode) -> list[Stage]:
     if formulation_of(episode) != "iterative":
-        raise LeftOut(f"{episode.formulation}: its actions belong to no subgoal")
+        raise ExcludedEpisode(f"{episode.formulation}: its actions belong to no subgoal")
     if not (stages := stages_of(episode.steps)):
-        raise LeftOut("no subgoal")
+        raise ExcludedEpisode("no subgoal")
     return stages
 
 
 def _gold(benchmark: Benchmark, task: Task) -> Annotation | None:
     try:
         return gold_of(benchmark, task)
-    except LeftOut:
+    except ExcludedEpisode:
         return None
 
 

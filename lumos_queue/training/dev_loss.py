@@ -13,7 +13,7 @@ from lumos_queue.training.fit import FitSpec, load_tokenizer, step_loss
 from lumos_queue.training.masks import encode
 from lumos_queue.training.model import make_model
 
-MOST = 200  #: conversations: about two seconds on one core for the starter
+MAX_CONVERSATIONS = 200  #: conversations: about two seconds on one core for the starter
 
 
 def dev_loss(spec: FitSpec, weights: Path, file: Path) -> float | None:
@@ -22,7 +22,7 @@ def dev_loss(spec: FitSpec, weights: Path, file: Path) -> float | None:
     `weights` is a checkpoint or a model folder. Raises SpecError when they do not fit.
     """
     tokenizer = load_tokenizer(spec.tokenizer)
-    rows = islice(read_conversations(file), MOST)
+    rows = islice(read_conversations(file), MAX_CONVERSATIONS)
     examples = [example for row in rows if (example := encode(row, tokenizer, spec.model.positions)) is not None]
     if not examples:
         return None

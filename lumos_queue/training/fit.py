@@ -83,7 +83,7 @@ def fit_window(
     tokenizer, batches = load_data(spec.data, spec.tokenizer, spec.model.positions, _hashable(spec.shares), spec.tokens)
     model = make_model(spec.model, tokenizer, spec.seed)
     if previous_checkpoint is not None:
-        check(previous_checkpoint, spec, start_step)
+        check_checkpoint(previous_checkpoint, spec, start_step)
         load_weights(previous_checkpoint, model)
     elif start_step:
         raise SpecError(f"Step {start_step} needs the checkpoint of the steps before it; there is none.")
@@ -118,7 +118,7 @@ def fit_window(
     return save_checkpoint(done, model, optimizers)
 
 
-def check(checkpoint: Path, spec: FitSpec, step: int) -> None:
+def check_checkpoint(checkpoint: Path, spec: FitSpec, step: int) -> None:
     """Raises SpecError unless the checkpoint is the one `spec` has after `step` steps."""
     found = read_checkpoint(checkpoint)
     if found.step != step or found.spec != spec.digest:

@@ -31,7 +31,7 @@ def phrases(*domains: str) -> tuple[str, ...]:
     )
 
 
-def tokenizer_of(texts: Callable[[], Iterable[str]]) -> PreTrainedTokenizerFast:
+def learn_tokenizer(texts: Callable[[], Iterable[str]]) -> PreTrainedTokenizerFast:
     """Learnt from the texts, which are gone through twice; only phrases that stand in them become tokens."""
     longest_first = sorted(phrases(*DOMAINS), key=len, reverse=True)
     found = set()

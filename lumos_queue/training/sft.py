@@ -18,13 +18,13 @@ from lumos_queue.training.masks import encode
 from lumos_queue.training.model import ModelSpec
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
-from lumos_queue.training.scratch import tokenizer_of
+from lumos_queue.training.scratch import learn_tokenizer
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.window import export_checkpoint, run_window
 from lumos_queue.util.launch_folder import from_launch
 
 TRAIN, DEV, TOKENIZER, EXPORT, MADE_FROM = "train.jsonl", "dev.jsonl", "tokenizer", "export", "made-from.json"
-WARM_UP = 20  #: steps at most: a model that is trained already needs few
+MAX_WARM_UP = 20  #: steps at most: a model that is trained already needs few
 #: Warm-up, decay and weight of the prompts' loss of a fit from random weights: those of the starter agent.
 FROM_SCRATCH = (100, 0.6, 0.1)
 
@@ -50,14 +50,14 @@ def prepare(recipe: Sft) -> dict[str, Any]:
     (folder / REQUEST).write_text(json.dumps(recipe.as_json()) + "\n")
     if not recipe.start:
         texts = lambda: (conversation.text() for _, conversation in _conversations(recipe, "."))  # noqa: E731
-        tokenizer_of(texts).save_pretrained(folder / TOKENIZER)
+        learn_tokenizer(texts).save_pretrained(folder / TOKENIZER)
     spec = spec_of(recipe)
     tokenizer, positions = _tokenizer(spec.tokenizer), spec.model.positions
     counts: Counter[str] = Counter()
     for name, part, target in ((TRAIN, ".", "train"), (DEV, "dev", "dev")):
         with (folder / name).open("w", encoding="utf-8") as file:
             for origin, conversation in _conversations(recipe, part):
-                problem, tokens = held(conversation, tokenizer, positions)
+                problem, tokens = measure_conversation(conversation, tokenizer, positions)
                 if problem:
                     counts[f"refused, {problem}"] += 1
                     continue
@@ -69,7 +69,9 @@ def prepare(recipe: Sft) -> dict[str, Any]:
     return {"counts": dict(sorted(counts.items()))}
 
 
-def held(conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positions: int) -> tuple[str, int]:
+def measure_conversation(
+    conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positions: int
+) -> tuple[str, int]:
     """Why the model cannot hold a conversation ('' when it can), and how many tokens it is."""
     for turn in conversation.turns:
         for token in tokenizer.all_special_tokens:
@@ -109,7 +111,7 @@ def spec_of(recipe: Sft) -> FitSpec:
 
     From random weights the warm-up is longer, the rates fall later, and a tenth of the loss is that on the prompts.
     """
-    warm_up, decay, prompt_weight = (WARM_UP, 1.0, 0.0) if recipe.start else FROM_SCRATCH
+    warm_up, decay, prompt_weight = (MAX_WARM_UP, 1.0, 0.0) if recipe.start else FROM_SCRATCH
     return FitSpec(
         data=(str(from_launch(recipe.folder) / TRAIN),),
         tokenizer=str(from_launch(recipe.start)) if recipe.start else str(from_launch(recipe.folder) / TOKENIZER),

@@ -19,7 +19,7 @@ from lumos_queue.training.fit import FitSpec
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.training.recipes.starter import Starter
 from lumos_queue.training.scratch import VOCABULARY, phrases
-from lumos_queue.training.sources import Sources
+from lumos_queue.training.starter_data import StarterData
 from lumos_queue.training.tokenizer import train_tokenizer
 from lumos_queue.training.window import export_checkpoint, run_window
 from lumos_queue.util.launch_folder import from_launch
@@ -41,7 +41,7 @@ def run_item(recipe: Starter, window: Window) -> dict[str, Any]:
     """Carry out one item of the job (recipes/registry.py)."""
     folder = from_launch(recipe.folder)
     if window["do"] == "prepare":
-        return {"counts": prepare(Sources(from_launch(recipe.data), recipe.generated), folder)}
+        return {"counts": prepare(StarterData(from_launch(recipe.data), recipe.generated), folder)}
     fits = specs(folder, recipe.steps, recipe.one_pass_steps)
     if window["do"] == "fit":
         return run_window(fits[window["fit"]], folder / window["fit"], window["start"], window["stop"])
@@ -51,7 +51,7 @@ def run_item(recipe: Starter, window: Window) -> dict[str, Any]:
     }
 
 
-def prepare(sources: Sources, folder: Path) -> dict[str, int]:
+def prepare(sources: StarterData, folder: Path) -> dict[str, int]:
     """Write `iterative.jsonl`, `one-pass.jsonl` and the tokenizer; returns what was used and what was left out."""
     folder.mkdir(parents=True, exist_ok=True)
     agent = Agent(roles={}, domain="maths")

@@ -47,7 +47,7 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_without(texts, phrases), trainer)
+    tokenizer.train_from_iterator(_cut_at(texts, phrases), trainer)
     tokenizer.add_tokens([AddedToken(phrase, normalized=False, special=False) for phrase in phrases])
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
@@ -65,7 +65,7 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
     return fast
 
 
-def _without(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
+def _cut_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
     """The texts cut at the phrases, so that no merge is learnt for what is a token already."""
     cut = "\x00"
     for text in texts:

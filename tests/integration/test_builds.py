@@ -18,10 +18,10 @@ from db.migrate import upgrade
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
-from lumos_queue.builds.difference import difference
+from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
+from lumos_queue.builds.difference import compare_builds
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.sources import Sources
-from lumos_queue.builds.stored import Stored, read_stored
 from lumos_queue.cli.main import main
 from lumos_queue.compat.importing import store_released
 from lumos_queue.compat.joining import join
@@ -88,7 +88,9 @@ def database(home: Path):
 def make(database: Database, folder: Path, **options) -> dict:
     chosen = BuildOptions(**options)
     episodes = stream_episodes(database, parse_where(chosen.where))
-    return build(episodes, folder.name, folder, chosen, Sources(), read_stored(database, not chosen.allow_test))[0]
+    return build(
+        episodes, folder.name, folder, chosen, Sources(), read_database_facts(database, not chosen.allow_test)
+    )[0]
 
 
 def rows_in(path: Path) -> list[dict]:
@@ -134,7 +136,7 @@ def test_the_same_rows_are_the_same_build_on_either_database(database, tmp_path,
     for file in one["files"]:
         assert (tmp_path / "one" / file["file"]).read_bytes() == (tmp_path / "other" / file["file"]).read_bytes()
     assert make(database, tmp_path / "third", **options | {"seed": 1})["digest"] != one["digest"]
-    apart = difference(tmp_path / "one", tmp_path / "other")
+    apart = compare_builds(tmp_path / "one", tmp_path / "other")
     assert (apart["same"], apart["changed"], apart["only_a"], apart["only_b"], apart["options"]) == (
         one["rows"], [], [], [], {}
     )  # fmt: skip
@@ -256,7 +258,7 @@ def test_people_decide_by_labels_and_corrections(tmp_path):
         NewLabel(third, "wrong", "ann"), NewLabel(third, "right", "ann"),
     ])  # fmt: skip
     correction = correct(database, Settings(home=tmp_path), stored[3].name, Changes(subgoals={1: "Add them up."}))
-    assert correction.level and read_stored(database).corrected == {fourth}
+    assert correction.level and read_database_facts(database).corrected == {fourth}
     found = make(database, tmp_path / "one", where="origin=converted")
     assert found["episodes"]["left_out"] == {
         "labelled wrong by a person": 2, "corrected by a person, and the correction is not among those that fit": 1,
@@ -320,12 +322,19 @@ def test_a_success_that_a_person_calls_wrong_or_corrected_is_never_chosen(databa
     good = [one.id for one in episodes if one.scores["accuracy"] == 1]
     bad = frozenset(one.id for one in episodes) - set(good)
 
-    def pairs(folder: str, stored: Stored) -> dict:
+    def pairs(folder: str, stored: DatabaseFacts) -> dict:
         options = BuildOptions(where, "trl-preference")
         return build(episodes, folder, tmp_path / folder, options, Sources(), stored)[0]
 
-    assert pairs("one", Stored(wrong=bad))["rows"] == pairs("two", Stored())["rows"] == len(range(0, TRIED, 3))
-    for name, stored in (("three", Stored(wrong=frozenset(good))), ("four", Stored(corrected=frozenset(good)))):
+    assert (
+        pairs("one", DatabaseFacts(wrong=bad))["rows"]
+        == pairs("two", DatabaseFacts())["rows"]
+        == len(range(0, TRIED, 3))
+    )
+    for name, stored in (
+        ("three", DatabaseFacts(wrong=frozenset(good))),
+        ("four", DatabaseFacts(corrected=frozenset(good))),
+    ):
         with pytest.raises(SpecError, match=f"{len(good)} (labelled wrong|corrected) by a person"):
             pairs(name, stored)
 

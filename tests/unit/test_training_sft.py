@@ -16,7 +16,7 @@ from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
 from lumos_queue.training.model import ModelSpec, export, make_model
 from lumos_queue.training.recipes.registry import run_item
-from lumos_queue.training.recipes.sft import Sft, files_of, find, sft
+from lumos_queue.training.recipes.sft import Sft, files_of, find_data, sft
 from lumos_queue.training.recipes.starter import Starter
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.tokenizer import train_tokenizer
@@ -110,7 +110,7 @@ def test_a_bad_row_is_named_with_its_file(build, model, tmp_path):
 
 def test_what_is_not_there_is_named(build, model, tmp_path):
     with pytest.raises(SpecError, match="no build 'nonesuch'"):
-        find(Settings(home=tmp_path), "nonesuch")
+        find_data(Settings(home=tmp_path), "nonesuch")
     with pytest.raises(SpecError, match=r"'cot'.*planner_iterative\.jsonl"):
         sft([build], str(model), tmp_path / "fit", "cot", steps=1, window=1)
     (build / "cot.jsonl").write_text(conversation(1).as_json() + "\n")

@@ -25,7 +25,7 @@ from lumos_queue.training.fit import load_tokenizer
 from lumos_queue.training.model import ModelSpec
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import RATE, SCRATCH_RATE, sft
-from lumos_queue.training.scratch import phrases, tokenizer_of
+from lumos_queue.training.scratch import learn_tokenizer, phrases
 from lumos_queue.training.sft import spec_of
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.tokenizer import train_tokenizer
@@ -73,7 +73,7 @@ def test_the_items_are_numbered_anew_in_the_same_way_all_through_a_task():
 
 
 def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
-    tokenizer = tokenizer_of(lambda: (conversation(number).text() for number in range(20)))
+    tokenizer = learn_tokenizer(lambda: (conversation(number).text() for number in range(20)))
     text = conversation(3).text()
     head = domain_named("webshop").ground_head
     assert len(tokenizer(head, add_special_tokens=False)["input_ids"]) == 1

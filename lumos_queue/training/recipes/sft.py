@@ -98,7 +98,7 @@ def _model_folder(start: str, formulation: str) -> Path:
     return folder
 
 
-def find(settings: Settings, text: str) -> Path:
+def find_data(settings: Settings, text: str) -> Path:
     """A build by its name or folder, or a file. Raises SpecError when there is none."""
     path = Path(text).expanduser()
     return path if path.exists() else find_build(settings, text)

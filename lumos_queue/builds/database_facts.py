@@ -13,11 +13,11 @@ from db.models import EpisodeRow, Job, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 
-AT_ONCE = 1000  #: task texts read at once
+BATCH_SIZE = 1000  #: task texts read at once
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class DatabaseFacts:
     """Three sets; empty ones for a build whose episodes come from no database."""
 
     tests: frozenset[bytes] = frozenset()  #: text_key of every task that a job holds as split 'test'
@@ -30,24 +30,29 @@ class Stored:
         return {"stored here": {"rows": len(self.tests), "unreadable": 0} if self.tests_read else NOT_CHECKED}
 
 
-def read_stored(database: Database, tests: bool = True) -> Stored:
+def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
     """One pass over each: memory is eight bytes and a set's place for each test task, correction and wrong label.
 
     Without `tests`, tasks of test splits are not looked at.
     """
     with reading(database) as connection:
-        return Stored(_tests(connection) if tests else frozenset(), tests, _corrected(connection), _wrong(connection))
+        return DatabaseFacts(
+            _test_texts(connection) if tests else frozenset(),
+            tests,
+            _corrected_episodes(connection),
+            _wrong_episodes(connection),
+        )
 
 
-def _tests(connection: Connection) -> frozenset[bytes]:
+def _test_texts(connection: Connection) -> frozenset[bytes]:
     """By what jobs say: the same file may have been stored as another split first."""
     held = select(Job.dataset).where(Job.split == "test", Job.dataset.is_not(None))
     texts = select(TaskRow.question).where(TaskRow.dataset.in_(held)).distinct()
-    found = connection.execute(texts.execution_options(yield_per=AT_ONCE)).scalars()
+    found = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
     return frozenset(text_key(question) for question in found)
 
 
-def _corrected(connection: Connection) -> frozenset[int]:
+def _corrected_episodes(connection: Connection) -> frozenset[int]:
     """By the jobs of corrections, which an index leads to: no pass over all episodes."""
     jobs = select(Job.id).where(Job.origin == "corrected")
     accepted = (EpisodeRow.level != "", EpisodeRow.ending != "")
@@ -55,7 +60,7 @@ def _corrected(connection: Connection) -> frozenset[int]:
     return frozenset(parent for parent in found if parent is not None)
 
 
-def _wrong(connection: Connection) -> frozenset[int]:
+def _wrong_episodes(connection: Connection) -> frozenset[int]:
     """One person's word is enough; what the same person said later of the same thing takes it back."""
     later = aliased(Label)
     replaced = exists().where(

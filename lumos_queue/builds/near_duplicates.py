@@ -13,17 +13,19 @@ import struct
 from functools import cache
 
 BINS = 64
-RUN = 3  #: words
+SHINGLE_WORDS = 3  #: words
 _WORD = re.compile(r"\w+|[^\w\s]")
 _EMPTY = 2**64 - 1
 
 
-def runs(text: str) -> frozenset[int]:
+def shingles(text: str) -> frozenset[int]:
     """A hash of each run of three words; of the whole text when it is shorter."""
     words = _WORD.findall(text.casefold())
-    if len(words) < RUN:
+    if len(words) < SHINGLE_WORDS:
         return frozenset((_hash(" ".join(words)),))
-    return frozenset(_hash(" ".join(words[start : start + RUN])) for start in range(len(words) - RUN + 1))
+    return frozenset(
+        _hash(" ".join(words[start : start + SHINGLE_WORDS])) for start in range(len(words) - SHINGLE_WORDS + 1)
+    )
 
 
 def similarity(one: frozenset[int], other: frozenset[int]) -> float:
@@ -48,10 +50,10 @@ def _signature(found: frozenset[int]) -> list[int]:
         place, rest = value % BINS, value // BINS
         if rest < smallest[place]:
             smallest[place] = rest
-    return [value if value != _EMPTY else _borrowed(smallest, place) for place, value in enumerate(smallest)]
+    return [value if value != _EMPTY else _borrow(smallest, place) for place, value in enumerate(smallest)]
 
 
-def _borrowed(smallest: list[int], place: int) -> int:
+def _borrow(smallest: list[int], place: int) -> int:
     """What stands in another bin: which one depends on the empty bin alone, so that equal texts borrow alike."""
     return next(smallest[other] for other in _donors(place) if smallest[other] != _EMPTY)
 
