@@ -65,7 +65,7 @@ def replace_numbers(record: Mapping[str, str], random: Random) -> dict[str, str]
 
 
 def nearby_number(number: Decimal, random: Random) -> Decimal:
-    """A number of about the size of this one, with as many decimals. One, nought and fractions of one stay."""
+    """A number of about the size of this one, with as many decimals. Zero, one and fractions of one stay."""
     if number <= 1:
         return number
     places = max(0, -int(number.normalize().as_tuple().exponent))

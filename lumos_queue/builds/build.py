@@ -1,4 +1,4 @@
-"""Make a build: look at every episode once, choose among those that are fit, write what stays, and publish it whole."""
+"""Make a build: read every episode once, choose among the usable ones, write the rows, and publish the folder whole."""
 
 from __future__ import annotations
 
@@ -43,20 +43,24 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)  #: module, name, whether it rejects
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
-    repeated: int = 0  #: rows that say what another row of their file says
+    repeated: int = 0  #: rows equal to another row of their file
 
 
 def build(
-    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: Sources,
-    stored: DatabaseFacts | None = None,
-) -> tuple[dict[str, Any], bool]:  # fmt: skip
+    episodes: Iterable[StoredEpisode],
+    name: str,
+    target: Path,
+    options: BuildOptions,
+    sources: Sources,
+    facts: DatabaseFacts | None = None,
+) -> tuple[dict[str, Any], bool]:
     """Make the build in the folder `target`; returns its manifest and whether it is new.
 
-    `stored` is what else their database knows of them (stored.py); None for episodes that come from none.
-    The same rows made with the same options are the same build: then the one that is there stays as it is. Raises
-    SpecError when the folder holds anything else, when no episode is fit, or when the disk fails; nothing is left then.
+    `facts` is what else their database knows of them (database_facts.py); None for episodes that do not come from one.
+    The same rows made with the same options are the same build: an existing one is left as it is. Raises SpecError when
+    the folder holds anything else, when no episode is usable, or when the disk fails; nothing is left behind then.
     """
-    splits, stored = TestSplits(options.against, sources), stored or DatabaseFacts()
+    splits, facts = TestSplits(options.against, sources), facts or DatabaseFacts()
     labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
     options = replace(options, against=tuple(one.name for one in splits.splits))
     frozen = json.loads(json.dumps(options.as_json() | {"against": {one.name: one.digest for one in splits.splits}}))
@@ -64,8 +68,8 @@ def build(
     require_format(options.format)
     try:
         with staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as staging:
-            staging.insert("corrected", [{"episode": one} for one in stored.corrected])
-            rules = Rules(options, sources, splits, stored=stored, labels_asked=labels_asked)
+            staging.insert("corrected", [{"episode": one} for one in facts.corrected])
+            rules = Rules(options, sources, splits, facts=facts, labels_asked=labels_asked)
             tally = _gather(staging, episodes, rules)
             if options.format == "trl-preference":
                 make_pairs(staging)
@@ -87,7 +91,7 @@ def build(
                     "other episodes are stored: take another name, or remove it."
                 )
             manifest = _manifest(name, digest, frozen, tally, staging, files)
-            manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | stored.report()
+            manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | facts.report()
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
             publish(folder, target)
@@ -117,7 +121,7 @@ def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: 
 
 
 def _keep_rows(staging: StagingDatabase, found: BuildCandidate | str, rules: Rules, tally: Tally) -> str:
-    """Put a candidate and its rows on the staging; returns why not, if not."""
+    """Stage a candidate and its rows; returns why it is excluded, '' when it is not."""
     if isinstance(found, str):
         return found
     made = []
@@ -163,7 +167,7 @@ def _explain(tally: Tally, staging: StagingDatabase) -> str:
 
 def _manifest(
     name: str, digest: str, options: dict[str, Any], tally: Tally, staging: StagingDatabase, files: list[WrittenFile]
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     licences: dict[str, dict[str, int]] = {}
     levels: Counter[str] = Counter()
     origins: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Whether a stored episode is fit for a build, and what it says; or why it is not."""
+"""Whether a build can use a stored episode, and what it says; or why not."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from lumos_queue.scoring.limit import is_judged
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-_LOOSE = "its steps do not say which action belongs to which subgoal"
-_SILENT = "its steps do not say what their actions gave"
+_NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
+_NO_RESULTS = "its steps do not say what their actions gave"
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
-#: A further look at an annotation of that domain: '' when it holds, else why not.
+#: A further check of an annotation of that domain: '' when it passes, else why not.
 Check = Callable[["StoredEpisode", str, Annotation], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a build takes and what it refuses."""
+    """What a build accepts and what it excludes."""
 
     options: BuildOptions
     sources: Sources
     splits: TestSplits
     checks: Sequence[Check] = ()
-    stored: DatabaseFacts = field(default_factory=DatabaseFacts)
+    facts: DatabaseFacts = field(default_factory=DatabaseFacts)
     labels_asked: bool = False  #: whether the query itself says which labels are wanted
 
 
@@ -54,7 +54,7 @@ class BuildCandidate:
     level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `prefilled_roles`
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
-        """What the workbench keeps of it; `content` is everything that its rows are made of."""
+        """Its row in the staging database; `content` is everything that its rows are made of."""
         one, told = self.episode, self.solution()
         return {
             "episode": one.id, "name": one.name, "job": one.job, "benchmark": one.task.benchmark,
@@ -69,7 +69,7 @@ class BuildCandidate:
         }  # fmt: skip
 
     def prefilled_roles(self) -> list[str]:
-        """The roles some of whose replies were given instead of asked of a model: no success of that model alone."""
+        """The roles some of whose replies were given instead of asked of a model: not a success of that model alone."""
         steps = self.episode.steps
         return sorted({s.role for s in steps if isinstance(s.result, Completion) and s.result.finish_reason == GIVEN})
 
@@ -92,7 +92,7 @@ def rank(level: str) -> int:
 
 
 def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
-    """The candidate an episode is, or why it is none."""
+    """The candidate made from an episode, or why it is excluded."""
     if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
     options = rules.options
@@ -104,7 +104,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     if not level:
         return "no accepted annotation"
     if options.perturbed:
-        level = LEVELS[-1]  # or it does not pass the checks below
+        level = LEVELS[-1]  # what does not reach it fails the checks below
     if options.level and rank(level) < rank(options.level):
         return f"checked less than {options.level}"
     answer = episode.answer or ""
@@ -114,7 +114,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     if told is None:
         return "no annotation in its steps"
     if failed_actions(episode.steps):
-        # A planner was told what the annotation states, whatever became of the actions: its row may still be right.
+        # A planner was told what the annotation states, whatever the actions did: its row may still be right.
         if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"
         told = planner_only(annotation)
@@ -125,14 +125,14 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     for check in rules.checks:
         if reason := check(episode, domain, told):
             return reason
-    only = _SILENT if _lacks_results(domain, told) else ""
-    return BuildCandidate(episode, domain, told, _LOOSE if annotation is None else only, modules, level)
+    only = _NO_RESULTS if _lacks_results(domain, told) else ""
+    return BuildCandidate(episode, domain, told, _NO_SUBGOAL_OF_ACTIONS if annotation is None else only, modules, level)
 
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:
-    """Whether an iterative planner, who is told each subgoal's result, would be told nothing, as in ReWOO's data."""
+    """Whether an iterative planner, who is told each subgoal's result, would be shown nothing, as in ReWOO's data."""
     known = domain_named(domain)
-    told = known.reports == "result" and known.calls  # of what is no call, the text is the result
+    told = known.reports == "result" and known.calls  # where actions are not calls, the text is the result
     return told and any(step.results and not step.results[-1] for step in annotation.steps)
 
 
@@ -141,20 +141,20 @@ def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     options, question = rules.options, episode.task.question
     if episode.split == "test" and not options.allow_test:
         return "of a test split"
-    if rules.stored.tests and not options.allow_test and text_key(question) in rules.stored.tests:
+    if rules.facts.tests and not options.allow_test and text_key(question) in rules.facts.tests:
         return "of a test split stored here"
     found = None if options.allow_contaminated else rules.splits.find(question)
     return f"stands in {found[0]}: {found[1]}" if found else ""
 
 
 def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:
-    """Why a person's label keeps it out; '' when none does, or when the query chose by labels."""
-    wrong = episode.id in rules.stored.wrong and not rules.labels_asked
+    """Why a person's label excludes it; '' when none does, or when the query chose by labels."""
+    wrong = episode.id in rules.facts.wrong and not rules.labels_asked
     return "labelled wrong by a person" if wrong else ""
 
 
 def failure_reason(episode: StoredEpisode) -> str:
-    """Why a run is no success; '' when it is one. Annotations were judged by their verdicts."""
+    """Why a run was not successful; '' when it was. Annotations were judged by their verdicts."""
     if episode.origin not in RUNS:
         return ""
     if not is_judged(episode.ending, episode.at_limit):

@@ -1,4 +1,4 @@
-"""Which candidates stay: no twice-told solution, the best of each task, the shares of a mix, and what is held apart."""
+"""Which candidates stay: no duplicate solutions, the best of each task, the shares of a mix; and which go into dev."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RANKS = {
 
 
 def choose(staging: StagingDatabase, options: BuildOptions) -> None:
-    """Leave candidates out, each with why, and put those that stay in order and in parts."""
+    """Exclude candidates, each with a reason, and put those that stay in order and in parts."""
     _exclude_corrected(staging)
     _exclude_repeated(staging)
     if options.near:
@@ -32,9 +32,10 @@ def choose(staging: StagingDatabase, options: BuildOptions) -> None:
 
 
 def arrange(staging: StagingDatabase, options: BuildOptions) -> None:
-    """Give every candidate that stays its place and its part: a source task lies wholly in train or wholly in dev.
+    """Give every candidate that stays its position and its part: a source task is wholly in train or wholly in dev.
 
-    Which, depends on the task alone: in every build of the same share, and in dev of one with a larger share.
+    Which of them depends on the task alone: it is the same in every build with the same share, and a task in dev stays
+    in dev with a larger share.
     """
     if options.dev_share:
         staging.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
@@ -45,7 +46,7 @@ def arrange(staging: StagingDatabase, options: BuildOptions) -> None:
 
 
 def drop_repeated_rows(staging: StagingDatabase) -> int:
-    """Leave each row that stays in its file once, and return how many went: two episodes may begin alike."""
+    """Keep each row once in its file and return how many were dropped: two episodes may begin alike."""
     return staging.run(
         "DELETE FROM line WHERE rowid IN (SELECT rowid FROM (SELECT line.rowid, row_number() OVER "
         "(PARTITION BY kept.part, line.file, hash(line.json) ORDER BY kept.place, line.rowid) AS place "
@@ -65,7 +66,7 @@ def _exclude_corrected(staging: StagingDatabase) -> None:
 
 
 def _exclude_repeated(staging: StagingDatabase) -> None:
-    """Of equal solutions the one under the strictest licence stays: its terms hold for the text wherever it is from."""
+    """Of equal solutions the one under the strictest licence stays: its terms apply to the text in any case."""
     order = f"strict DESC, licence, completeness DESC, checked DESC, origin, {CONTENT_ORDER}"
     staging.run(
         "UPDATE candidate SET why = 'duplicate' WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
@@ -79,13 +80,13 @@ def _exclude_near(staging: StagingDatabase, options: BuildOptions) -> None:
     staging.run(f"INSERT INTO ranked SELECT id FROM ({order})")
 
     @lru_cache(maxsize=4096)
-    def runs_of(candidate: int) -> frozenset[int]:
+    def shingles_of(candidate: int) -> frozenset[int]:
         return shingles(staging.one("SELECT solution FROM candidate WHERE id = ?", candidate))
 
     for (candidate,) in staging.read("SELECT id FROM ranked ORDER BY rowid"):
-        mine = runs_of(candidate)
+        mine = shingles_of(candidate)
         keys = bands(mine, options.near)
-        if any(similarity(mine, runs_of(other)) >= options.near for other in _neighbours(staging, keys)):
+        if any(similarity(mine, shingles_of(other)) >= options.near for other in _neighbours(staging, keys)):
             staging.exclude("near-duplicate", [candidate])
         else:
             staging.insert("band", [{"key": key, "candidate": candidate} for key in dict.fromkeys(keys)])
@@ -106,7 +107,7 @@ def _limit_per_task(staging: StagingDatabase, options: BuildOptions) -> None:
 
 
 def _apply_mix(staging: StagingDatabase, options: BuildOptions) -> None:
-    """As much as every group can fill of its share. Raises SpecError for a group that has nothing."""
+    """The largest mix for which every group can fill its share. Raises SpecError for an empty group."""
     groups = ", ".join("?" * len(options.mix))
     group = f"CASE WHEN benchmark IN ({groups}) THEN benchmark ELSE domain END"
     names = list(options.mix)
@@ -121,8 +122,11 @@ def _apply_mix(staging: StagingDatabase, options: BuildOptions) -> None:
         staging.run(
             "UPDATE candidate SET why = 'beyond its share of the mix' WHERE id IN (SELECT id FROM candidate "
             f"WHERE why IS NULL AND {group} = ? ORDER BY share(?, text), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",
-            *names, name, options.seed, int(total * share + 1e-6),
-        )  # fmt: skip
+            *names,
+            name,
+            options.seed,
+            int(total * share + 1e-6),
+        )
 
 
 def _by_task(options: BuildOptions) -> str:

@@ -15,7 +15,7 @@ from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import MODULES, Task
 
 UNEXECUTED = ("cot", "direct")  #: formulations whose text is made of the task's gold answer alone
-_FACTS_END = "We need to answer these questions:"  #: where a QA rationale goes over from facts to questions
+_FACTS_END = "We need to answer these questions:"  #: where the questions of a QA rationale begin, after its facts
 
 
 def join_key(task: Task) -> str:
@@ -64,7 +64,7 @@ def _rationale(candidate: BuildCandidate, sources: Sources) -> str:
 
 
 def _gold_answer(candidate: BuildCandidate) -> str:
-    """The task's own answer; that of the episode, which is right, where the task keeps none by that name."""
+    """The task's own answer; that of the episode, which is right, where the task has no `answer`."""
     gold = candidate.episode.task.gold
     answer = gold.get("answer") if isinstance(gold, dict) else None
     return str(candidate.annotation.answer if answer is None else answer)

@@ -18,9 +18,9 @@ BATCH_SIZE = 1000  #: task texts read at once
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """Three sets; empty ones for a build whose episodes come from no database."""
+    """Three sets; empty for a build whose episodes do not come from a database."""
 
-    tests: frozenset[bytes] = frozenset()  #: text_key of every task that a job holds as split 'test'
+    tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with split 'test'
     tests_read: bool = False
     corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
@@ -31,9 +31,9 @@ class DatabaseFacts:
 
 
 def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
-    """One pass over each: memory is eight bytes and a set's place for each test task, correction and wrong label.
+    """One pass over each: memory is one set entry of eight bytes for each test task, correction and wrong label.
 
-    Without `tests`, tasks of test splits are not looked at.
+    Without `tests`, tasks of test splits are not read.
     """
     with reading(database) as connection:
         return DatabaseFacts(
@@ -45,15 +45,15 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
 
 
 def _test_texts(connection: Connection) -> frozenset[bytes]:
-    """By what jobs say: the same file may have been stored as another split first."""
-    held = select(Job.dataset).where(Job.split == "test", Job.dataset.is_not(None))
-    texts = select(TaskRow.question).where(TaskRow.dataset.in_(held)).distinct()
+    """By the split of the jobs: the same file may have been stored as another split first."""
+    datasets = select(Job.dataset).where(Job.split == "test", Job.dataset.is_not(None))
+    texts = select(TaskRow.question).where(TaskRow.dataset.in_(datasets)).distinct()
     found = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
     return frozenset(text_key(question) for question in found)
 
 
 def _corrected_episodes(connection: Connection) -> frozenset[int]:
-    """By the jobs of corrections, which an index leads to: no pass over all episodes."""
+    """By the jobs of corrections, which have an index: no pass over all episodes."""
     jobs = select(Job.id).where(Job.origin == "corrected")
     accepted = (EpisodeRow.level != "", EpisodeRow.ending != "")
     found = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *accepted)).scalars()
@@ -61,11 +61,14 @@ def _corrected_episodes(connection: Connection) -> frozenset[int]:
 
 
 def _wrong_episodes(connection: Connection) -> frozenset[int]:
-    """One person's word is enough; what the same person said later of the same thing takes it back."""
+    """One person's label is enough; a later label of the same person for the same thing replaces it."""
     later = aliased(Label)
     replaced = exists().where(
-        later.episode == Label.episode, later.labeller == Label.labeller, later.id > Label.id,
-        later.position.is_not_distinct_from(Label.position), later.branch.is_not_distinct_from(Label.branch),
-    )  # fmt: skip
-    said = select(Label.episode).where(Label.value == "wrong", not_(replaced)).distinct()
-    return frozenset(connection.execute(said).scalars())
+        later.episode == Label.episode,
+        later.labeller == Label.labeller,
+        later.id > Label.id,
+        later.position.is_not_distinct_from(Label.position),
+        later.branch.is_not_distinct_from(Label.branch),
+    )
+    wrong = select(Label.episode).where(Label.value == "wrong", not_(replaced)).distinct()
+    return frozenset(connection.execute(wrong).scalars())

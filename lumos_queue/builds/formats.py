@@ -13,7 +13,21 @@ from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import render
 
-ROW_GROUP_SIZE = 1000  #: of a Parquet row group
+ROW_GROUP_SIZE = 1000  #: rows of a Parquet row group
+_TEXT_COLUMNS = (
+    "id",
+    "dataset",
+    "benchmark",
+    "domain",
+    "formulation",
+    "module",
+    "question",
+    "answer",
+    "gold",
+    "origin",
+    "level",
+    "licence",
+)
 
 
 class RowWriter(Protocol):
@@ -40,10 +54,10 @@ def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) 
     elif format == "parquet":
         yield json.dumps(_columns(conversation, candidate), ensure_ascii=False), replies
     else:
-        for place in range(1, len(conversation.turns), 2):
+        for index in range(1, len(conversation.turns), 2):
             row = {
-                "prompt": render(conversation.turns[:place], "train"),
-                "completion": conversation.turns[place].content.strip(),
+                "prompt": render(conversation.turns[:index], "train"),
+                "completion": conversation.turns[index].content.strip(),
             }
             yield json.dumps(row, ensure_ascii=False), 1
 
@@ -80,7 +94,7 @@ def require_format(format: str) -> None:
 
 
 class LinesWriter:
-    """JSON lines."""
+    """Writes JSON lines."""
 
     def __init__(self, path: Path):
         self._file = path.open("w", encoding="utf-8", newline="\n")
@@ -93,16 +107,14 @@ class LinesWriter:
 
 
 class ParquetWriter:
-    """A Parquet file whose columns are written down before the first row: no row can change them."""
+    """Writes a Parquet file whose columns are fixed before the first row: no row can change them."""
 
     def __init__(self, path: Path):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         turn = pa.struct([("role", pa.string()), ("content", pa.string())])
-        texts = ("id", "dataset", "benchmark", "domain", "formulation", "module", "question", "answer", "gold",
-                 "origin", "level", "licence")  # fmt: skip
-        self._schema = pa.schema([*((name, pa.string()) for name in texts), ("messages", pa.list_(turn))])
+        self._schema = pa.schema([*((name, pa.string()) for name in _TEXT_COLUMNS), ("messages", pa.list_(turn))])
         self._file = pq.ParquetWriter(path, self._schema, compression="zstd")
         self._table = pa.Table
         self._rows: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ from lumos_queue.builds.augment import NAMES
 _NUMBER = re.compile(r"number[0-9]+|[0-9][0-9.,]*")
 _APOSTROPHE = re.compile(r"\s*['’`]\s*")
 _WORD = re.compile(r"[A-Za-z#]+")
-#: A capital in the middle of a sentence.
+#: A capitalised word in the middle of a sentence.
 _NAMED_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
 _IN_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -34,7 +34,7 @@ def mask(text: str) -> str:
 
 
 def mask_words(text: str) -> list[str]:
-    """The words of `masked`, one by one: none where a text has no Latin letter and no number."""
+    """The words of `mask`, one by one: none where a text has no Latin letter and no number."""
     text = _APOSTROPHE.sub("", _NUMBER.sub(" # ", text))
     names = KNOWN_NAMES.union(_NAMED_INSIDE.findall(text))
     return [_mask_word(word, names) for word in _WORD.findall(text)]
@@ -58,7 +58,7 @@ class HeldOutTexts:
 
 
 def asdiv_texts(folder: Path) -> Iterator[str]:
-    """Every problem of the ASDiv files in the folder, also those that no reader could use."""
+    """Every problem of the ASDiv files in the folder, including those that the reader cannot use."""
     for file in sorted(folder.glob("*.xml")):
         for problem in ElementTree.parse(file).iter("Problem"):
             yield f"{problem.findtext('Body') or ''} {problem.findtext('Question') or ''}"

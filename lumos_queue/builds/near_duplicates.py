@@ -1,8 +1,8 @@
-"""Near-duplicates: texts that share most of their runs of three words, found by MinHash and then really compared.
+"""Near-duplicates: texts that share most of their shingles (runs of three words), found by MinHash and then compared.
 
-One hash of each run fills one of 64 bins with its smallest value (one-permutation MinHash); a bin that stays empty
+One hash of each shingle fills one of 64 bins with its smallest value (one-permutation MinHash); a bin that stays empty
 borrows from another. Bands of bins say which earlier texts to compare with; their similarity is then worked out
-exactly, so nothing is dropped that is not similar, and a pair at the threshold is missed in fewer than 1 % of cases.
+exactly, so nothing dissimilar is dropped, and a pair at the threshold is missed in fewer than 1 % of cases.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import struct
 from functools import cache
 
 BINS = 64
-SHINGLE_WORDS = 3  #: words
+SHINGLE_WORDS = 3
 _WORD = re.compile(r"\w+|[^\w\s]")
 _EMPTY = 2**64 - 1
 
 
 def shingles(text: str) -> frozenset[int]:
-    """A hash of each run of three words; of the whole text when it is shorter."""
+    """A hash of each shingle; of the whole text when it is shorter."""
     words = _WORD.findall(text.casefold())
     if len(words) < SHINGLE_WORDS:
         return frozenset((_hash(" ".join(words)),))
@@ -29,7 +29,7 @@ def shingles(text: str) -> frozenset[int]:
 
 
 def similarity(one: frozenset[int], other: frozenset[int]) -> float:
-    """Runs in both, as a part of the runs in either (Jaccard)."""
+    """Jaccard similarity: shingles in both over shingles in either."""
     return len(one & other) / len(one | other)
 
 
@@ -47,21 +47,21 @@ def _width(threshold: float) -> int:
 def _signature(found: frozenset[int]) -> list[int]:
     smallest = [_EMPTY] * BINS
     for value in found:
-        place, rest = value % BINS, value // BINS
-        if rest < smallest[place]:
-            smallest[place] = rest
-    return [value if value != _EMPTY else _borrow(smallest, place) for place, value in enumerate(smallest)]
+        index, rest = value % BINS, value // BINS
+        if rest < smallest[index]:
+            smallest[index] = rest
+    return [value if value != _EMPTY else _borrow(smallest, index) for index, value in enumerate(smallest)]
 
 
-def _borrow(smallest: list[int], place: int) -> int:
-    """What stands in another bin: which one depends on the empty bin alone, so that equal texts borrow alike."""
-    return next(smallest[other] for other in _donors(place) if smallest[other] != _EMPTY)
+def _borrow(smallest: list[int], index: int) -> int:
+    """The value of another bin, which depends on the empty bin alone, so that equal texts borrow alike."""
+    return next(smallest[other] for other in _donors(index) if smallest[other] != _EMPTY)
 
 
 @cache
-def _donors(place: int) -> tuple[int, ...]:
-    """The bins in the order in which an empty one asks them."""
-    return tuple(sorted(range(BINS), key=lambda other: _hash(f"{place} {other}")))
+def _donors(index: int) -> tuple[int, ...]:
+    """The bins in the order in which an empty one tries them."""
+    return tuple(sorted(range(BINS), key=lambda other: _hash(f"{index} {other}")))
 
 
 def _hash(text: str) -> int:

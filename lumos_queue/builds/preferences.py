@@ -15,12 +15,12 @@ from lumos_queue.records import MODULES, Annotation, Completion
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-FAILED = ("limit", "no_answer", "action_error", "unreadable")  #: endings that are the models' own doing
+FAILED = ("limit", "no_answer", "action_error", "unreadable")  #: endings that the models themselves caused
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """What an episode's models were asked and said."""
+    """The prompts and replies of an episode's models."""
 
     candidate: int
     good: bool
@@ -30,7 +30,7 @@ class Try:
 def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, bool] | str:
     """The episode and whether it succeeded, or why it cannot be compared with others.
 
-    A success that a person labelled wrong or corrected is none; a failed try is rejected all the same.
+    A success that a person labelled wrong or corrected does not count as one; a failed try is still a rejected one.
     """
     if reason := task_exclusion(episode, rules):
         return reason
@@ -42,7 +42,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
     if not problem:
         if reason := label_exclusion(episode, rules):
             return reason
-        if episode.id in rules.stored.corrected:
+        if episode.id in rules.facts.corrected:
             return "corrected by a person"
     try:
         domain = rules.sources.domain(episode.task)
@@ -53,7 +53,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
 
 
 def keep_try(staging: StagingDatabase, candidate: BuildCandidate, good: bool) -> None:
-    """Put a try and what its modules were asked and said on the staging."""
+    """Stage a try with the prompts and replies of its modules."""
     asks = [
         {"place": place, "role": step.role, "prompt": step.prompt, "reply": step.result.text.strip()}
         for place, step in enumerate(candidate.episode.steps)
@@ -69,10 +69,15 @@ def make_pairs(staging: StagingDatabase) -> None:
         for role, pair, good, bad in pairs(tries):
             name = staging.one("SELECT name FROM candidate WHERE id = ?", bad)
             benchmark, row = next(staging.read("SELECT benchmark, row FROM candidate WHERE id = ?", good))
-            staging.insert("line", [{
-                "candidate": good, "file": f"{role}_preference", "key": f"{benchmark}/{row}",
-                "json": json.dumps(pair, ensure_ascii=False), "turns": 1, "other": name,
-            }])  # fmt: skip
+            line = {
+                "candidate": good,
+                "file": f"{role}_preference",
+                "key": f"{benchmark}/{row}",
+                "json": json.dumps(pair, ensure_ascii=False),
+                "turns": 1,
+                "other": name,
+            }
+            staging.insert("line", [line])
     staging.run(
         "UPDATE candidate SET why = 'no try of the other kind to compare with' WHERE why IS NULL "
         "AND id NOT IN (SELECT candidate FROM line) AND name NOT IN (SELECT other FROM line)"

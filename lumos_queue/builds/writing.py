@@ -1,4 +1,4 @@
-"""From the workbench to the files of a build: rows in order, the lineage of each, and the digest over all of them."""
+"""From the staging database to the files of a build: rows in order, the lineage of each, the digest over all."""
 
 from __future__ import annotations
 
@@ -72,9 +72,16 @@ def _write_file(
             writer.add(line)
             rows, replies = rows + 1, replies + turns
             traced = {
-                "id": key, "file": name, "sha256": hashlib.sha256(line.encode()).hexdigest(), "episode": episode,
-                "job": job, "benchmark": benchmark, "origin": origin, "level": level, "licence": licence,
-            }  # fmt: skip
+                "id": key,
+                "file": name,
+                "sha256": hashlib.sha256(line.encode()).hexdigest(),
+                "episode": episode,
+                "job": job,
+                "benchmark": benchmark,
+                "origin": origin,
+                "level": level,
+                "licence": licence,
+            }
             helped = {"given": given.split()} | ({"gold": gold} if gold else {}) if given else {}
             trace(traced | helped | ({"rejected": other} if other else {}))
     finally:

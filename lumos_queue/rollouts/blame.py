@@ -1,17 +1,17 @@
-"""Which module a failed episode failed by: each is replaced by the gold solution in turn, from the first wrong step on.
+"""Which module made an episode fail: each is replaced by the gold solution in turn, from the first wrong step on.
 
-The leading stages that do what the gold steps do are kept as they are. Then two runs part:
+The leading stages that do what the gold steps do are kept as they are. Then two runs differ:
 
 - *gold planner*: the gold subgoals are given, the model grounds them;
 - *gold grounder*: the episode's next subgoal is given with the gold actions, the model plans on, and the gold actions
-  are given as long as its subgoals are the gold ones in words. A subgoal of other words has no gold actions: where the
-  episode leaves the gold plan there, the run is the episode itself, given whole, and fails as it did.
+  are given as long as its subgoals are worded as the gold ones. A subgoal worded otherwise has no gold actions: where
+  the episode leaves the gold plan there, the run is the episode itself, given whole, and fails as it did.
 
-The planner is at fault when only its replacement mends the episode, the grounder when only its own does; *both* when
-neither run succeeds, *neither* when each does. What the modules said in the episode is given again where the prompt is
-the same, so the blame is for what was said there, not for what the models would say now. Two limits: a subgoal that is
-right, but that the grounder did not understand, counts as the planner's fault unless it is worded as in the gold plan;
-and a one-pass plan is the gold one only as a whole.
+The planner is at fault when only its replacement makes the episode succeed, the grounder when only its own does; *both*
+when neither run succeeds, *neither* when each does. What the modules said in the episode is given again where the
+prompt is the same, so the blame is for what was said there, not for what the models would say now. Two limits: a
+subgoal that is right, but that the grounder did not understand, counts as the planner's fault unless it is worded as in
+the gold plan; and a one-pass plan is the gold one only as a whole.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, l
         raise ExcludedEpisode("it does what the gold solution does, and fails")
     groundings = [stage.grounding for stage in stages]
     same = kept < min(len(stages), len(gold.steps)) and _same_words(stages[kept], gold, kept)
-    planner: Parts = (
-        {"planner": said[:kept] + replies["planner"][kept:], "grounder": groundings[: kept + same]}, kept, None
-    )  # fmt: skip
+    replanned = {"planner": said[:kept] + replies["planner"][kept:], "grounder": groundings[: kept + same]}
+    planner: Parts = (replanned, kept, None)
     if not same:
         return {"planner": planner, "grounder": ({"planner": said, "grounder": groundings}, kept, None)}
     subgoals = [stage.subgoal.text for stage in stages[:kept]] + [step.subgoal.text for step in gold.steps[kept:]]
@@ -72,8 +71,8 @@ def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, l
     return {"planner": planner, "grounder": (replaced, kept, subgoals)}
 
 
-def _same_words(stage: Stage, gold: Annotation, place: int) -> bool:
-    return same_subgoal(stage.subgoal.text, gold.steps[place].subgoal.text)
+def _same_words(stage: Stage, gold: Annotation, index: int) -> bool:
+    return same_subgoal(stage.subgoal.text, gold.steps[index].subgoal.text)
 
 
 def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
@@ -89,7 +88,7 @@ def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mappi
 
 
 def fault(gold_planner: bool | None, gold_grounder: bool | None) -> str:
-    """Who is to blame, by whether the run with that gold module succeeded; None: it has not ended."""
+    """Which module is at fault, by whether the run with that gold module succeeded; None: it has not ended."""
     if gold_planner is None or gold_grounder is None:
         return "not finished"
     if gold_planner == gold_grounder:
@@ -99,7 +98,7 @@ def fault(gold_planner: bool | None, gold_grounder: bool | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where a module of a failed episode replied otherwise than in a run that got it right there."""
+    """The first place where a module of a failed episode replied differently from a run that was right there."""
 
     prompt: str
     chosen: str
@@ -112,7 +111,7 @@ class Difference:
 def find_difference(
     module: str, failed: Sequence[RecordedStep], others: Sequence[tuple[Sequence[RecordedStep], bool]]
 ) -> Difference | None:
-    """Found by prompts that are equal byte for byte; None when there is no such place.
+    """Where the prompts are equal byte for byte and the replies differ; None when there is no such place.
 
     `others` are runs with the module replaced, and whether they succeeded: of one that did not, only what was given
     counts. The first of them that replied to a prompt counts.
@@ -155,9 +154,14 @@ def label_row(
 
 def _lineage(episode: StoredEpisode, module: str, blamed: str, jobs: Sequence[str]) -> dict[str, Any]:
     return {
-        "module": module, "fault": blamed, "id": f"{episode.task.benchmark}/{source_row(episode.task)}",
-        "episode": episode.name, "jobs": list(jobs), "split": episode.split, "licence": episode.licence,
-    }  # fmt: skip
+        "module": module,
+        "fault": blamed,
+        "id": f"{episode.task.benchmark}/{source_row(episode.task)}",
+        "episode": episode.name,
+        "jobs": list(jobs),
+        "split": episode.split,
+        "licence": episode.licence,
+    }
 
 
 def _asked(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]:
@@ -165,7 +169,7 @@ def _asked(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]:
 
 
 def _parse(module: str, reply: str) -> Any:
-    """What is read from a reply: two that read the same do not differ."""
+    """The content of a reply: two with the same content do not differ."""
     if module == "grounder":
         return _actions(reply)
     return says_stop(reply) or [bare(subgoal.text) for subgoal in read_plan(reply.strip().removeprefix(KEEP_PLANNING))]

@@ -1,4 +1,4 @@
-"""Whom a pair of blame jobs finds at fault, and what the module at fault can learn from it."""
+"""Which module a pair of blame jobs finds at fault, and the training rows for that module."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ from lumos_queue.rollouts.derived import is_right
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-MAX_SAMPLES = 8  #: runs of one kind whose replies are looked at for something better
+MAX_SAMPLES = 8  #: at most this many runs of one kind are searched for a better reply
 
 
 def report_blame(
-    database: Database, jobs: Sequence[str], threshold: float, write_pair: Write, write_labels: Write,
+    database: Database,
+    jobs: Sequence[str],
+    threshold: float,
+    write_pair: Write,
+    write_labels: Write,
     allow_test: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    """Count whose fault each episode of the two jobs is; write a pair and labels for each module at fault.
+) -> dict[str, Any]:
+    """Count which module each episode of the two jobs failed by; write a pair and labels for each module at fault.
 
     A run counts as a success when at least the share `threshold` of its samples is right. Pairs and labels of test
     splits are refused and counted, each pair with its labels once, unless `allow_test`. Raises SpecError unless the
@@ -42,8 +46,8 @@ def report_blame(
         module: {name: _succeeded(benchmark, tries, threshold) for name, tries in runs[module].items()}
         for module in MODULES
     }
-    everybody = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
-    blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in everybody}
+    all_names = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
+    blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in all_names}
     counts, pairs = Counter(blamed.values()), Counter()
     found: set[str] = set()
     row_filter = RowFilter(allow_test)
@@ -58,10 +62,15 @@ def report_blame(
                 write_pair(preference_row(episode, module, better, at_fault, names))
                 write_labels(label_row(episode, module, better, at_fault, names))
     return {
-        "jobs": names, "episodes": len(blamed), "gone": len(blamed) - len(found), "threshold": threshold,
-        "faults": {name: counts[name] for name in FAULTS}, "pairs": {module: pairs[module] for module in MODULES},
-        **row_filter.report(), "blamed": blamed,
-    }  # fmt: skip
+        "jobs": names,
+        "episodes": len(blamed),
+        "gone": len(blamed) - len(found),
+        "threshold": threshold,
+        "faults": {name: counts[name] for name in FAULTS},
+        "pairs": {module: pairs[module] for module in MODULES},
+        **row_filter.report(),
+        "blamed": blamed,
+    }
 
 
 def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[Tried]]]]:
@@ -81,7 +90,7 @@ def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[s
 
 
 def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -> bool | None:
-    """None while a try has not ended."""
+    """Whether enough tries are right; None while one has not ended."""
     if not all(one.ended for one in tries):
         return None
     return sum(is_right(benchmark, one) for one in tries) >= threshold * len(tries)
@@ -90,7 +99,7 @@ def _succeeded(benchmark: Benchmark, tries: Sequence[Tried], threshold: float) -
 def _difference(
     database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[Tried]
 ) -> Difference | None:
-    """Where the module went wrong, seen beside the runs in which it was replaced, those that succeeded first."""
+    """Where the module went wrong, compared with the runs in which it was replaced, successful ones first."""
     succeeded = {one.episode: is_right(benchmark, one) for one in tries if one.ended}
     first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MAX_SAMPLES]
     with reading(database) as connection:

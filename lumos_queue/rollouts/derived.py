@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from db.derived import Tried as DerivedTry
     from db.trajectories import StoredEpisode
 
-#: What a derived task says beside its source's own inputs; a task derived from it says its own.
+#: The inputs that derivation adds; a task derived from a derived one gets new values.
 _DERIVED_INPUTS = ("given", "given_while", "from")
 
 
 class ExcludedEpisode(Exception):
-    """Raised for an episode from which nothing is derived; says why, in words by which such episodes are counted."""
+    """Raised for an episode from which nothing is derived. Its message is the reason under which it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Derivation:
     given: Mapping[str, Sequence[str]]
     subgoals: int
     given_while: Sequence[str] | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)  #: joins what the task says of where it comes from
+    about: Mapping[str, Any] = field(default_factory=dict)  #: added to what the task says of its origin
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Datasets made of the same episodes, by name, and how many episodes gave none, by reason."""
+    """Datasets made from the same episodes, by name, and how many episodes were excluded, by reason."""
 
     formulation: str
     benchmark: Benchmark
@@ -70,7 +70,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         if own != (kind := kind or own):
             raise SpecError(
                 f"The query finds episodes of {' '.join(filter(None, kind))} and of {' '.join(filter(None, own))}: "
-                "a job has one benchmark, split, licence and formulation. Say which: --where 'benchmark=… split=…'."
+                "a job has one benchmark, split, licence and formulation. Choose with: --where 'benchmark=… split=…'."
             )
         try:
             if not open_benchmark(own[0]).by_answer:
@@ -94,7 +94,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
 
 
 def formulation_of(episode: StoredEpisode) -> str:
-    """That of the episode; an annotated one goes on as an iterative one."""
+    """The formulation of the episode; an annotated one continues as an iterative one."""
     return episode.formulation if episode.formulation in FORMULATIONS else "iterative"
 
 
@@ -113,7 +113,7 @@ def gold_of(benchmark: Benchmark, task: Task) -> Annotation:
 
 
 def regroundings(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
-    """The episode's plan is given; the grounder is asked anew, and every action runs anew."""
+    """The episode's plan is given; the grounder is asked again, and every action runs again."""
     require_ended(episode)
     if formulation_of(episode) not in ("iterative", "one-pass"):
         raise ExcludedEpisode(f"{episode.formulation}: nobody plans")
@@ -139,7 +139,7 @@ def _task(episode: StoredEpisode, one: Derivation) -> Task:
 
 
 class _DerivedBenchmark(Benchmark):
-    """A benchmark whose rows are derived tasks; everything else is its source's."""
+    """A benchmark whose rows are derived tasks; everything else is that of the original benchmark."""
 
     needs_data = False
 

@@ -1,4 +1,4 @@
-"""What the rollouts of a job say: which subgoals of the episodes they went on from were right."""
+"""What the rollouts of a job say: which subgoals of their source episodes were right."""
 
 from __future__ import annotations
 
@@ -40,15 +40,22 @@ def report_rollouts(
             write(made)
     counted = [one for places in by_episode.values() for one in places.values()]
     return {
-        "job": row.id, "episodes": len(by_episode), "gone": len(by_episode) - found, "rows": rows,
-        "subgoals": sum(labels.values()), "labels": dict(sorted(labels.items())), "threshold": threshold,
-        **row_filter.report(), "rollouts": len(tries),
-        "ended": sum(one.ended for one in counted), "right": sum(one.right for one in counted),
-    }  # fmt: skip
+        "job": row.id,
+        "episodes": len(by_episode),
+        "gone": len(by_episode) - found,
+        "rows": rows,
+        "subgoals": sum(labels.values()),
+        "labels": dict(sorted(labels.items())),
+        "threshold": threshold,
+        **row_filter.report(),
+        "rollouts": len(tries),
+        "ended": sum(one.ended for one in counted),
+        "right": sum(one.right for one in counted),
+    }
 
 
 def _count_rollouts(benchmark_name: str, tries: Iterable[Tried]) -> dict[str, dict[int, RolloutCounts]]:
-    """Source episode to the number of subgoals kept to what became of the rollouts from there."""
+    """Source episode to the number of subgoals kept to the counts of the rollouts from there."""
     benchmark = open_benchmark(benchmark_name)
     found: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
     for one in tries:

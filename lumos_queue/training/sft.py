@@ -1,4 +1,4 @@
-"""The work of the recipe `sft`: what of the builds can be learnt, the fit from a model folder, the model at the end."""
+"""The work of the recipe `sft`: the conversations that the model can learn, the fit, and the model at the end."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def prepare(recipe: Sft) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REQUEST).write_text(json.dumps(recipe.as_json()) + "\n")
     if not recipe.start:
-        texts = lambda: (conversation.text() for _, conversation in _conversations(recipe, "."))  # noqa: E731
-        learn_tokenizer(texts).save_pretrained(folder / TOKENIZER)
+        learn_tokenizer(lambda: (one.text() for _, one in _conversations(recipe, "."))).save_pretrained(
+            folder / TOKENIZER
+        )
     spec = spec_of(recipe)
     tokenizer, positions = _tokenizer(spec.tokenizer), spec.model.positions
     counts: Counter[str] = Counter()
@@ -72,7 +73,7 @@ def prepare(recipe: Sft) -> dict[str, Any]:
 def measure_conversation(
     conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positions: int
 ) -> tuple[str, int]:
-    """Why the model cannot hold a conversation ('' when it can), and how many tokens it is."""
+    """Why a conversation does not fit into the model ('' when it does), and its number of tokens."""
     for turn in conversation.turns:
         for token in tokenizer.all_special_tokens:
             if token in turn.content:
@@ -88,7 +89,7 @@ def measure_conversation(
 def fit(recipe: Sft, start: int, stop: int) -> dict[str, Any]:
     """One window; with conversations kept for development, their loss before (at the first step) and after it."""
     folder, spec = from_launch(recipe.folder), spec_of(recipe)
-    known = recipe.start and not start  # random weights know nothing
+    known = recipe.start and not start  # the loss of random weights says nothing
     before = _dev(spec, from_launch(recipe.start), folder, "dev_loss_before") if known else {}
     done = run_window(spec, folder / "fit", start, stop)
     return done | before | _dev(spec, Path(done["checkpoint"]), folder, "dev_loss")
@@ -99,15 +100,15 @@ def export(recipe: Sft) -> dict[str, Any]:
     folder, spec = from_launch(recipe.folder), spec_of(recipe)
     target = export_checkpoint(spec, folder / "fit" / f"step-{spec.steps:06d}", folder / EXPORT)
     made_from = recipe.as_json() | {"data": [Path(build).name for build in recipe.data], "fit": spec.digest}
-    for place in ("start", "folder"):
-        made_from[place] = Path(made_from[place]).name  # a model travels; where it was made does not concern others
+    for field in ("start", "folder"):
+        made_from[field] = Path(made_from[field]).name  # a model is shared; the folders of this machine are not
     made_from["start"] = made_from["start"] or SCRATCH
     (target / MADE_FROM).write_text(json.dumps(made_from, indent=1) + "\n")
     return {"model": f"local:{target}"}
 
 
 def spec_of(recipe: Sft) -> FitSpec:
-    """The fit: short warm-up, then the rates fall to nought. Loss on assistant tokens only, as in LUMOS.
+    """The fit: short warm-up, then the rates fall to zero. Loss on assistant tokens only, as in LUMOS.
 
     From random weights the warm-up is longer, the rates fall later, and a tenth of the loss is that on the prompts.
     """
@@ -147,7 +148,7 @@ def _dev(spec: FitSpec, weights: Path, folder: Path, name: str) -> dict[str, flo
 
 
 def _tokenizer(folder: str) -> PreTrainedTokenizerFast:
-    """Raises SpecError for one that lacks what a fit needs."""
+    """The tokenizer in a folder. Raises SpecError when it lacks what a fit needs."""
     tokenizer = load_tokenizer(folder)
     for name in ("bos", "eos", "pad"):
         if getattr(tokenizer, f"{name}_token_id") is None:

@@ -1,6 +1,6 @@
-"""The starter agent's recipe: the data, the tokenizer and the fits. `lumos train starter` carries it out.
+"""The work of the recipe `starter`: the data, the tokenizer and the two fits. `lumos train starter` submits it.
 
-Two fits: one for the iterative formulation, from random weights, then a short one for one-pass that starts from it.
+One fit is for the iterative formulation, from random weights; then a short one for one-pass starts from its weights.
 They cannot share a planner: its first prompt is the same in both formulations, the expected reply is not.
 """
 
@@ -25,7 +25,7 @@ from lumos_queue.training.window import export_checkpoint, run_window
 from lumos_queue.util.launch_folder import from_launch
 
 FORMULATIONS = ("iterative", "one-pass")
-#: Part of the tokens. Planning is what is hard: three quarters of them.
+#: Shares of the tokens. Planning is harder: it gets three quarters.
 SHARES = {
     "wordmath/{}/planner": 0.32,
     "wordmath/{}/grounder": 0.12,
@@ -72,7 +72,7 @@ def prepare(sources: StarterData, folder: Path) -> dict[str, int]:
 
 
 def specs(folder: Path, steps: int, one_pass_steps: int) -> dict[str, FitSpec]:
-    """The two fits, in order. The checkpoints of a fit lie in `folder/<its name>`."""
+    """The two fits, in order. The checkpoints of a fit are in `folder/<its name>`."""
     first = FitSpec(
         data=(str(folder / "iterative.jsonl"),),
         tokenizer=str(folder / "tokenizer"),

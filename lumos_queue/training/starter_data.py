@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
 from lumos_queue.benchmarks.mawps.benchmark import masked_task
@@ -28,7 +29,7 @@ DEV_PART = 12  #: one MAWPS row in so many is kept for choosing between fits, ne
 
 @dataclass(frozen=True, slots=True)
 class StarterData:
-    """Where the data lies, how much of it is used, and what became of it."""
+    """Where the data is, how much of it is used, and counts of what was used and left out."""
 
     data: Path  #: folder with `gsm8k`, `mawps`, `asdiv` and `svamp`, as their authors publish them
     generated: int = 40_000  #: problems of wordmath's training split
@@ -72,7 +73,7 @@ class StarterData:
                 yield from self._row(number, {**varied, "Question": replace_names(varied["Question"], random)})
 
     def mawps_records(self) -> Iterator[dict[str, str]]:
-        """The rows of MAWPS as they stand in the file. Raises SpecError when there is no such file."""
+        """The rows of MAWPS as in the file. Raises SpecError when the file is missing."""
         path = self.data / "mawps" / "cv_mawps" / "fold0" / "train.csv"
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected MAWPS as the SVAMP repository publishes it.")
@@ -108,7 +109,7 @@ class StarterData:
                 return True
         return False
 
-    def _solved(self, benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
+    def _solved(self, benchmark: Benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
         try:
             annotation = benchmark.gold(task)
         except SpecError as error:

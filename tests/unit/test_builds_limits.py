@@ -24,7 +24,7 @@ from tests.unit.test_builds_choosing import TASK, episode, kept, lineage
 
 
 def rules(stored: DatabaseFacts | None = None, **options) -> Rules:
-    return Rules(BuildOptions(**options), Sources(), TestSplits([], Sources()), stored=stored or DatabaseFacts())
+    return Rules(BuildOptions(**options), Sources(), TestSplits([], Sources()), facts=stored or DatabaseFacts())
 
 
 def run(number: int = 1, *sums: str, **changes):

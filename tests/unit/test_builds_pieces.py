@@ -196,7 +196,7 @@ def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path):
     with pytest.raises(SpecError, match="cannot be read"):
         existing_build(tmp_path, {})
     for name in ("", ".hidden", "a/b", "../up", "x" * 101):
-        with pytest.raises(SpecError, match="no name for a build"):
+        with pytest.raises(SpecError, match="not a name for a build"):
             folder_of(Settings(home=tmp_path), name)
 
 

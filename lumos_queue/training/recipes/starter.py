@@ -16,10 +16,10 @@ STEPS = 6500
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """Prepare the conversations, fit the iterative model, go on from it to the one-pass model, export both."""
+    """Prepare the conversations, fit the iterative model, continue from it to the one-pass model, export both."""
 
     data: str  #: folder with the original files of gsm8k, mawps, asdiv and svamp
-    folder: str  #: for conversations, checkpoints and the models; every worker must see it
+    folder: str  #: for conversations, checkpoints and the models; every worker must be able to read it
     steps: int = STEPS  #: optimizer steps of the iterative fit
     one_pass_steps: int = 1500  #: optimizer steps of the one-pass fit
     window: int = 250  #: optimizer steps of one item
@@ -43,7 +43,7 @@ class Starter:
 
 
 def starter(data: Path, folder: Path, **numbers: int) -> Starter:
-    """The recipe as a person asks for it; `numbers` are the fields of Starter. Raises SpecError for missing data."""
+    """The recipe from what a person gives; `numbers` are fields of Starter. Raises SpecError for missing data."""
     for name in SOURCES:
         if not (data / name).is_dir():
             raise SpecError(f"--data '{data}' has no folder '{name}': the recipe reads {', '.join(SOURCES)}.")
