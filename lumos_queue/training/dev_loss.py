@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -33,6 +34,6 @@ def dev_loss(spec: FitSpec, weights: Path, file: Path) -> float | None:
     examples.sort(key=lambda example: len(example.ids))  # rows of similar length need little padding
     with torch.no_grad():
         for start in range(0, len(examples), 8):
-            _, answers, losses = step_loss(model, examples[start : start + 8], tokenizer.pad_token_id, 0.0)
+            _, answers, losses = step_loss(model, examples[start : start + 8], cast(int, tokenizer.pad_token_id), 0.0)
             total, count = total + losses, count + answers
     return total / count

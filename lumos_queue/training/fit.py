@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -101,7 +101,7 @@ def fit_window(
         examples = batches.draw(spec.seed, step)
         set_rates(spec, optimizers, step)
         torch.manual_seed(step_seed(spec.seed, step))
-        loss, answers, loss_sum = step_loss(model, examples, tokenizer.pad_token_id, spec.prompt_weight)
+        loss, answers, loss_sum = step_loss(model, examples, cast(int, tokenizer.pad_token_id), spec.prompt_weight)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optimizers:
