@@ -15,24 +15,24 @@ import hashlib
 import sys
 from pathlib import Path
 
-from lumos_queue.builds.heldout import masked
-from lumos_queue.training.sources import Sources, is_dev
+from lumos_queue.builds.heldout import mask
+from lumos_queue.training.starter_data import StarterData, is_dev
 
 
 def part_of(question: str, learnt: set[str]) -> str:
     """Which file a row goes into; `learnt` are the masked questions that the starter was trained on."""
-    text = masked(question)
+    text = mask(question)
     if text in learnt:
         return "gold"
     return "held-out" if hashlib.sha256(text.encode()).digest()[0] % 2 else "new"
 
 
 def main(data: Path, folder: Path) -> None:
-    sources = Sources(data)
-    held_out = sources.held_out().values()  # what equals a problem of ASDiv or SVAMP was kept from the starter
+    sources = StarterData(data)
+    held_out = sources.load_held_out().values()  # what equals a problem of ASDiv or SVAMP was kept from the starter
     rows = list(sources.mawps_records())
     learnt = {
-        masked(row["Question"])
+        mask(row["Question"])
         for row in rows
         if not is_dev(row["Question"]) and not any(row["Question"] in problems for problems in held_out)
     }

@@ -16,7 +16,7 @@ def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotati
     """The subgoals, their actions and the actions' results, as an iterative or annotated episode recorded them.
 
     The result of an action that failed is the one that the annotation states, if it states one. None when there is no
-    answer, or when an action stands before any subgoal or a subgoal has no action: the steps of a one-pass episode do
+    answer, or when an action comes before any subgoal or a subgoal has no action: the steps of a one-pass episode do
     not say which action belongs to which.
     """
     found: list[tuple[Subgoal, list[Action], list[str]]] = []
@@ -34,7 +34,7 @@ def annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotati
 
 
 def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
-    """As `annotation_of`, with every action at the last subgoal: fit for one-pass conversations, and only for them."""
+    """As `annotation_of`, with every action at the last subgoal: usable for one-pass conversations only."""
     subgoals = [detail for detail, _ in _own(steps) if isinstance(detail, Subgoal)]
     done = [(detail, result) for detail, result in _own(steps) if isinstance(detail, Action)]
     if answer is None or not subgoals or not done:
@@ -53,10 +53,10 @@ def failed_actions(steps: Sequence[RecordedStep]) -> int:
 
 def planner_only(annotation: Annotation) -> Annotation:
     """The annotation with one readable action in place of each subgoal's: its planner's side stays the same."""
-    return replace(annotation, steps=tuple(map(_stand_in, annotation.steps)))
+    return replace(annotation, steps=tuple(map(_with_placeholder_action, annotation.steps)))
 
 
-def _stand_in(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
+def _with_placeholder_action(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
     action = Action((f"R{step.subgoal.number}",), "", str(step.subgoal.number))
     return AnnotatedSubgoal(step.subgoal, (action,), step.results[-1:])
 

@@ -26,7 +26,7 @@ _NAME = re.compile(r"\b[A-Z][a-z]+\b")
 _TRIES = 40
 
 
-def other_names(text: str, random: Random) -> str:
+def replace_names(text: str, random: Random) -> str:
     """The text with each known given name replaced, everywhere, by another of its kind."""
     found = dict.fromkeys(_NAME.findall(text))
     swap: dict[str, str] = {}
@@ -37,7 +37,7 @@ def other_names(text: str, random: Random) -> str:
     return _NAME.sub(lambda match: swap.get(match[0], match[0]), text)
 
 
-def other_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] | None:
+def replace_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] | None:
     """A row with masked numbers (MAWPS) that has other numbers and the answer they give; None when none were found.
 
     Whole numbers stay whole and answers positive, and so does every step of the equation.
@@ -47,7 +47,7 @@ def other_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] |
     if before is None:
         return None
     for _ in range(_TRIES):
-        new = [near(number, random) for number in old]
+        new = [nearby_number(number, random) for number in old]
         steps = _evaluate(record["Equation"], new)
         if steps is None or new == old:
             continue
@@ -64,8 +64,8 @@ def other_numbers(record: Mapping[str, str], random: Random) -> dict[str, str] |
     return None
 
 
-def near(number: Decimal, random: Random) -> Decimal:
-    """A number of about the size of this one, with as many decimals. One, nought and fractions of one stay."""
+def nearby_number(number: Decimal, random: Random) -> Decimal:
+    """A number of about the size of this one, with as many decimals. Zero, one and fractions of one stay."""
     if number <= 1:
         return number
     places = max(0, -int(number.normalize().as_tuple().exponent))

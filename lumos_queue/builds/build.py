@@ -1,4 +1,4 @@
-"""Make a build: look at every episode once, choose among those that are fit, write what stays, and publish it whole."""
+"""Make a build: read every episode once, choose among the usable ones, write the rows, and publish the folder whole."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from db.filters import parse_where
-from lumos_queue.builds.candidates import Candidate, Rules, examine
+from lumos_queue.builds.candidates import BuildCandidate, Rules, examine
 from lumos_queue.builds.card import card
 from lumos_queue.builds.checks import ActionChecks
-from lumos_queue.builds.choosing import arrange, choose, repeated_rows
+from lumos_queue.builds.choosing import arrange, choose, drop_repeated_rows
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.conversations import conversations_of
-from lumos_queue.builds.folder import CARD, MANIFEST, present, publish, staged
-from lumos_queue.builds.formats import require, rows_of
+from lumos_queue.builds.database_facts import DatabaseFacts
+from lumos_queue.builds.folder import CARD, MANIFEST, existing_build, publish, staging_folder
+from lumos_queue.builds.formats import require_format, rows_of
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import UNKNOWN, warning
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
-from lumos_queue.builds.staging import Workbench
-from lumos_queue.builds.stored import Stored
+from lumos_queue.builds.staging import StagingDatabase
 from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
 from lumos_queue.errors import SpecError
 from lumos_queue.util.version import code_version
@@ -43,42 +43,46 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)  #: module, name, whether it rejects
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
-    repeated: int = 0  #: rows that say what another row of their file says
+    repeated: int = 0  #: rows equal to another row of their file
 
 
 def build(
-    episodes: Iterable[StoredEpisode], name: str, target: Path, options: BuildOptions, sources: KnownBenchmarks,
-    stored: Stored | None = None,
-) -> tuple[dict[str, Any], bool]:  # fmt: skip
+    episodes: Iterable[StoredEpisode],
+    name: str,
+    target: Path,
+    options: BuildOptions,
+    sources: KnownBenchmarks,
+    facts: DatabaseFacts | None = None,
+) -> tuple[dict[str, Any], bool]:
     """Make the build in the folder `target`; returns its manifest and whether it is new.
 
-    `stored` is what else their database knows of them (stored.py); None for episodes that come from none.
-    The same rows made with the same options are the same build: then the one that is there stays as it is. Raises
-    SpecError when the folder holds anything else, when no episode is fit, or when the disk fails; nothing is left then.
+    `facts` is what else their database knows of them (database_facts.py); None for episodes that do not come from one.
+    The same rows made with the same options are the same build: an existing one is left as it is. Raises SpecError when
+    the folder holds anything else, when no episode is usable, or when the disk fails; nothing is left behind then.
     """
-    splits, stored = TestSplits(options.against, sources), stored or Stored()
+    splits, facts = TestSplits(options.against, sources), facts or DatabaseFacts()
     labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
     options = replace(options, against=tuple(one.name for one in splits.splits))
     frozen = json.loads(json.dumps(options.as_json() | {"against": {one.name: one.digest for one in splits.splits}}))
-    before = present(target, frozen)
-    require(options.format)
+    before = existing_build(target, frozen)
+    require_format(options.format)
     try:
-        with staged(target) as scratch, closing(Workbench(scratch / "workbench.sqlite")) as bench:
-            bench.insert("corrected", [{"episode": one} for one in stored.corrected])
-            rules = Rules(options, sources, splits, stored=stored, labels_asked=labels_asked)
-            tally = _gather(bench, episodes, rules)
+        with staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as staging:
+            staging.insert("corrected", [{"episode": one} for one in facts.corrected])
+            rules = Rules(options, sources, splits, facts=facts, labels_asked=labels_asked)
+            tally = _gather(staging, episodes, rules)
             if options.format == "trl-preference":
-                make_pairs(bench)
-                arrange(bench, options)
+                make_pairs(staging)
+                arrange(staging, options)
             else:
-                choose(bench, options)
+                choose(staging, options)
             if options.format == "trl-sft":  # the first replies of two solutions are often the same row
-                tally.repeated = repeated_rows(bench)
+                tally.repeated = drop_repeated_rows(staging)
             folder = scratch / "build"
             folder.mkdir()
-            digest, files = write_rows(bench, options.format, folder, frozen)
+            digest, files = write_rows(staging, options.format, folder, frozen)
             if not files:
-                raise SpecError(f"No episode makes a row of this build: {_told(tally, bench)}.")
+                raise SpecError(f"No episode makes a row of this build: {_explain(tally, staging)}.")
             if before is not None:
                 if before["digest"] == digest:
                     return before, False
@@ -86,8 +90,8 @@ def build(
                     f"'{target}' holds the build {before['digest'][:12]}; the same query gives {digest[:12]} now, as "
                     "other episodes are stored: take another name, or remove it."
                 )
-            manifest = _manifest(name, digest, frozen, tally, bench, files)
-            manifest["contamination"] = splits.report(*_trained_on(bench)) | stored.report()
+            manifest = _manifest(name, digest, frozen, tally, staging, files)
+            manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | facts.report()
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
             publish(folder, target)
@@ -96,25 +100,28 @@ def build(
     return manifest, True
 
 
-def _gather(bench: Workbench, episodes: Iterable[StoredEpisode], rules: Rules) -> Tally:
+def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: Rules) -> Tally:
     tally = Tally()
-    with closing(ActionChecks(rules.sources)) as runner:
-        wanted = {runner.same_results: rules.options.reexecute, runner.other_numbers: rules.options.perturbed}
+    with closing(ActionChecks(rules.sources)) as action_checks:
+        wanted = {
+            action_checks.check_same_results: rules.options.reexecute,
+            action_checks.check_other_numbers: rules.options.perturbed,
+        }
         rules = replace(rules, checks=[check for check, asked in wanted.items() if asked])
         for episode in episodes:
             tally.read += 1
             tally.verdicts.update((one.module, one.name, one.rejects) for one in episode.verdicts)
             if rules.options.format == "trl-preference":
-                reason = _take_try(bench, episode, rules)
+                reason = _keep_try(staging, episode, rules)
             else:
-                reason = _take(bench, examine(episode, rules), rules, tally)
+                reason = _keep_rows(staging, examine(episode, rules), rules, tally)
             if reason:
                 tally.left_out[reason] += 1
     return tally
 
 
-def _take(bench: Workbench, found: Candidate | str, rules: Rules, tally: Tally) -> str:
-    """Put a candidate and its rows on the bench; returns why not, if not."""
+def _keep_rows(staging: StagingDatabase, found: BuildCandidate | str, rules: Rules, tally: Tally) -> str:
+    """Stage a candidate and its rows; returns why it is excluded, '' when it is not."""
     if isinstance(found, str):
         return found
     made = []
@@ -132,39 +139,39 @@ def _take(bench: Workbench, found: Candidate | str, rules: Rules, tally: Tally) 
         for file, conversation in made
         for line, turns in rows_of(conversation, found, rules.options.format)
     ]
-    number = bench.insert("candidate", [found.columns(json.dumps(lines))])
-    bench.insert("line", [{"candidate": number, **line} for line in lines])
+    number = staging.insert("candidate", [found.columns(json.dumps(lines))])
+    staging.insert("line", [{"candidate": number, **line} for line in lines])
     return ""
 
 
-def _take_try(bench: Workbench, episode: StoredEpisode, rules: Rules) -> str:
+def _keep_try(staging: StagingDatabase, episode: StoredEpisode, rules: Rules) -> str:
     found = examine_try(episode, rules)
     if isinstance(found, str):
         return found
-    keep_try(bench, *found)
+    keep_try(staging, *found)
     return ""
 
 
-def _trained_on(bench: Workbench) -> tuple[set[str], set[str]]:
+def _benchmarks_and_domains(staging: StagingDatabase) -> tuple[set[str], set[str]]:
     """The benchmarks and the domains of the rows."""
-    pairs = set(bench.read("SELECT DISTINCT benchmark, domain FROM kept JOIN candidate ON id = candidate"))
+    pairs = set(staging.read("SELECT DISTINCT benchmark, domain FROM kept JOIN candidate ON id = candidate"))
     return {benchmark for benchmark, _ in pairs}, {domain for _, domain in pairs}
 
 
-def _told(tally: Tally, bench: Workbench) -> str:
+def _explain(tally: Tally, staging: StagingDatabase) -> str:
     if not tally.read:
         return "the filter finds none"
-    counts = tally.left_out + Counter(bench.left_out())
+    counts = tally.left_out + Counter(staging.exclusions())
     return f"{tally.read:,} read; " + ", ".join(f"{count:,} {why}" for why, count in counts.most_common(5))
 
 
 def _manifest(
-    name: str, digest: str, options: dict[str, Any], tally: Tally, bench: Workbench, files: list[WrittenFile]
-) -> dict[str, Any]:  # fmt: skip
+    name: str, digest: str, options: dict[str, Any], tally: Tally, staging: StagingDatabase, files: list[WrittenFile]
+) -> dict[str, Any]:
     licences: dict[str, dict[str, int]] = {}
     levels: Counter[str] = Counter()
     origins: Counter[str] = Counter()
-    counted = bench.read(
+    counted = staging.read(
         "SELECT one.licence, one.benchmark, one.level, one.origin, count(*) FROM kept "
         "JOIN candidate one ON one.id = kept.candidate JOIN line ON line.candidate = one.id "
         "GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
@@ -174,7 +181,7 @@ def _manifest(
         held[benchmark] = held.get(benchmark, 0) + rows
         levels[level] += rows
         origins[origin] += rows
-    left_out = tally.left_out + Counter(bench.left_out())
+    left_out = tally.left_out + Counter(staging.exclusions())
     verdicts: dict[str, dict[str, int]] = {"planner": {}, "grounder": {}, "noted": {}}
     for (module, verdict, rejects), count in sorted(tally.verdicts.items()):
         held = verdicts.setdefault(module if rejects else "noted", {})

@@ -1,4 +1,4 @@
-"""Whether a stored episode is fit for a build, and what it says; or why it is not."""
+"""Whether a build can use a stored episode, and what it says; or why not."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
-from lumos_queue.builds.contamination import TestSplits, plain, task_key, text_key
+from lumos_queue.builds.contamination import TestSplits, normalise, task_key, text_key
+from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.staging import hash_of
-from lumos_queue.builds.stored import Stored
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import strip_label, write_actions
@@ -22,28 +22,28 @@ from lumos_queue.scoring.limit import is_judged
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-_LOOSE = "its steps do not say which action belongs to which subgoal"
-_SILENT = "its steps do not say what their actions gave"
+_NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
+_NO_RESULTS = "its steps do not say what their actions gave"
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
-#: A further look at an annotation of that domain: '' when it holds, else why not.
+#: A further check of an annotation of that domain: '' when it passes, else why not.
 Check = Callable[["StoredEpisode", str, Annotation], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a build takes and what it refuses."""
+    """What a build accepts and what it excludes."""
 
     options: BuildOptions
     sources: KnownBenchmarks
     splits: TestSplits
     checks: Sequence[Check] = ()
-    stored: Stored = field(default_factory=Stored)
+    facts: DatabaseFacts = field(default_factory=DatabaseFacts)
     labels_asked: bool = False  #: whether the query itself says which labels are wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BuildCandidate:
     """An episode that rows can be made of."""
 
     episode: StoredEpisode
@@ -51,10 +51,10 @@ class Candidate:
     annotation: Annotation
     one_pass_only: str  #: why no other formulation's conversations can be made of it; '' when they can
     modules: tuple[str, ...]  #: those without a rejecting verdict
-    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `given`
+    level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `prefilled_roles`
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
-        """What the workbench keeps of it; `content` is everything that its rows are made of."""
+        """Its row in the staging database; `content` is everything that its rows are made of."""
         one, told = self.episode, self.solution()
         return {
             "episode": one.id, "name": one.name, "job": one.job, "benchmark": one.task.benchmark,
@@ -62,14 +62,14 @@ class Candidate:
             "level": self.level, "checked": rank(self.level), "subgoals": len(self.annotation.steps),
             "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
             "finished_at": one.finished_at, "parent": one.parent, "good": good, "completeness": self.completeness,
-            "task": hash_of(plain(one.task.question)), "source": hash_of(task_key(one.task.question)),
-            "solution": told, "text": hash_of(plain(told)), "content": hash_of(content),
-            "strict": strictness(one.licence), "given": " ".join(self.given()),
+            "task": hash_of(normalise(one.task.question)), "source": hash_of(task_key(one.task.question)),
+            "solution": told, "text": hash_of(normalise(told)), "content": hash_of(content),
+            "strict": strictness(one.licence), "given": " ".join(self.prefilled_roles()),
             "gold": one.task.inputs.get("from", {}).get("gold", ""),
         }  # fmt: skip
 
-    def given(self) -> list[str]:
-        """The roles some of whose replies were given instead of asked of a model: no success of that model alone."""
+    def prefilled_roles(self) -> list[str]:
+        """The roles some of whose replies were given instead of asked of a model: not a success of that model alone."""
         steps = self.episode.steps
         replies = [(step.role, step.result) for step in steps if isinstance(step.result, Completion)]
         return sorted({role for role, reply in replies if reply.finish_reason == FinishReason.GIVEN})
@@ -92,9 +92,9 @@ def rank(level: str) -> int:
     return LEVELS.index(level) + 1 if level in LEVELS else 0
 
 
-def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
-    """The candidate an episode is, or why it is none."""
-    if reason := refused(episode, rules) or unsuccessful(episode) or labelled_wrong(episode, rules):
+def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
+    """The candidate made from an episode, or why it is excluded."""
+    if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
     options = rules.options
     rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
@@ -105,7 +105,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
     if not level:
         return "no accepted annotation"
     if options.perturbed:
-        level = LEVELS[-1]  # or it does not pass the checks below
+        level = LEVELS[-1]  # what does not reach it fails the checks below
     if options.level and rank(level) < rank(options.level):
         return f"checked less than {options.level}"
     answer = episode.answer or ""
@@ -115,7 +115,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
     if told is None:
         return "no annotation in its steps"
     if failed_actions(episode.steps):
-        # A planner was told what the annotation states, whatever became of the actions: its row may still be right.
+        # A planner was told what the annotation states, whatever the actions did: its row may still be right.
         if "grounder" in modules or annotation is None or not all(step.results[-1] for step in annotation.steps):
             return "an action failed"
         told = planner_only(annotation)
@@ -126,36 +126,36 @@ def examine(episode: StoredEpisode, rules: Rules) -> Candidate | str:
     for check in rules.checks:
         if reason := check(episode, domain, told):
             return reason
-    only = _SILENT if _says_no_results(domain, told) else ""
-    return Candidate(episode, domain, told, _LOOSE if annotation is None else only, modules, level)
+    only = _NO_RESULTS if _lacks_results(domain, told) else ""
+    return BuildCandidate(episode, domain, told, _NO_SUBGOAL_OF_ACTIONS if annotation is None else only, modules, level)
 
 
-def _says_no_results(domain: str, annotation: Annotation) -> bool:
-    """Whether an iterative planner, who is told each subgoal's result, would be told nothing, as in ReWOO's data."""
+def _lacks_results(domain: str, annotation: Annotation) -> bool:
+    """Whether an iterative planner, who is told each subgoal's result, would be shown nothing, as in ReWOO's data."""
     known = DOMAINS.load(domain)
-    told = known.reports == "result" and known.calls  # of what is no call, the text is the result
+    told = known.reports == "result" and known.calls  # where actions are not calls, the text is the result
     return told and any(step.results and not step.results[-1] for step in annotation.steps)
 
 
-def refused(episode: StoredEpisode, rules: Rules) -> str:
+def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     """Why nothing of this task may be trained on; '' when it may."""
     options, question = rules.options, episode.task.question
     if episode.split == "test" and not options.allow_test:
         return "of a test split"
-    if rules.stored.tests and not options.allow_test and text_key(question) in rules.stored.tests:
+    if rules.facts.tests and not options.allow_test and text_key(question) in rules.facts.tests:
         return "of a test split stored here"
     found = None if options.allow_contaminated else rules.splits.find(question)
     return f"stands in {found[0]}: {found[1]}" if found else ""
 
 
-def labelled_wrong(episode: StoredEpisode, rules: Rules) -> str:
-    """Why a person's label keeps it out; '' when none does, or when the query chose by labels."""
-    wrong = episode.id in rules.stored.wrong and not rules.labels_asked
+def label_exclusion(episode: StoredEpisode, rules: Rules) -> str:
+    """Why a person's label excludes it; '' when none does, or when the query chose by labels."""
+    wrong = episode.id in rules.facts.wrong and not rules.labels_asked
     return "labelled wrong by a person" if wrong else ""
 
 
-def unsuccessful(episode: StoredEpisode) -> str:
-    """Why a run is no success; '' when it is one. Annotations were judged by their verdicts."""
+def failure_reason(episode: StoredEpisode) -> str:
+    """Why a run was not successful; '' when it was. Annotations were judged by their verdicts."""
     if episode.origin not in RUNS:
         return ""
     if not is_judged(episode.ending, episode.at_limit):

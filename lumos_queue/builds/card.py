@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.builds import summary
 
 _SPLITS = {"train": "train", "dev": "validation"}
-_SAYS = {
+_FORMAT_TEXT = {
     "lumos": "JSON lines `{dataset, id, messages}`, the layout of the released LUMOS training files.",
     "parquet": "Parquet with the same columns in every file; `gold` is JSON text, as it differs between benchmarks.",
     "trl-sft": "JSON lines `{prompt, completion}`, one for each reply, as plain text: TRL's SFTTrainer learns the "
@@ -39,7 +39,7 @@ def _head(manifest: Mapping[str, Any]) -> list[str]:
 
 def _body(manifest: Mapping[str, Any]) -> list[str]:
     options, episodes = manifest["options"], manifest["episodes"]
-    lines = [f"# {manifest['name']}", "", _SAYS[options["format"]], ""]
+    lines = [f"# {manifest['name']}", "", _FORMAT_TEXT[options["format"]], ""]
     if manifest["warning"]:
         lines += [f"**{manifest['warning']}**", ""]
     turns = summary.has_turns(manifest)
@@ -53,11 +53,14 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     lines += [f"| {level} | {rows:,} |" for level, rows in summary.levels(manifest)]
     lines += ["", f"Made from {episodes['used']:,} of {episodes['read']:,} episodes", ""]
     lines += [f"- where `{options['where'] or 'any'}`"]
-    lines += [f"- left out {count:,}: {why}" for why, count in summary.left_out(manifest)]
+    lines += [f"- left out {count:,}: {why}" for why, count in summary.exclusions(manifest)]
     lines += ["", "Task texts were compared with these test splits (numbers and names masked; equal, or 13 words)", ""]
     for name, found in manifest["contamination"].items():
         told = found if isinstance(found, str) else f"{found['rows']:,} rows, {found['unreadable']:,} unreadable"
         lines.append(f"- {name}: {told}")
-    lines += ["", f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {manifest['created_at']}.",
-              "`manifest.json` has every option and count, `lineage.jsonl` the episode of each row."]  # fmt: skip
-    return lines
+    return [
+        *lines,
+        "",
+        f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {manifest['created_at']}.",
+        "`manifest.json` has every option and count, `lineage.jsonl` the episode of each row.",
+    ]

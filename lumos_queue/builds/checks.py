@@ -1,4 +1,4 @@
-"""Further looks at an annotation that run its actions: again as they stand, or with other numbers."""
+"""Further checks of an annotation that run its actions: again as they are, or with other numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ActionChecks:
-    """Runs actions in an event loop of its own; close it in the end."""
+    """Runs actions in its own event loop; call `close` at the end."""
 
     def __init__(self, sources: KnownBenchmarks):
         self._sources = sources
@@ -29,15 +29,15 @@ class ActionChecks:
             self._loop.run(interface.close())
         self._loop.close()
 
-    def same_results(self, _episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
-        """Whether every action still gives the stored result. Raises InfrastructureError when the tools cannot work."""
+    def check_same_results(self, _episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
+        """Whether every action still gives the stored result. Raises InfrastructureError when the tools do not work."""
         interface = self._interface(domain)
         if interface is None:
             return "no tools here to run it again"
         return self._loop.run(_run_again(annotation, interface))
 
-    def other_numbers(self, episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
-        """Whether the actions are right also when the question's numbers are others."""
+    def check_other_numbers(self, episode: StoredEpisode, domain: str, annotation: Annotation) -> str:
+        """Whether the actions are also right when the question has other numbers."""
         if episode.level == LEVELS[-1]:
             return ""
         source, interface = self._sources.to_teach(episode.task.benchmark), self._interface(domain)

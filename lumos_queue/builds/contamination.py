@@ -1,4 +1,4 @@
-"""Whether a task's text stands in a test split: equal with numbers and names masked, or 13 masked words in a row."""
+"""Whether a task's text is in a test split: equal with numbers and names masked, or 13 masked words in a row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.builds.heldout import masked_words
+from lumos_queue.builds.heldout import mask_words
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.errors import BadRow, SpecError
 
@@ -24,26 +24,26 @@ class TestSplit:
 
     name: str  #: BENCHMARK:FILE, or BENCHMARK:SPLIT of one that is generated
     rows: int = 0
-    unreadable: int = 0  #: rows that are no task: nothing is compared with them
+    unreadable: int = 0  #: rows that are not tasks: nothing is compared with them
     whole: set[bytes] = field(default_factory=set)
     grams: set[bytes] = field(default_factory=set)
 
     def add(self, text: str) -> None:
         self.rows += 1
-        words = masked_words(text)
-        self.whole.add(_whole(text, words))
-        self.grams.update(_grams(words))
+        words = mask_words(text)
+        self.whole.add(_whole_hash(text, words))
+        self.grams.update(_gram_hashes(words))
 
     @property
     def digest(self) -> str:
-        """sha256 of what is compared with, whatever order it stood in."""
+        """sha256 of what is compared with, in any order."""
         return hashlib.sha256(b"".join(sorted(self.whole))).hexdigest()
 
     def find(self, text: str, words: list[str]) -> str:
-        """'equal text', '13 words', or '' when nothing of the text stands in this split."""
-        if _whole(text, words) in self.whole:
+        """'equal text', '13 words', or '' when nothing of the text is in this split."""
+        if _whole_hash(text, words) in self.whole:
             return "equal text"
-        return f"{GRAM} words" if any(gram in self.grams for gram in _grams(words)) else ""
+        return f"{GRAM} words" if any(gram in self.grams for gram in _gram_hashes(words)) else ""
 
 
 class TestSplits:
@@ -54,7 +54,7 @@ class TestSplits:
     def __init__(self, given: Iterable[str], sources: KnownBenchmarks):
         """Each is BENCHMARK:PATH, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
 
-        Raises SpecError for an unknown benchmark, a file that is not there or one of another kind.
+        Raises SpecError for an unknown benchmark, a missing file or one of another kind.
         """
         self.splits: list[TestSplit] = []
         self._sources = sources
@@ -65,22 +65,22 @@ class TestSplits:
                 raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
             if reader.needs_data and not Path(rest).exists():
                 raise SpecError(f"--against {text}: there is no file '{rest}'.")
-            self.splits.append(_read(reader, name, rest))
+            self.splits.append(_read_split(reader, name, rest))
 
     def find(self, text: str) -> tuple[str, str] | None:
-        """(the split's name, how) of the first split in which the text stands."""
-        words = masked_words(text) if self.splits else []
+        """(the split's name, how) of the first split that contains the text."""
+        words = mask_words(text) if self.splits else []
         return next(((one.name, how) for one in self.splits if (how := one.find(text, words))), None)
 
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
-        """What was compared with, by name. The rows' own benchmarks, and all known of their domains, say when not."""
+        """What was compared with, by name; and which benchmarks of the rows and of their domains were not."""
         checked = {one.name: {"rows": one.rows, "unreadable": one.unreadable} for one in self.splits}
         named = {name.partition(":")[0] for name in checked}
         known = {*benchmarks}.union(*map(self._sources.of_domain, domains))
         return checked | {name: NOT_CHECKED for name in sorted(known - named)}
 
 
-def _read(reader: Any, benchmark: str, rest: str) -> TestSplit:
+def _read_split(reader: Any, benchmark: str, rest: str) -> TestSplit:
     path = Path(rest) if reader.needs_data else None
     split = "test" if path else rest or "test"
     found = TestSplit(f"{benchmark}:{path.name if path else split}")
@@ -92,28 +92,28 @@ def _read(reader: Any, benchmark: str, rest: str) -> TestSplit:
     return found
 
 
-def plain(text: str) -> str:
-    """The text with capitals and spacing made alike."""
+def normalise(text: str) -> str:
+    """The text in lower case with single spaces."""
     return " ".join(text.casefold().split())
 
 
 def task_key(text: str) -> str:
     """What two wordings of the same problem have in common: the masked words, or the text where there are none."""
-    return "".join(masked_words(text)) or plain(text)
+    return "".join(mask_words(text)) or normalise(text)
 
 
 def text_key(text: str) -> bytes:
     """A short hash of `task_key`."""
-    return _short(task_key(text))
+    return _short_hash(task_key(text))
 
 
-def _whole(text: str, words: list[str]) -> bytes:
-    return _short("".join(words) or plain(text))
+def _whole_hash(text: str, words: list[str]) -> bytes:
+    return _short_hash("".join(words) or normalise(text))
 
 
-def _grams(words: list[str]) -> Iterator[bytes]:
-    return (_short(" ".join(words[start : start + GRAM])) for start in range(len(words) - GRAM + 1))
+def _gram_hashes(words: list[str]) -> Iterator[bytes]:
+    return (_short_hash(" ".join(words[start : start + GRAM])) for start in range(len(words) - GRAM + 1))
 
 
-def _short(text: str) -> bytes:
+def _short_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lumos_queue.builds.candidates import Candidate
+from lumos_queue.builds.candidates import BuildCandidate
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
@@ -15,13 +15,15 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations
 from lumos_queue.records import MODULES, Task
 
+_FACTS_END = "We need to answer these questions:"  #: where the questions of a QA rationale begin, after its facts
+
 
 def join_key(task: Task) -> str:
     """`BENCHMARK/ROW` of the source task: the same in planner and grounder rows."""
     return f"{task.benchmark}/{source_row(task)}"
 
 
-def conversations_of(candidate: Candidate, name: str, sources: KnownBenchmarks) -> dict[str, Conversation]:
+def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchmarks) -> dict[str, Conversation]:
     """File (`planner_iterative`, `solver_cot`, …) to conversation, of the formulation called `name`.
 
     A module with a rejecting verdict gets none; a solver that writes subgoals and actions needs both modules. Raises
@@ -43,12 +45,12 @@ def conversations_of(candidate: Candidate, name: str, sources: KnownBenchmarks) 
     return {f"{role}_{name}": one for role, one in roles.items() if _accepted(candidate, role, formulation)}
 
 
-def _accepted(candidate: Candidate, role: str, formulation: Formulation) -> bool:
+def _accepted(candidate: BuildCandidate, role: str, formulation: Formulation) -> bool:
     alone = role not in MODULES and (not formulation.executes or candidate.modules == MODULES)
     return alone or role in candidate.modules
 
 
-def _rationale(candidate: Candidate, sources: KnownBenchmarks) -> str:
+def _rationale(candidate: BuildCandidate, sources: KnownBenchmarks) -> str:
     """The gold rationale in words; of QA only the facts, as in the original's CoT data."""
     task = candidate.episode.task
     source = sources.to_teach(task.benchmark)
@@ -62,8 +64,8 @@ def _rationale(candidate: Candidate, sources: KnownBenchmarks) -> str:
     return plan.partition(cut)[0].strip() if cut else plan
 
 
-def _gold_answer(candidate: Candidate) -> str:
-    """The task's own answer; that of the episode, which is right, where the task keeps none by that name."""
+def _gold_answer(candidate: BuildCandidate) -> str:
+    """The task's own answer; that of the episode, which is right, where the task has no `answer`."""
     gold = candidate.episode.task.gold
     answer = gold.get("answer") if isinstance(gold, dict) else None
     return str(candidate.annotation.answer if answer is None else answer)

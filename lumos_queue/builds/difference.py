@@ -11,24 +11,24 @@ from typing import Any
 from lumos_queue.builds.folder import LINEAGE, read_manifest
 from lumos_queue.errors import SpecError
 
-Place = tuple[str, str]  #: file without its ending, join key
+RowKey = tuple[str, str]  #: file without its ending, join key
 
 
-def difference(one: Path, other: Path) -> dict[str, Any]:
-    """Rows only in `one` (`only_a`), only in `other` (`only_b`), and of the same place but not the same (`changed`).
+def compare_builds(one: Path, other: Path) -> dict[str, Any]:
+    """Rows only in `one` (`only_a`), only in `other` (`only_b`), and with the same key but other content (`changed`).
 
-    Each a list of {file, id, rows}. Raises SpecError for a folder that is no build.
+    Each a list of {file, id, rows}. Raises SpecError for a folder that is not a build.
     """
     manifests = read_manifest(one), read_manifest(other)
     first, second = _rows(one), _rows(other)
     only_a, only_b, changed, same = [], [], [], 0
-    for place in sorted(first.keys() | second.keys()):
-        left, right = first.get(place, Counter()), second.get(place, Counter())
+    for key in sorted(first.keys() | second.keys()):
+        left, right = first.get(key, Counter()), second.get(key, Counter())
         same += (left & right).total()
         missing, added = (left - right).total(), (right - left).total()
         for found, rows in ((changed, min(missing, added)), (only_a, missing - added), (only_b, added - missing)):
             if rows > 0:
-                found.append({"file": place[0], "id": place[1], "rows": rows})
+                found.append({"file": key[0], "id": key[1], "rows": rows})
     a, b = manifests[0]["options"], manifests[1]["options"]
     named = sorted(a.keys() | b.keys())
     return {
@@ -41,8 +41,8 @@ def difference(one: Path, other: Path) -> dict[str, Any]:
     }
 
 
-def _rows(folder: Path) -> dict[Place, Counter[bytes]]:
-    found: dict[Place, Counter[bytes]] = defaultdict(Counter)
+def _rows(folder: Path) -> dict[RowKey, Counter[bytes]]:
+    found: dict[RowKey, Counter[bytes]] = defaultdict(Counter)
     for row in _lineage(folder / LINEAGE):
         found[row["file"].rpartition(".")[0], row["id"]][bytes.fromhex(row["sha256"])] += 1
     return found

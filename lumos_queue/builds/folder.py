@@ -1,4 +1,4 @@
-"""Where builds lie, and how one appears: whole, or not at all."""
+"""Where builds are kept, and how one is published: whole, or not at all."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lumos_queue.util.paths import require_folders
 from lumos_queue.util.untrusted_json import read_json
 
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
-#: What every manifest has, and of what kind it is.
-_HELD = {
+#: The fields of every manifest, and their types.
+_MANIFEST_FIELDS = {
     "name": str, "digest": str, "options": dict, "rows": int, "files": list, "episodes": dict, "verdicts": dict,
     "levels": dict, "licences": dict, "warning": str, "contamination": dict, "code_version": str, "created_at": str,
 }  # fmt: skip
-_FILE = {"file", "part", "rows", "average_turns", "sha256"}
+_FILE_FIELDS = {"file", "part", "rows", "average_turns", "sha256"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def folder_of(settings: Settings, name: str) -> Path:
-    """Where the build of that name lies. Raises SpecError for what is no name of a build."""
+    """The folder of the build of that name. Raises SpecError for an invalid name."""
     if not _NAME.fullmatch(name):
-        raise SpecError(f"'{name}' is no name for a build: expected letters, digits, '.', '_' and '-', at most 100.")
+        raise SpecError(f"'{name}' is not a name for a build: expected letters, digits, '.', '_' and '-', at most 100.")
     return settings.home / "builds" / name
 
 
@@ -49,11 +49,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / MANIFEST}' cannot be read: {error}") from None
     if not isinstance(found, dict):
-        raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build.")
-    if bad := [name for name, kind in _HELD.items() if not isinstance(found.get(name), kind)]:
-        raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build: '{bad[0]}' is missing or of another kind.")
-    if not all(isinstance(one, dict) and one.keys() >= _FILE for one in found["files"]):
-        raise SpecError(f"'{folder / MANIFEST}' is no manifest of a build: 'files' is not as it should be.")
+        raise SpecError(f"'{folder / MANIFEST}' is not a manifest of a build.")
+    if bad := [name for name, kind in _MANIFEST_FIELDS.items() if not isinstance(found.get(name), kind)]:
+        raise SpecError(
+            f"'{folder / MANIFEST}' is not a manifest of a build: '{bad[0]}' is missing or has another type."
+        )
+    if not all(isinstance(one, dict) and one.keys() >= _FILE_FIELDS for one in found["files"]):
+        raise SpecError(
+            f"'{folder / MANIFEST}' is not a manifest of a build: expected objects with "
+            f"{', '.join(sorted(_FILE_FIELDS))} in 'files'."
+        )
     return found
 
 
@@ -78,8 +83,8 @@ def all_builds(settings: Settings) -> list[Path]:
     return sorted(path.parent for path in parent.glob(f"*/{MANIFEST}")) if parent.is_dir() else []
 
 
-def present(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
-    """The manifest of the build that already lies there, if it was made with the same options.
+def existing_build(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
+    """The manifest of the build that is already there, if it was made with the same options.
 
     Raises SpecError when the folder holds anything else, a build whose files were changed included: a build never
     changes.
@@ -96,17 +101,17 @@ def present(target: Path, options: dict[str, Any]) -> dict[str, Any] | None:
         raise SpecError(f"'{target}' holds another build ({found['digest'][:12]}): take another name, or remove it.")
     if changed := changed_files(target, found):
         raise SpecError(
-            f"'{target}' was changed since it was made: {changed[0]}. Remove it to make it anew, or take another name."
+            f"'{target}' was changed since it was made: {changed[0]}. Remove it to make it again, or take another name."
         )
     return found
 
 
 @contextmanager
-def staged(target: Path) -> Iterator[Path]:
+def staging_folder(target: Path) -> Iterator[Path]:
     """A new folder beside the target, gone when the block is left; `publish` moves what is finished out of it.
 
-    Folders above it that were not there go with it, unless something lies in them by then. What builds of the same name
-    left behind when their processes died goes first. Raises OSError when the disk fails.
+    Parent folders that it had to create are removed with it, unless they are no longer empty. What builds of the same
+    name left behind when their processes died is removed first. Raises OSError when the disk fails.
     """
     missing = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
@@ -120,7 +125,7 @@ def staged(target: Path) -> Iterator[Path]:
             os.close(lock)
     finally:
         for folder in missing:
-            with suppress(OSError):  # something lies in it
+            with suppress(OSError):  # it is not empty
                 folder.rmdir()
 
 

@@ -8,15 +8,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from lumos_queue.builds.candidates import Candidate
+from lumos_queue.builds.candidates import BuildCandidate
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import render
 
-ROWS_AT_ONCE = 1000  #: of a Parquet row group
+ROW_GROUP_SIZE = 1000  #: rows of a Parquet row group
+_TEXT_COLUMNS = (
+    "id",
+    "dataset",
+    "benchmark",
+    "domain",
+    "formulation",
+    "module",
+    "question",
+    "answer",
+    "gold",
+    "origin",
+    "level",
+    "licence",
+)
 
 
-class Writer(Protocol):
+class RowWriter(Protocol):
     """A file that is being written."""
 
     def add(self, line: str) -> None:
@@ -26,7 +40,7 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-def rows_of(conversation: Conversation, candidate: Candidate, format: str) -> Iterator[tuple[str, int]]:
+def rows_of(conversation: Conversation, candidate: BuildCandidate, format: str) -> Iterator[tuple[str, int]]:
     """(JSON text, replies in it) of each row that a conversation gives in that format.
 
     `lumos`: the released layout, whose `dataset` is the domain, one row. `parquet`: the same messages with what is
@@ -40,15 +54,15 @@ def rows_of(conversation: Conversation, candidate: Candidate, format: str) -> It
     elif format == "parquet":
         yield json.dumps(_columns(conversation, candidate), ensure_ascii=False), replies
     else:
-        for place in range(1, len(conversation.turns), 2):
+        for index in range(1, len(conversation.turns), 2):
             row = {
-                "prompt": render(conversation.turns[:place], "train"),
-                "completion": conversation.turns[place].content.strip(),
+                "prompt": render(conversation.turns[:index], "train"),
+                "completion": conversation.turns[index].content.strip(),
             }
             yield json.dumps(row, ensure_ascii=False), 1
 
 
-def _columns(conversation: Conversation, candidate: Candidate) -> dict[str, Any]:
+def _columns(conversation: Conversation, candidate: BuildCandidate) -> dict[str, Any]:
     """One fixed set of columns for every benchmark: what differs between them is JSON text."""
     one = candidate.episode
     _, formulation, module = conversation.dataset.rsplit("/", 2)
@@ -65,12 +79,12 @@ def suffix(format: str) -> str:
     return ".parquet" if format == "parquet" else ".jsonl"
 
 
-def open_writer(path: Path, format: str) -> Writer:
+def open_writer(path: Path, format: str) -> RowWriter:
     """Raises SpecError when the format needs a library that is not installed."""
     return ParquetWriter(path) if format == "parquet" else LinesWriter(path)
 
 
-def require(format: str) -> None:
+def require_format(format: str) -> None:
     """Raises SpecError, before anything is read, when what writes this format is not installed."""
     if format == "parquet":
         try:
@@ -80,7 +94,7 @@ def require(format: str) -> None:
 
 
 class LinesWriter:
-    """JSON lines."""
+    """Writes JSON lines."""
 
     def __init__(self, path: Path):
         self._file = path.open("w", encoding="utf-8", newline="\n")
@@ -93,23 +107,21 @@ class LinesWriter:
 
 
 class ParquetWriter:
-    """A Parquet file whose columns are written down before the first row: no row can change them."""
+    """Writes a Parquet file whose columns are fixed before the first row: no row can change them."""
 
     def __init__(self, path: Path):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         turn = pa.struct([("role", pa.string()), ("content", pa.string())])
-        texts = ("id", "dataset", "benchmark", "domain", "formulation", "module", "question", "answer", "gold",
-                 "origin", "level", "licence")  # fmt: skip
-        self._schema = pa.schema([*((name, pa.string()) for name in texts), ("messages", pa.list_(turn))])
+        self._schema = pa.schema([*((name, pa.string()) for name in _TEXT_COLUMNS), ("messages", pa.list_(turn))])
         self._file = pq.ParquetWriter(path, self._schema, compression="zstd")
         self._table = pa.Table
         self._rows: list[dict[str, Any]] = []
 
     def add(self, line: str) -> None:
         self._rows.append(json.loads(line))
-        if len(self._rows) == ROWS_AT_ONCE:
+        if len(self._rows) == ROW_GROUP_SIZE:
             self._flush()
 
     def close(self) -> None:

@@ -15,16 +15,16 @@ def is_non_commercial(licence: str) -> bool:
     return bool(_NON_COMMERCIAL.search(licence))
 
 
-class Written:
-    """Counts rows as they are written, and refuses those of test splits unless they are wanted."""
+class RowFilter:
+    """Admits rows to a file, unless they are of a test split, and counts them by licence."""
 
     def __init__(self, allow_test: bool):
         self._allow_test = allow_test
         self._licences: dict[str, dict[str, int]] = {}
         self._refused = 0
 
-    def may(self, split: str, licence: str, benchmark: str) -> bool:
-        """Whether a row of that split is to be written; it is counted as written or as refused."""
+    def admit(self, split: str, licence: str, benchmark: str) -> bool:
+        """Whether to write a row of that split; it is counted as written or as refused."""
         if split == "test" and not self._allow_test:
             self._refused += 1
             return False
@@ -33,12 +33,12 @@ class Written:
         return True
 
     def report(self) -> dict[str, Any]:
-        """For a command's result: rows refused, and what must be known of the others' licences."""
+        """For a command's result: the number of refused rows, and the warning about the licences of the others."""
         return {"of_test_split": self._refused, "warning": warning(self._licences)}
 
 
 def strictness(licence: str) -> int:
-    """2 for non-commercial use only, 1 for what is not known, 0 for every other."""
+    """2 for non-commercial use only, 1 for an unknown licence, 0 for every other."""
     return 2 if is_non_commercial(licence) else int(licence in ("", UNKNOWN))
 
 

@@ -1,4 +1,4 @@
-"""A file of JSON lines that appears whole or not at all, and never in the place of another."""
+"""A file of JSON lines that appears whole or not at all, and never replaces another."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ Write = Callable[[dict[str, Any]], None]
 
 @contextmanager
 def new_lines(path: Path | None) -> Iterator[Write]:
-    """What writes one row to the file; without a path, rows go nowhere. Raises SpecError when the file is there."""
+    """A function that writes one row to the file; without a path, it does nothing.
+
+    Raises SpecError when the file exists already.
+    """
     if path is None:
         yield lambda row: None
         return
     if path.exists():
-        raise SpecError(f"'{path}' is there already: name a new file.")
+        raise SpecError(f"'{path}' exists already: name a new file.")
     if not path.parent.is_dir():
         raise SpecError(f"There is no folder '{path.parent}'.")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")

@@ -22,20 +22,20 @@ class BuildOptions:
     format: str = "lumos"
     formulations: tuple[str, ...] = ("iterative",)
     select: str = "all"  #: which of a task's episodes come first
-    per_task: int = 0  #: so many of a task's episodes at most; 0: every one
-    level: str = ""  #: only rows checked so well (records.LEVELS); empty: any
+    per_task: int = 0  #: at most this many of a task's episodes; 0: all
+    level: str = ""  #: only rows checked at least at this level (records.LEVELS); empty: any
     mix: Mapping[str, float] = field(default_factory=dict)  #: benchmark or domain to its part of the episodes
-    near: float = 0.0  #: similarity from which a solution is a near-duplicate; 0: not looked for
+    near: float = 0.0  #: similarity from which a solution is a near-duplicate; 0: not checked
     dev_share: float = 0.0  #: part of the source tasks that goes into `dev/`
     seed: int = 0  #: of what a mix leaves out; the split does not depend on it
     against: tuple[str, ...] = ()  #: test splits to check the task texts against: see contamination.py
     allow_test: bool = False  #: whether episodes of test splits, and tasks stored here as such, may be built from
-    allow_contaminated: bool = False  #: whether tasks that stand in a test split may be
-    reexecute: bool = False  #: run the actions again and leave out what gives other results
-    perturbed: bool = False  #: leave out solutions that do not survive other numbers in the question
+    allow_contaminated: bool = False  #: whether tasks found in a test split may be
+    reexecute: bool = False  #: run the actions again and exclude what gives other results
+    perturbed: bool = False  #: exclude solutions that fail with other numbers in the question
 
     def __post_init__(self) -> None:
-        """Raises SpecError naming the first option that will not do."""
+        """Raises SpecError naming the first invalid option."""
         for what, value, choices in (("format", self.format, FORMATS), ("selection", self.select, SELECTIONS)):
             if value not in choices:
                 raise unknown(what, value, choices)
@@ -79,7 +79,7 @@ def read_mix(text: str) -> dict[str, float]:
         if not equals or not name.strip() or not 0 < value < float("inf"):
             raise SpecError(f"Cannot read '{part}' in --mix: expected BENCHMARK=SHARE with a share above 0.")
         if name.strip() in shares:
-            raise SpecError(f"'{name.strip()}' stands twice in --mix.")
+            raise SpecError(f"'{name.strip()}' appears twice in --mix.")
         shares[name.strip()] = value
     total = sum(shares.values())
     return {name: share / total for name, share in sorted(shares.items())}

@@ -8,72 +8,77 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lumos_queue.builds.candidates import RUNS, Candidate, Rules, labelled_wrong, refused, unsuccessful
-from lumos_queue.builds.staging import CONTENT_ORDER, Workbench
+from lumos_queue.builds.candidates import RUNS, BuildCandidate, Rules, failure_reason, label_exclusion, task_exclusion
+from lumos_queue.builds.staging import CONTENT_ORDER, StagingDatabase
 from lumos_queue.records import MODULES, Annotation, Completion
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-FAILED = ("limit", "no_answer", "action_error", "unreadable")  #: endings that are the models' own doing
+FAILED = ("limit", "no_answer", "action_error", "unreadable")  #: endings that the models themselves caused
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """What an episode's models were asked and said."""
+    """The prompts and replies of an episode's models."""
 
     candidate: int
     good: bool
     asks: tuple[tuple[str, str, str], ...]  #: role, prompt, reply
 
 
-def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[Candidate, bool] | str:
+def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, bool] | str:
     """The episode and whether it succeeded, or why it cannot be compared with others.
 
-    A success that a person labelled wrong or corrected is none; a failed try is rejected all the same.
+    A success that a person labelled wrong or corrected does not count as one; a failed try is still a rejected one.
     """
-    if reason := refused(episode, rules):
+    if reason := task_exclusion(episode, rules):
         return reason
     if episode.origin not in RUNS or episode.formulation != "iterative":
         return "no iterative run"
-    problem = unsuccessful(episode)
+    problem = failure_reason(episode)
     if problem and problem != "wrong answer" and episode.ending not in FAILED:
         return problem
     if not problem:
-        if reason := labelled_wrong(episode, rules):
+        if reason := label_exclusion(episode, rules):
             return reason
-        if episode.id in rules.stored.corrected:
+        if episode.id in rules.facts.corrected:
             return "corrected by a person"
     try:
         domain = rules.sources.domain(episode.task)
     except LookupError:
         return "unknown domain"
     level = "" if problem else "executed"
-    return Candidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, level), not problem
+    return BuildCandidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, level), not problem
 
 
-def keep_try(bench: Workbench, candidate: Candidate, good: bool) -> None:
-    """Put a try and what its modules were asked and said on the bench."""
+def keep_try(staging: StagingDatabase, candidate: BuildCandidate, good: bool) -> None:
+    """Stage a try with the prompts and replies of its modules."""
     asks = [
         {"place": place, "role": step.role, "prompt": step.prompt, "reply": step.result.text.strip()}
         for place, step in enumerate(candidate.episode.steps)
         if isinstance(step.result, Completion) and step.role in MODULES
     ]
-    number = bench.insert("candidate", [candidate.columns(json.dumps(asks), good)])
-    bench.insert("ask", [{"candidate": number, **one} for one in asks])
+    number = staging.insert("candidate", [candidate.columns(json.dumps(asks), good)])
+    staging.insert("ask", [{"candidate": number, **one} for one in asks])
 
 
-def make_pairs(bench: Workbench) -> None:
+def make_pairs(staging: StagingDatabase) -> None:
     """Write the pairs of every task as rows of the successful episode that says the chosen reply."""
-    for tries in _by_task(bench):
+    for tries in _by_task(staging):
         for role, pair, good, bad in pairs(tries):
-            name = bench.one("SELECT name FROM candidate WHERE id = ?", bad)
-            benchmark, row = next(bench.read("SELECT benchmark, row FROM candidate WHERE id = ?", good))
-            bench.insert("line", [{
-                "candidate": good, "file": f"{role}_preference", "key": f"{benchmark}/{row}",
-                "json": json.dumps(pair, ensure_ascii=False), "turns": 1, "other": name,
-            }])  # fmt: skip
-    bench.run(
+            name = staging.one("SELECT name FROM candidate WHERE id = ?", bad)
+            benchmark, row = next(staging.read("SELECT benchmark, row FROM candidate WHERE id = ?", good))
+            line = {
+                "candidate": good,
+                "file": f"{role}_preference",
+                "key": f"{benchmark}/{row}",
+                "json": json.dumps(pair, ensure_ascii=False),
+                "turns": 1,
+                "other": name,
+            }
+            staging.insert("line", [line])
+    staging.run(
         "UPDATE candidate SET why = 'no try of the other kind to compare with' WHERE why IS NULL "
         "AND id NOT IN (SELECT candidate FROM line) AND name NOT IN (SELECT other FROM line)"
     )
@@ -106,15 +111,15 @@ def pairs(tries: list[Try]) -> Iterator[tuple[str, dict[str, str], int, int]]:
                 break
 
 
-def _by_task(bench: Workbench) -> Iterator[list[Try]]:
+def _by_task(staging: StagingDatabase) -> Iterator[list[Try]]:
     """The tries at each task that has some of both kinds, in the order of their content."""
-    tasks = bench.read(
+    tasks = staging.read(
         "SELECT benchmark, task FROM candidate GROUP BY benchmark, task "
         "HAVING max(good) = 1 AND min(good) = 0 ORDER BY benchmark, task"
     )
     for benchmark, task in tasks:
-        found = bench.read(
+        found = staging.read(
             f"SELECT id, good FROM candidate WHERE benchmark = ? AND task = ? ORDER BY {CONTENT_ORDER}", benchmark, task
         )
         wanted = "SELECT role, prompt, reply FROM ask WHERE candidate = ? ORDER BY place"
-        yield [Try(one, bool(good), tuple(bench.read(wanted, one))) for one, good in list(found)]
+        yield [Try(one, bool(good), tuple(staging.read(wanted, one))) for one, good in list(found)]

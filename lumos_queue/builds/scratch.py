@@ -1,7 +1,7 @@
 """The hidden folders beside a build in which it is made.
 
-A process that is killed cannot tidy up. The next build of the same name does: a lock on a file in the folder, which the
-system takes back from a process that dies, tells a folder that was left behind from one in use.
+A killed process cannot clean up. The next build of the same name does: a lock on a file in the folder, which the system
+releases when the process dies, tells a folder that was left behind from one in use.
 """
 
 from __future__ import annotations

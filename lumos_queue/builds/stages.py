@@ -1,4 +1,4 @@
-"""An episode cut at its subgoals: each with the replies and actions that belong to it."""
+"""An episode divided at its subgoals: each with the replies and actions that belong to it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from db.journal import RecordedStep, annotated_steps
+from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import STOP_PLANNING, says_stop, write_action, write_actions, write_subgoal
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal
 from lumos_queue.scoring.numeric import same_number
@@ -26,7 +27,7 @@ class Stage:
         return self.done[-1][1].result if self.done and self.done[-1][1].ok else None
 
     def lines(self) -> str:
-        """The subgoal, and below it each action with its result: what a judge of the step has to see."""
+        """The subgoal, and below it each action with its result: what a judge of the step is shown."""
         shown = [f"{write_action(action)}{f' = {ran.result}' if ran.ok else ''}" for action, ran in self.done]
         return "\n".join([self.subgoal.text, *shown])
 
@@ -36,6 +37,8 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
     stages: list[Stage] = []
     plan = ""
     for step in annotated_steps(steps):
+        if isinstance(step.detail, Action) and step.detail.name == CONCLUSION:
+            continue  # it belongs to the whole episode: the formulation wrote it, not the grounder
         if isinstance(step.detail, Subgoal):
             stages.append(Stage(step.detail, plan or write_subgoal(step.detail)))
             plan = ""
@@ -51,7 +54,7 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
 
 
 def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
-    """What the role replied, in order; of an annotated episode, what it would have."""
+    """What the role replied, in order; of an annotated episode, what it would have replied."""
     said = [
         step.result.text for step in annotated_steps(steps) if step.role == role and isinstance(step.result, Completion)
     ]
@@ -62,12 +65,12 @@ def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
 
 
 def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:
-    """The planner's replies up to its saying that it stops, which is added where the limit of subgoals came first."""
+    """The planner's replies up to the one that stops, which is added where the limit of subgoals came first."""
     said = replies_of(steps, "planner")
     return said if said and says_stop(said[-1]) else [*said, STOP_PLANNING]
 
 
-def alike(stage: Stage, gold: AnnotatedSubgoal) -> bool:
+def matches_gold_step(stage: Stage, gold: AnnotatedSubgoal) -> bool:
     """Whether a stage did what a gold step does: the same value last, in the same variables, so either may go on."""
     if stage.value is None or not gold.results:
         return False

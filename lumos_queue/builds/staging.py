@@ -1,4 +1,4 @@
-"""Where a build lies while it is made: a file of its own, so that memory stays the same however many rows there are.
+"""The database in which a build is made: a file, so that memory does not grow with the number of rows.
 
 SQLite without a journal: if the process dies, the file goes with the unfinished build.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-#: A candidate is an episode that rows were made of; `why` says what it was left out for, and is NULL while it is in.
+#: A candidate is an episode that rows were made of; `why` is the reason for its exclusion, NULL while it is included.
 _TABLES = """
 CREATE TABLE candidate (
     id INTEGER PRIMARY KEY, episode INTEGER, name TEXT, job TEXT, benchmark TEXT, domain TEXT, row TEXT, origin TEXT,
@@ -30,7 +30,7 @@ CREATE TABLE band (key BLOB, candidate INTEGER, PRIMARY KEY (key, candidate)) WI
 CREATE TABLE corrected (episode INTEGER PRIMARY KEY);
 CREATE TABLE kept (place INTEGER PRIMARY KEY, candidate INTEGER, part TEXT);
 """
-#: The order of rows depends on what they say alone, not on which episode was stored first.
+#: The order of rows depends on their content alone, not on which episode was stored first.
 #: Two that differ in their ids alone make the same rows.
 CONTENT_ORDER = (
     "benchmark, length(row), row, completeness DESC, checked DESC, text, strict DESC, licence, origin, content, id"
@@ -43,11 +43,11 @@ def share_of(seed: int | str, text: str) -> float:
 
 
 def hash_of(text: str) -> str:
-    """What texts are told apart by where they need not be kept. `hash` in the statements."""
+    """Identifies a text where the text itself is not kept. `hash` in the statements."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-class Workbench:
+class StagingDatabase:
     """The tables above, in one file."""
 
     def __init__(self, path: Path):
@@ -74,10 +74,10 @@ class Workbench:
         return 0
 
     def run(self, statement: str, *values: Any) -> int:
-        """Change what is there; returns how many rows changed."""
+        """Change rows; returns how many."""
         return self._file.execute(statement, values).rowcount
 
-    def read(self, statement: str, *values: Any) -> Iterator[tuple]:
+    def read(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         return iter(self._file.execute(statement, values))
 
     def one(self, statement: str, *values: Any) -> Any:
@@ -85,10 +85,11 @@ class Workbench:
         found = self._file.execute(statement, values).fetchone()
         return found[0] if found else None
 
-    def leave_out(self, why: str, candidates: Iterable[int]) -> None:
+    def exclude(self, why: str, candidates: Iterable[int]) -> None:
+        """Exclude these candidates for that reason."""
         self._file.executemany("UPDATE candidate SET why = ? WHERE id = ?", ((why, one) for one in candidates))
 
-    def left_out(self) -> dict[str, int]:
-        """Candidates left out, by why."""
+    def exclusions(self) -> dict[str, int]:
+        """How many candidates are excluded, by reason."""
         statement = "SELECT why, count(*) FROM candidate WHERE why IS NOT NULL GROUP BY why ORDER BY why"
         return dict(self._file.execute(statement).fetchall())

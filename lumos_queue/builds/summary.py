@@ -1,4 +1,4 @@
-"""What a manifest says, in the words and the order in which people read it: for the terminal and for the card."""
+"""A manifest in the words and the order in which people read it: for the terminal and for the card."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from lumos_queue.records import LEVELS
 
 _REJECTED = "rejected: "  # and the name of a filter
 _SWITCHES = {
-    "reexecute": "actions run again, other results left out", "perturbed": "right with other numbers, too",
-    "allow_test": "episodes of test splits allowed", "allow_contaminated": "tasks of test sets allowed",
-}  # fmt: skip
+    "reexecute": "actions run again, other results left out",
+    "perturbed": "right with other numbers, too",
+    "allow_test": "episodes of test splits allowed",
+    "allow_contaminated": "tasks of test sets allowed",
+}
 
 
-def recipe(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the build was made from and how: (what, how); what was not asked for is left out."""
+def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the build was made from and how: (name, text); unused options are omitted."""
     options = manifest["options"]
     told = [
         ("episodes where", options["where"] or "any"),
@@ -41,7 +43,7 @@ def recipe(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_sets(manifest: Mapping[str, Any]) -> str:
-    """Which test sets the task texts were compared with, and which they were not."""
+    """Which test sets the task texts were compared with, and which not."""
     compared, others = [], []
     for key, found in manifest["contamination"].items():
         name = f"test splits {key}" if key == "stored here" else key
@@ -63,7 +65,7 @@ def licences(manifest: Mapping[str, Any]) -> str:
 
 
 def levels(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(check level, rows), the weakest first; rows that no check was made of are 'not checked'."""
+    """(check level, rows), the weakest first; rows without any check are 'not checked'."""
     held = manifest["levels"]
     return [(level or "not checked", held[level]) for level in ("", *LEVELS) if level in held]
 
@@ -73,10 +75,10 @@ def has_turns(manifest: Mapping[str, Any]) -> bool:
     return not manifest["options"]["format"].startswith("trl-")
 
 
-def left_out(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(why, episodes), the commonest first; with the episodes used they add up to those read.
+def exclusions(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(reason, episodes), the most frequent first; with the episodes used they add up to those read.
 
-    Episodes that filters rejected are one line: the filters have counts of their own.
+    Episodes that filters rejected are one line: the filters have their own counts.
     """
     told: dict[str, int] = {}
     for why, count in manifest["episodes"]["left_out"].items():
@@ -85,15 +87,15 @@ def left_out(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     return sorted(told.items(), key=lambda one: (-one[1], one[0]))
 
 
-def partly_written(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(formulation and why, episodes) of those used for other formulations."""
+def unwritten_formulations(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(formulation and reason, episodes) of those used for other formulations."""
     episodes = manifest["episodes"]
     told = {why: count - episodes["left_out"].get(why, 0) for why, count in episodes["not_written"].items()}
     return [(why, count) for why, count in told.items() if count > 0]
 
 
 def rejections(manifest: Mapping[str, Any]) -> list[tuple[str, int, int]]:
-    """(filter, planner's rows, grounder's rows) that it rejected among the episodes read, the commonest first."""
+    """(filter, rejected planner rows, rejected grounder rows) among the episodes read, the most frequent first."""
     planner, grounder = manifest["verdicts"].get("planner", {}), manifest["verdicts"].get("grounder", {})
     found = [(name, planner.get(name, 0), grounder.get(name, 0)) for name in planner.keys() | grounder.keys()]
     return sorted(found, key=lambda one: (-max(one[1:]), one[0]))

@@ -1,4 +1,4 @@
-"""From the workbench to the files of a build: rows in order, the lineage of each, and the digest over all of them."""
+"""From the staging database to the files of a build: rows in order, the lineage of each, the digest over all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from lumos_queue.builds.folder import LINEAGE
 from lumos_queue.builds.formats import open_writer, suffix
-from lumos_queue.builds.staging import Workbench
+from lumos_queue.builds.staging import StagingDatabase
 
 _FILES = (
     "SELECT DISTINCT kept.part, line.file FROM kept JOIN line ON line.candidate = kept.candidate "
@@ -37,7 +37,9 @@ class WrittenFile:
     sha256: str  #: of the file
 
 
-def write_rows(bench: Workbench, format: str, folder: Path, options: dict[str, Any]) -> tuple[str, list[WrittenFile]]:
+def write_rows(
+    staging: StagingDatabase, format: str, folder: Path, options: dict[str, Any]
+) -> tuple[str, list[WrittenFile]]:
     """Write every file and `lineage.jsonl`; returns the build's digest and the files.
 
     The digest covers the options and every row in order, as JSON text: not the code version, the date or the episodes.
@@ -50,13 +52,13 @@ def write_rows(bench: Workbench, format: str, folder: Path, options: dict[str, A
             hasher.update(f"\n{row['file']} {row['sha256']}".encode())
             lineage.write(json.dumps(row, ensure_ascii=False) + "\n")
 
-        for part, file in list(bench.read(_FILES)):
-            written.append(_write_file(bench, format, folder, part, file, trace))
+        for part, file in list(staging.read(_FILES)):
+            written.append(_write_file(staging, format, folder, part, file, trace))
     return hasher.hexdigest(), written
 
 
 def _write_file(
-    bench: Workbench, format: str, folder: Path, part: str, file: str, trace: Callable[[dict[str, Any]], None]
+    staging: StagingDatabase, format: str, folder: Path, part: str, file: str, trace: Callable[[dict[str, Any]], None]
 ) -> WrittenFile:
     name = ("" if part == "train" else f"{part}/") + file + suffix(format)
     path = folder / name
@@ -64,15 +66,22 @@ def _write_file(
     rows = replies = 0
     writer = open_writer(path, format)
     try:
-        for key, line, turns, other, episode, job, level, licence, benchmark, origin, given, gold in bench.read(
+        for key, line, turns, other, episode, job, level, licence, benchmark, origin, given, gold in staging.read(
             _LINES, file, part
         ):
             writer.add(line)
             rows, replies = rows + 1, replies + turns
             traced = {
-                "id": key, "file": name, "sha256": hashlib.sha256(line.encode()).hexdigest(), "episode": episode,
-                "job": job, "benchmark": benchmark, "origin": origin, "level": level, "licence": licence,
-            }  # fmt: skip
+                "id": key,
+                "file": name,
+                "sha256": hashlib.sha256(line.encode()).hexdigest(),
+                "episode": episode,
+                "job": job,
+                "benchmark": benchmark,
+                "origin": origin,
+                "level": level,
+                "licence": licence,
+            }
             helped = {"given": given.split()} | ({"gold": gold} if gold else {}) if given else {}
             trace(traced | helped | ({"rejected": other} if other else {}))
     finally:

@@ -18,7 +18,7 @@ def print_build(found: dict[str, Any]) -> None:
     recipe = Table.grid(padding=(0, 2))
     recipe.add_column(no_wrap=True, style="bold")
     recipe.add_column(overflow="fold")
-    for name, text in summary.recipe(found):
+    for name, text in summary.properties(found):
         recipe.add_row(name, escape(text))
     console.print(f"build [bold]{escape(found['name'])}[/]")
     console.print(recipe)
@@ -56,7 +56,7 @@ def _print_episodes(console: Any, found: dict[str, Any]) -> None:
         for name, count in noted.items():
             table.add_row(escape(name), f"{count:,}")
         console.print(table)
-    if left_out := summary.left_out(found):
+    if left_out := summary.exclusions(found):
         table = _table("left out", "episodes")
         for why, count in left_out:
             table.add_row(escape(why), f"{count:,}")
@@ -64,7 +64,7 @@ def _print_episodes(console: Any, found: dict[str, Any]) -> None:
         table.add_row("used", f"{episodes['used']:,}")
         table.add_row("read", f"{episodes['read']:,}")
         console.print(table)
-    for why, count in summary.partly_written(found):
+    for why, count in summary.unwritten_formulations(found):
         console.print(f"{count:,} episodes are used for other formulations only; {escape(why)}")
 
 

@@ -61,10 +61,10 @@ def build_command(
     from db.filters import parse_where
     from db.trajectories import stream_episodes
     from lumos_queue.builds.build import build
+    from lumos_queue.builds.database_facts import read_database_facts
     from lumos_queue.builds.folder import folder_of
     from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
     from lumos_queue.builds.options import BuildOptions, read_mix
-    from lumos_queue.builds.stored import read_stored
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -93,7 +93,7 @@ def build_command(
     )
     with database(settings) as opened:
         sources = KnownBenchmarks(user_modules(opened))
-        stored = read_stored(opened, tests=not allow_test)
+        stored = read_database_facts(opened, tests=not allow_test)
         manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources, stored)
     if manifest["warning"] and output.as_json:
         output.say(manifest["warning"])
@@ -144,13 +144,13 @@ def diff_command(
     json: opt.Json = False,
 ) -> None:
     """Show the rows that differ between two builds."""
-    from lumos_queue.builds.difference import difference
+    from lumos_queue.builds.difference import compare_builds
     from lumos_queue.builds.folder import find_build
     from lumos_queue.cli.build_tables import print_difference
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
-    found = difference(find_build(settings, build), find_build(settings, other))
+    found = compare_builds(find_build(settings, build), find_build(settings, other))
     kinds = {f"only in {build}": "only_a", f"only in {other}": "only_b", "changed": "changed"}
     counts = {kind: sum(row["rows"] for row in found[kind]) for kind in kinds.values()}
     shown = {**found, **{kind: found[kind][:limit] for kind in kinds.values()}, "counts": counts}

@@ -136,7 +136,7 @@ def reground(
     Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.
     """
     from lumos_queue.cli.derived_jobs import DerivedOptions
-    from lumos_queue.rollouts.derived import regrounding
+    from lumos_queue.rollouts.derived import regroundings
 
     asked = DerivedOptions(
         where,
@@ -153,7 +153,7 @@ def reground(
         tool,
         at_limit,
     )
-    _submit(asked, regrounding, priority, again, follow, "lumos report {}")
+    _submit(asked, regroundings, priority, again, follow, "lumos report {}")
 
 
 def _submit(asked: DerivedOptions, make: Make, priority: int, again: bool, follow: bool, read_command: str) -> None:

@@ -130,7 +130,7 @@ def train(
 
     settings = read_settings()
     if recipe == "sft":
-        builds = [sft.find(settings, text) for text in data]
+        builds = [sft.find_data(settings, text) for text in data]
         rates = {"rate": rate} if rate else {}
         job = Train(
             sft.sft(builds, start, folder, formulation, steps=steps or sft.STEPS, window=window, seed=seed, **rates)

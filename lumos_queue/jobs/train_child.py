@@ -7,6 +7,7 @@ import sys
 
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
+from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.util.process import die_with_parent
 
 
@@ -14,7 +15,7 @@ def main() -> int:
     die_with_parent()
     request = json.load(sys.stdin)
     try:
-        print(json.dumps(Train.from_json(request["train"]).recipe.do(request["window"])))
+        print(json.dumps(run_item(Train.from_json(request["train"]).recipe, request["window"])))
     except SpecError as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Whom a pair of blame jobs finds at fault, and what the module at fault can learn from it."""
+"""Which module a pair of blame jobs finds at fault, and the training rows for that module."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from db.jobs import get_job
 from db.trajectories import load_episodes, reading
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.licences import Written
+from lumos_queue.builds.licences import RowFilter
 from lumos_queue.builds.lines import Write
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MODULES
-from lumos_queue.rollouts.blame import FAULTS, Difference, difference, fault, label_row, preference_row
-from lumos_queue.rollouts.derived import right
+from lumos_queue.rollouts.blame import FAULTS, Difference, fault, find_difference, label_row, preference_row
+from lumos_queue.rollouts.derived import is_right
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-MOST_SAMPLES = 8  #: runs of one kind whose replies are looked at for something better
+MAX_SAMPLES = 8  #: at most this many runs of one kind are searched for a better reply
 
 
 def report_blame(
-    database: Database, jobs: Sequence[str], threshold: float, write_pair: Write, write_labels: Write,
+    database: Database,
+    jobs: Sequence[str],
+    threshold: float,
+    write_pair: Write,
+    write_labels: Write,
     allow_test: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    """Count whose fault each episode of the two jobs is; write a pair and labels for each module at fault.
+) -> dict[str, Any]:
+    """Count which module each episode of the two jobs failed by; write a pair and labels for each module at fault.
 
     A run counts as a success when at least the share `threshold` of its samples is right. Pairs and labels of test
     splits are refused and counted, each pair with its labels once, unless `allow_test`. Raises SpecError unless the
@@ -42,26 +46,31 @@ def report_blame(
         module: {name: _succeeded(benchmark, tries, threshold) for name, tries in runs[module].items()}
         for module in MODULES
     }
-    everybody = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
-    blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in everybody}
+    all_names = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
+    blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in all_names}
     counts, pairs = Counter(blamed.values()), Counter()
     found: set[str] = set()
-    written = Written(allow_test)
+    row_filter = RowFilter(allow_test)
     for episode in named_episodes(database, blamed):
         found.add(episode.name)
         at_fault = blamed[episode.name]
         for module in MODULES if at_fault == "both" else (at_fault,):
             tries = runs[module].get(episode.name, []) if module in MODULES else []
             better = _difference(database, benchmark, module, episode, tries)
-            if better and written.may(episode.split, episode.licence, episode.task.benchmark):
+            if better and row_filter.admit(episode.split, episode.licence, episode.task.benchmark):
                 pairs[module] += 1
                 write_pair(preference_row(episode, module, better, at_fault, names))
                 write_labels(label_row(episode, module, better, at_fault, names))
     return {
-        "jobs": names, "episodes": len(blamed), "gone": len(blamed) - len(found), "threshold": threshold,
-        "faults": {name: counts[name] for name in FAULTS}, "pairs": {module: pairs[module] for module in MODULES},
-        **written.report(), "blamed": blamed,
-    }  # fmt: skip
+        "jobs": names,
+        "episodes": len(blamed),
+        "gone": len(blamed) - len(found),
+        "threshold": threshold,
+        "faults": {name: counts[name] for name in FAULTS},
+        "pairs": {module: pairs[module] for module in MODULES},
+        **row_filter.report(),
+        "blamed": blamed,
+    }
 
 
 def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[DerivedTry]]]]:
@@ -81,18 +90,18 @@ def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[s
 
 
 def _succeeded(benchmark: Benchmark, tries: Sequence[DerivedTry], threshold: float) -> bool | None:
-    """None while a try has not ended."""
+    """Whether enough tries are right; None while one has not ended."""
     if not all(one.ended for one in tries):
         return None
-    return sum(right(benchmark, one) for one in tries) >= threshold * len(tries)
+    return sum(is_right(benchmark, one) for one in tries) >= threshold * len(tries)
 
 
 def _difference(
     database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[DerivedTry]
 ) -> Difference | None:
-    """Where the module went wrong, seen beside the runs in which it was replaced, those that succeeded first."""
-    succeeded = {one.episode: right(benchmark, one) for one in tries if one.ended}
-    first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MOST_SAMPLES]
+    """Where the module went wrong, compared with the runs in which it was replaced, successful ones first."""
+    succeeded = {one.episode: is_right(benchmark, one) for one in tries if one.ended}
+    first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MAX_SAMPLES]
     with reading(database) as connection:
         steps = {one.id: one.steps for one in load_episodes(connection, first)}
-    return difference(module, episode.steps, [(steps[key], succeeded[key]) for key in first])
+    return find_difference(module, episode.steps, [(steps[key], succeeded[key]) for key in first])

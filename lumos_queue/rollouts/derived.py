@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from db.derived import DerivedTry
     from db.trajectories import StoredEpisode
 
-#: What a derived task says beside its source's own inputs; a task derived from it says its own.
-_OURS = ("given", "given_while", "from")
+#: The inputs that derivation adds; a task derived from a derived one gets new values.
+_DERIVED_INPUTS = ("given", "given_while", "from")
 
 
-class LeftOut(Exception):
-    """Raised for an episode from which nothing is derived; says why, in words by which such episodes are counted."""
+class ExcludedEpisode(Exception):
+    """Raised for an episode from which nothing is derived. Its message is the reason under which it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Derivation:
     given: Mapping[str, Sequence[str]]
     subgoals: int
     given_while: Sequence[str] | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)  #: joins what the task says of where it comes from
+    about: Mapping[str, Any] = field(default_factory=dict)  #: added to what the task says of its origin
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Datasets made of the same episodes, by name, and how many episodes gave none, by reason."""
+    """Datasets made from the same episodes, by name, and how many episodes were excluded, by reason."""
 
     formulation: str
     benchmark: Benchmark
@@ -70,13 +70,13 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         if own != (kind := kind or own):
             raise SpecError(
                 f"The query finds episodes of {' '.join(filter(None, kind))} and of {' '.join(filter(None, own))}: "
-                "a job has one benchmark, split, licence and formulation. Say which: --where 'benchmark=… split=…'."
+                "a job has one benchmark, split, licence and formulation. Choose with: --where 'benchmark=… split=…'."
             )
         try:
             if not open_benchmark(own[0]).by_answer:
-                raise LeftOut("it is judged by what was done, not by its answer")
+                raise ExcludedEpisode("it is judged by what was done, not by its answer")
             made = make(episode)
-        except LeftOut as reason:
+        except ExcludedEpisode as reason:
             left_out[str(reason)] += 1
             continue
         used += 1
@@ -87,17 +87,18 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         raise SpecError(f"No episode that the query finds can be used ({reasons or 'it finds none'}).")
     benchmark = open_benchmark(kind[0])
     rows = {
-        name: read_rows(_Derivative(benchmark, kind[2], made), None, kind[1], False) for name, made in tasks.items()
+        name: read_rows(_DerivedBenchmark(benchmark, kind[2], made), None, kind[1], False)
+        for name, made in tasks.items()
     }
     return Derived(kind[3], benchmark, rows, used, left_out)
 
 
 def formulation_of(episode: StoredEpisode) -> str:
-    """That of the episode; an annotated one goes on as an iterative one."""
+    """The formulation of the episode; an annotated one continues as an iterative one."""
     return episode.formulation if episode.formulation in FORMULATIONS else "iterative"
 
 
-def right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
+def is_right(benchmark: Benchmark, episode: StoredEpisode | DerivedTry) -> bool:
     """Whether an episode's answer is right, by the benchmark's main metric."""
     answer = judged_answer(episode.ending, episode.answer, episode.at_limit)
     return benchmark.score(episode.task, EpisodeResult(answer, episode.ending))[0].value == 1.0
@@ -108,14 +109,14 @@ def gold_of(benchmark: Benchmark, task: Task) -> Annotation:
     try:
         return benchmark.gold(task)
     except SpecError as reason:
-        raise LeftOut(f"no gold annotation ({reason})") from None
+        raise ExcludedEpisode(f"no gold annotation ({reason})") from None
 
 
-def regrounding(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
-    """The episode's plan is given; the grounder is asked anew, and every action runs anew."""
+def regroundings(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
+    """The episode's plan is given; the grounder is asked again, and every action runs again."""
     require_ended(episode)
     if formulation_of(episode) not in ("iterative", "one-pass"):
-        raise LeftOut(f"{episode.formulation}: nobody plans")
+        raise ExcludedEpisode(f"{episode.formulation}: nobody plans")
     subgoals = sum(isinstance(step.detail, Subgoal) for step in episode.steps)
     return {"": [Derivation("plan", {"planner": whole_plan(episode.steps)}, subgoals)]}
 
@@ -123,12 +124,12 @@ def regrounding(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
 def require_ended(episode: StoredEpisode) -> None:
     """Raises LeftOut for an episode that something other than its modules brought to an end."""
     if episode.ending in ("infra_error", "cancelled"):
-        raise LeftOut(f"ended as {episode.ending}")
+        raise ExcludedEpisode(f"ended as {episode.ending}")
 
 
 def _task(episode: StoredEpisode, one: Derivation) -> Task:
     source = episode.task
-    inputs = {name: value for name, value in source.inputs.items() if name not in _OURS}
+    inputs = {name: value for name, value in source.inputs.items() if name not in _DERIVED_INPUTS}
     inputs["given"] = {role: list(replies) for role, replies in one.given.items()}
     if one.given_while is not None:
         inputs["given_while"] = list(one.given_while)
@@ -137,8 +138,8 @@ def _task(episode: StoredEpisode, one: Derivation) -> Task:
     return replace(source, dataset="", row=f"{row}@{episode.name}:{one.label}", inputs=inputs)
 
 
-class _Derivative(Benchmark):
-    """A benchmark whose rows are derived tasks; everything else is its source's."""
+class _DerivedBenchmark(Benchmark):
+    """A benchmark whose rows are derived tasks; everything else is that of the original benchmark."""
 
     needs_data = False
 

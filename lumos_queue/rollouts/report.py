@@ -1,4 +1,4 @@
-"""What the rollouts of a job say: which subgoals of the episodes they went on from were right."""
+"""What the rollouts of a job say: which subgoals of their source episodes were right."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from db.connection import Database
 from db.derived import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.licences import Written
+from lumos_queue.builds.licences import RowFilter
 from lumos_queue.builds.lines import Write
-from lumos_queue.rollouts.derived import right
-from lumos_queue.rollouts.stepwise import Tries, stepwise_row
+from lumos_queue.rollouts.derived import is_right
+from lumos_queue.rollouts.stepwise import RolloutCounts, stepwise_row
 
 
 def report_rollouts(
@@ -27,36 +27,44 @@ def report_rollouts(
     with database.engine.connect() as connection:
         row = get_job(connection, job)
         tries = tries_of(connection, row)
-    by_episode = _counted(row.benchmark, tries)
+    by_episode = _count_rollouts(row.benchmark, tries)
     labels: Counter[str] = Counter()
-    found, rows, written = 0, 0, Written(allow_test)
+    found, rows, row_filter = 0, 0, RowFilter(allow_test)
     for episode in named_episodes(database, by_episode):
         made = stepwise_row(episode, by_episode[episode.name], row.id, threshold)
         found += 1
         for label, by in zip(made["labels"], made["by"], strict=True):
             labels["not judged" if label is None else f"{'right' if label else 'wrong'} by {by}"] += 1
-        if None not in made["labels"] and written.may(episode.split, episode.licence, row.benchmark):
+        if None not in made["labels"] and row_filter.admit(episode.split, episode.licence, row.benchmark):
             rows += 1
             write(made)
     counted = [one for places in by_episode.values() for one in places.values()]
     return {
-        "job": row.id, "episodes": len(by_episode), "gone": len(by_episode) - found, "rows": rows,
-        "subgoals": sum(labels.values()), "labels": dict(sorted(labels.items())), "threshold": threshold,
-        **written.report(), "rollouts": len(tries),
-        "ended": sum(one.ended for one in counted), "right": sum(one.right for one in counted),
-    }  # fmt: skip
+        "job": row.id,
+        "episodes": len(by_episode),
+        "gone": len(by_episode) - found,
+        "rows": rows,
+        "subgoals": sum(labels.values()),
+        "labels": dict(sorted(labels.items())),
+        "threshold": threshold,
+        **row_filter.report(),
+        "rollouts": len(tries),
+        "ended": sum(one.ended for one in counted),
+        "right": sum(one.right for one in counted),
+    }
 
 
-def _counted(benchmark_name: str, tries: Iterable[DerivedTry]) -> dict[str, dict[int, Tries]]:
-    """Source episode to the number of subgoals kept to what became of the rollouts from there."""
+def _count_rollouts(benchmark_name: str, tries: Iterable[DerivedTry]) -> dict[str, dict[int, RolloutCounts]]:
+    """Source episode to the number of subgoals kept to the counts of the rollouts from there."""
     benchmark = open_benchmark(benchmark_name)
     found: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
     for one in tries:
-        verdict = right(benchmark, one) if one.ended else None
+        verdict = is_right(benchmark, one) if one.ended else None
         found[one.origin["episode"]][one.origin["subgoals"]].append(verdict)
     return {
         name: {
-            number: Tries(len(all_), len(all_) - all_.count(None), all_.count(True)) for number, all_ in places.items()
+            number: RolloutCounts(len(all_), len(all_) - all_.count(None), all_.count(True))
+            for number, all_ in places.items()
         }
         for name, places in found.items()
     }

@@ -4,8 +4,8 @@ A *prefix* is an episode's first t subgoals with their actions and results; its 
 It is right
 
 - by gold, when its value is one of the gold annotation's results, in order: values and results are matched so that
-  both stay in order, each is used once, and as many as possible match. So coming by the same result once more does
-  not count, nor does a result that stands before one that was matched already;
+  both stay in order, each is used once, and as many as possible match. So reaching the same result a second time
+  does not count, nor does a result before one that is already matched;
 - else by rollouts, when there are any: at least the given share of the tries that went on from it is right. The gold
   solution is not the only one: a step that is not in it may still lead to the answer;
 - else it is wrong, when there is a gold annotation, and not judged, when there is none.
@@ -22,7 +22,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import Stage, same_value, stages_of
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Annotation, Task
-from lumos_queue.rollouts.derived import Derivation, LeftOut, formulation_of, gold_of, require_ended
+from lumos_queue.rollouts.derived import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
@@ -31,8 +31,8 @@ GOLD, ROLLOUTS = "gold", "rollouts"
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
-    """Rollouts from one prefix: how many there are to be, how many have ended, how many of those are right."""
+class RolloutCounts:
+    """Rollouts from one prefix: how many were asked for, how many have ended, how many of those are right."""
 
     asked: int
     ended: int
@@ -41,11 +41,11 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class StepLabel:
-    """What is known of one prefix. `right` is None when nothing judges it, or its rollouts have not all ended."""
+    """What is known about one prefix. `right` is None when nothing judges it, or its rollouts have not all ended."""
 
     right: bool | None
     by: str  #: 'gold', 'rollouts', or '' when nothing does
-    tries: Tries | None
+    tries: RolloutCounts | None
 
 
 def prefixes(at: str, unsettled: bool) -> Callable[[StoredEpisode], Mapping[str, Sequence[Derivation]]]:
@@ -61,7 +61,7 @@ def prefixes(at: str, unsettled: bool) -> Callable[[StoredEpisode], Mapping[str,
         wanted = range(1, len(stages) + 1) if at == "each" else [len(stages)]
         chosen = [number for number in wanted if not (found and found[number - 1])]
         if not chosen:
-            raise LeftOut("every value is a gold one")
+            raise ExcludedEpisode("every value is a gold one")
         return {"": [_prefix(stages, number) for number in chosen]}
 
     return make
@@ -79,15 +79,15 @@ def gold_hits(stages: Sequence[Stage], gold: Annotation | None) -> list[bool]:
     hits, g = [], 0
     for v in range(len(values)):
         # The first result that it may be matched with and still leave the most for the values after it.
-        places = (n for n in range(g, len(results)) if same[v][n] and 1 + longest[v + 1][n + 1] == longest[v][g])
-        place = next(places, None)
-        hits.append(place is not None)
-        g = g if place is None else place + 1
+        candidates = (n for n in range(g, len(results)) if same[v][n] and 1 + longest[v + 1][n + 1] == longest[v][g])
+        match = next(candidates, None)
+        hits.append(match is not None)
+        g = g if match is None else match + 1
     return hits
 
 
 def judge(
-    stages: Sequence[Stage], gold: Annotation | None, rollouts: Mapping[int, Tries], threshold: float
+    stages: Sequence[Stage], gold: Annotation | None, rollouts: Mapping[int, RolloutCounts], threshold: float
 ) -> list[StepLabel]:
     """A label for each prefix. `rollouts` are by the number of subgoals they went on from."""
     labels = []
@@ -105,10 +105,12 @@ def judge(
     return labels
 
 
-def stepwise_row(episode: StoredEpisode, rollouts: Mapping[int, Tries], job: str, threshold: float) -> dict[str, Any]:
+def stepwise_row(
+    episode: StoredEpisode, rollouts: Mapping[int, RolloutCounts], job: str, threshold: float
+) -> dict[str, Any]:
     """A row of stepwise supervision with its lineage: `prompt`, `completions` (one for each subgoal), `labels`.
 
-    A label that nothing decides is None: such a row is no training row yet.
+    A label that nothing decides is None: such a row is not a training row yet.
     """
     stages = _stages(episode)
     labels = judge(stages, _gold(open_benchmark(episode.task.benchmark), episode.task), rollouts, threshold)
@@ -119,23 +121,26 @@ def stepwise_row(episode: StoredEpisode, rollouts: Mapping[int, Tries], job: str
         "labels": [label.right for label in labels],
         "by": [label.by for label in labels],
         "rollouts": [[label.tries.right, label.tries.asked] if label.tries else None for label in labels],
-        "id": f"{episode.task.benchmark}/{row}", "episode": episode.name, "job": job,
-        "split": episode.split, "licence": episode.licence,
-    }  # fmt: skip
+        "id": f"{episode.task.benchmark}/{row}",
+        "episode": episode.name,
+        "job": job,
+        "split": episode.split,
+        "licence": episode.licence,
+    }
 
 
 def _stages(episode: StoredEpisode) -> list[Stage]:
     if formulation_of(episode) != "iterative":
-        raise LeftOut(f"{episode.formulation}: its actions belong to no subgoal")
+        raise ExcludedEpisode(f"{episode.formulation}: its actions belong to no subgoal")
     if not (stages := stages_of(episode.steps)):
-        raise LeftOut("no subgoal")
+        raise ExcludedEpisode("no subgoal")
     return stages
 
 
 def _gold(benchmark: Benchmark, task: Task) -> Annotation | None:
     try:
         return gold_of(benchmark, task)
-    except LeftOut:
+    except ExcludedEpisode:
         return None
 
 

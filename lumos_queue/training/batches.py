@@ -1,4 +1,4 @@
-"""Which conversations an optimizer step sees: a function of (seed, step) and nothing else."""
+"""Which conversations an optimizer step sees: a function of (seed, step) alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from lumos_queue.errors import SpecError
 from lumos_queue.training.masks import Example
 
-BUCKETS = 24  #: groups of conversations of about one length; padding then costs a few per cent
+BUCKETS = 24  #: groups of conversations of similar length; padding then costs a few per cent
 
 
 def step_seed(seed: int, step: int) -> int:
@@ -19,7 +19,7 @@ def step_seed(seed: int, step: int) -> int:
 
 
 class Batches:
-    """Draws conversations of about one length, each data set with its own share of the tokens.
+    """Draws conversations of similar length, each data set with its own share of the tokens.
 
     `names` gives the data set of each example; `shares` maps a prefix of such a name to a weight (the longest prefix
     counts; without `shares` every example is equally likely). Raises SpecError when a name has no share.
@@ -30,7 +30,7 @@ class Batches:
             raise SpecError("There are no conversations to train on.")
         self.examples, self.tokens = examples, tokens
         lengths = np.array([len(example.ids) for example in examples])
-        weights = lengths * _weights(names, shares, lengths)
+        weights = lengths * _token_weights(names, shares, lengths)
         order = np.argsort(lengths, kind="stable")
         running = np.cumsum(weights[order])
         edges = np.searchsorted(running, running[-1] * np.arange(1, BUCKETS) / BUCKETS)
@@ -58,14 +58,14 @@ def _pick(running: np.ndarray, random: np.random.Generator) -> int:
     return min(int(np.searchsorted(running, random.random() * running[-1], side="right")), len(running) - 1)
 
 
-def _weights(names: Sequence[str], shares: Mapping[str, float], lengths: np.ndarray) -> np.ndarray:
+def _token_weights(names: Sequence[str], shares: Mapping[str, float], lengths: np.ndarray) -> np.ndarray:
     """One weight per example, such that the tokens of each share's examples add up to the share."""
     if not shares:
         return np.ones(len(names))
     prefixes = sorted(shares, key=len, reverse=True)
     owner = []
     for name in names:
-        mine = next((place for place, prefix in enumerate(prefixes) if name.startswith(prefix)), None)
+        mine = next((index for index, prefix in enumerate(prefixes) if name.startswith(prefix)), None)
         if mine is None:
             raise SpecError(f"The data set '{name}' has no share. Shares are given for: {', '.join(sorted(shares))}.")
         owner.append(mine)

@@ -20,7 +20,7 @@ WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.pt", "state.json"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a window of optimizer steps leaves behind."""
+    """The result of a window of optimizer steps."""
 
     path: Path
     step: int  #: optimizer steps done so far
@@ -34,8 +34,10 @@ class Checkpoint:
         return self.tokens / self.seconds if self.seconds else 0.0
 
 
-def save_checkpoint(checkpoint: Checkpoint, model: torch.nn.Module, optimizers: Sequence) -> Checkpoint:
-    """Write everything a later window needs. A process killed meanwhile leaves no folder of that name.
+def save_checkpoint(
+    checkpoint: Checkpoint, model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]
+) -> Checkpoint:
+    """Write everything a later window needs. A process killed during this leaves no folder of that name.
 
     Files are flushed to disk before the folder gets its name; a folder of that name is replaced.
     """
@@ -44,7 +46,7 @@ def save_checkpoint(checkpoint: Checkpoint, model: torch.nn.Module, optimizers: 
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         # Tied weights are one tensor under two names; safetensors keeps one.
-        tensors = {name: value.detach().cpu().contiguous() for name, value in _untied(model).items()}
+        tensors = {name: value.detach().cpu().contiguous() for name, value in _tensors(model).items()}
         save_file(tensors, folder / WEIGHTS)
         torch.save([optimizer.state_dict() for optimizer in optimizers], folder / OPTIMIZER)
         state = {
@@ -69,12 +71,14 @@ def save_checkpoint(checkpoint: Checkpoint, model: torch.nn.Module, optimizers: 
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint's state without its weights. Raises SpecError when the folder holds none."""
+    """The checkpoint's state without its weights. Raises SpecError when the folder does not hold one."""
     try:
         state = json.loads((path / STATE).read_text())
         return Checkpoint(path, state["step"], state["spec"], state["loss"], state["tokens"], state["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise SpecError(f"'{path}' is no checkpoint of a fit. Expected {WEIGHTS}, {OPTIMIZER} and {STATE}.") from None
+        raise SpecError(
+            f"'{path}' is not a checkpoint of a fit. Expected {WEIGHTS}, {OPTIMIZER} and {STATE}."
+        ) from None
 
 
 def load_weights(path: Path, model: torch.nn.Module) -> None:
@@ -83,7 +87,7 @@ def load_weights(path: Path, model: torch.nn.Module) -> None:
         tensors = load_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
         raise SpecError(f"No weights could be read from '{path / WEIGHTS}': {error}") from None
-    own = _untied(model)
+    own = _tensors(model)
     if {name: value.shape for name, value in tensors.items()} != {name: value.shape for name, value in own.items()}:
         raise SpecError(f"The weights in '{path}' belong to a model of another shape.")
     with torch.no_grad():
@@ -91,13 +95,13 @@ def load_weights(path: Path, model: torch.nn.Module) -> None:
             value.copy_(tensors[name])
 
 
-def load_optimizers(path: Path, optimizers: Sequence) -> None:
-    """Put the optimizers' state back, exactly. Nothing but tensors and plain values is read (`weights_only`)."""
+def load_optimizers(path: Path, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    """Put the optimizers' state back, exactly. Only tensors and plain values are read (`weights_only`)."""
     for optimizer, state in zip(optimizers, torch.load(path / OPTIMIZER, weights_only=True), strict=True):
         optimizer.load_state_dict(state)
 
 
-def _untied(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+def _tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """The model's tensors by name, each tensor once."""
     return dict(model.named_parameters())
 

@@ -1,7 +1,7 @@
 """Fit a small model in windows of optimizer steps. Each window starts from a checkpoint and ends in one.
 
 A window is deterministic given (spec, steps, checkpoint): the batches and the dropout of a step come from a hash of
-(seed, step). So a killed window is simply run again, and two windows of 5 steps give the weights of one of 10.
+(seed, step). So a killed window is run again, and two windows of 5 steps give the same weights as one of 10.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from transformers import AutoTokenizer, LlamaForCausalLM
+from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
@@ -31,7 +31,9 @@ from lumos_queue.training.checkpoints import (
 from lumos_queue.training.masks import Example, encode, pad
 from lumos_queue.training.model import ModelSpec, add_dropout, make_model
 
-PROMPT_SAMPLE = 0.25  #: part of the prompt tokens whose loss is computed, with a larger weight: the projection is dear
+PROMPT_SAMPLE = (
+    0.25  #: part of the prompt tokens whose loss is computed, with a larger weight: the projection is expensive
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class FitSpec:
     window: int = 200  #: optimizer steps between checkpoints
     tokens: int = 2000  #: of one step, padding included
     seed: int = 0
-    shares: Mapping[str, float] = field(default_factory=dict)  #: data set prefix to its part of the tokens
+    shares: Mapping[str, float] = field(default_factory=dict)  #: data set prefix to its share of the tokens
     model: ModelSpec = field(default_factory=ModelSpec)
     start: str = ""  #: folder whose weights the fit starts from; '' = random ones
     matrix_rate: float = 0.02  #: Muon, on the matrices
@@ -83,7 +85,7 @@ def fit_window(
     tokenizer, batches = load_data(spec.data, spec.tokenizer, spec.model.positions, _hashable(spec.shares), spec.tokens)
     model = make_model(spec.model, tokenizer, spec.seed)
     if previous_checkpoint is not None:
-        check(previous_checkpoint, spec, start_step)
+        check_checkpoint(previous_checkpoint, spec, start_step)
         load_weights(previous_checkpoint, model)
     elif start_step:
         raise SpecError(f"Step {start_step} needs the checkpoint of the steps before it; there is none.")
@@ -99,7 +101,7 @@ def fit_window(
         examples = batches.draw(spec.seed, step)
         set_rates(spec, optimizers, step)
         torch.manual_seed(step_seed(spec.seed, step))
-        loss, answers, loss_sum = step_loss(model, examples, tokenizer.pad_token_id, spec.prompt_weight)
+        loss, answers, loss_sum = step_loss(model, examples, cast(int, tokenizer.pad_token_id), spec.prompt_weight)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optimizers:
@@ -118,7 +120,7 @@ def fit_window(
     return save_checkpoint(done, model, optimizers)
 
 
-def check(checkpoint: Path, spec: FitSpec, step: int) -> None:
+def check_checkpoint(checkpoint: Path, spec: FitSpec, step: int) -> None:
     """Raises SpecError unless the checkpoint is the one `spec` has after `step` steps."""
     found = read_checkpoint(checkpoint)
     if found.step != step or found.spec != spec.digest:
@@ -132,7 +134,7 @@ def step_loss(
 ) -> tuple[torch.Tensor, int, float]:
     """(weighted mean loss, number of assistant tokens, sum of their losses in nats) of one batch.
 
-    Padding is on the right, so causal attention alone keeps it out; the vocabulary is projected only where it counts.
+    Padding is on the right, so causal attention alone keeps it out; the projection is computed only where the loss is.
     """
     ids, learnt, real = (torch.from_numpy(array).to(model.device) for array in pad(examples, pad_id))
     targets, weights = ids[:, 1:], learnt[:, 1:].float()
@@ -173,7 +175,9 @@ def set_rates(spec: FitSpec, optimizers: list[torch.optim.Optimizer], step: int)
 
 
 @lru_cache(maxsize=2)
-def load_data(files: tuple[str, ...], tokenizer_folder: str, limit: int, shares, tokens: int):
+def load_data(
+    files: tuple[str, ...], tokenizer_folder: str, limit: int, shares: tuple[tuple[str, float], ...], tokens: int
+) -> tuple[PreTrainedTokenizerFast, Batches]:
     """(tokenizer, Batches), kept for the next window of the same process. Raises SpecError or BadRow."""
     tokenizer = load_tokenizer(tokenizer_folder)
     examples, names = [], []
@@ -186,7 +190,7 @@ def load_data(files: tuple[str, ...], tokenizer_folder: str, limit: int, shares,
     return tokenizer, Batches(examples, names, dict(shares), tokens)
 
 
-def load_tokenizer(folder: str):
+def load_tokenizer(folder: str) -> PreTrainedTokenizerFast:
     """The tokenizer in a folder; nothing is downloaded. Raises SpecError when there is none."""
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -20,7 +20,7 @@ class Example:
 
 
 def encode(conversation: Conversation, tokenizer: PreTrainedTokenizerFast, limit: int) -> Example | None:
-    """At most `limit` tokens of the conversation; None when nothing to learn is left of it.
+    """At most `limit` tokens of the conversation; None when it then has nothing to learn.
 
     Each part is encoded alone: the `train` framing puts the parts' borders where a token ends.
     """

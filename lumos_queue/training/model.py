@@ -1,4 +1,4 @@
-"""A small Llama, made from random weights, and how it is exported."""
+"""A small Llama with random weights, and its export."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging
+
+#: Of an attention or feed-forward block: the hidden states, alone or first in a tuple.
+Output = torch.Tensor | tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,10 @@ def make_model(spec: ModelSpec, tokenizer: PreTrainedTokenizerFast, seed: int) -
 def add_dropout(model: LlamaForCausalLM, rate: float) -> None:
     """Drop `rate` of what each attention and feed-forward block adds, in training mode only.
 
-    Llama has no residual dropout of its own.
+    Llama itself has no residual dropout.
     """
 
-    def drop(_module, _inputs, output):
+    def drop(_module: torch.nn.Module, _inputs: tuple[Any, ...], output: Output) -> Output:
         first = output[0] if isinstance(output, tuple) else output
         dropped = torch.nn.functional.dropout(first, rate, model.training)
         return (dropped, *output[1:]) if isinstance(output, tuple) else dropped
@@ -82,5 +85,5 @@ def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: 
     half.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     for file in folder.glob("*.safetensors"):
-        file.chmod(0o644)  # written for the owner alone, but a model is read by every worker
+        file.chmod(0o644)  # written readable by the owner only, but every worker reads the model
     return folder

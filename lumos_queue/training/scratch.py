@@ -15,7 +15,7 @@ VOCABULARY = 2900  #: tokens at most, besides the phrases
 
 
 def phrases(*domains: str) -> tuple[str, ...]:
-    """What stands in every conversation of the domains."""
+    """The fixed texts in every conversation of the domains."""
     return (
         USER,
         "\n" + ASSISTANT,
@@ -31,10 +31,10 @@ def phrases(*domains: str) -> tuple[str, ...]:
     )
 
 
-def tokenizer_of(texts: Callable[[], Iterable[str]]) -> PreTrainedTokenizerFast:
-    """Learnt from the texts, which are gone through twice; only phrases that stand in them become tokens."""
+def learn_tokenizer(texts: Callable[[], Iterable[str]]) -> PreTrainedTokenizerFast:
+    """Learn a tokenizer from the texts, which are read twice; only phrases that occur in them become tokens."""
     longest_first = sorted(phrases(*DOMAINS), key=len, reverse=True)
-    found = set()
+    found: set[str] = set()
     for text in texts():
         for phrase in longest_first:
             if phrase in text:

@@ -1,4 +1,4 @@
-"""The work of the recipe `sft`: what of the builds can be learnt, the fit from a model folder, the model at the end."""
+"""The work of the recipe `sft`: the conversations that the model can learn, the fit, and the model at the end."""
 
 from __future__ import annotations
 
@@ -16,16 +16,26 @@ from lumos_queue.training.dev_loss import dev_loss
 from lumos_queue.training.fit import FitSpec, load_tokenizer
 from lumos_queue.training.masks import encode
 from lumos_queue.training.model import ModelSpec
+from lumos_queue.training.recipes.base import Window
 from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
-from lumos_queue.training.scratch import tokenizer_of
+from lumos_queue.training.scratch import learn_tokenizer
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.window import export_checkpoint, run_window
 from lumos_queue.util.launch_folder import from_launch
 
 TRAIN, DEV, TOKENIZER, EXPORT, MADE_FROM = "train.jsonl", "dev.jsonl", "tokenizer", "export", "made-from.json"
-WARM_UP = 20  #: steps at most: a model that is trained already needs few
+MAX_WARM_UP = 20  #: steps at most: a model that is trained already needs few
 #: Warm-up, decay and weight of the prompts' loss of a fit from random weights: those of the starter agent.
 FROM_SCRATCH = (100, 0.6, 0.1)
+
+
+def run_item(recipe: Sft, window: Window) -> dict[str, Any]:
+    """Carry out one item of the job (recipes/registry.py)."""
+    if window["do"] == "prepare":
+        return prepare(recipe)
+    if window["do"] == "fit":
+        return fit(recipe, window["start"], window["stop"])
+    return export(recipe)
 
 
 def prepare(recipe: Sft) -> dict[str, Any]:
@@ -39,15 +49,16 @@ def prepare(recipe: Sft) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REQUEST).write_text(json.dumps(recipe.as_json()) + "\n")
     if not recipe.start:
-        texts = lambda: (conversation.text() for _, conversation in _conversations(recipe, "."))  # noqa: E731
-        tokenizer_of(texts).save_pretrained(folder / TOKENIZER)
+        learn_tokenizer(lambda: (one.text() for _, one in _conversations(recipe, "."))).save_pretrained(
+            folder / TOKENIZER
+        )
     spec = spec_of(recipe)
     tokenizer, positions = _tokenizer(spec.tokenizer), spec.model.positions
     counts: Counter[str] = Counter()
     for name, part, target in ((TRAIN, ".", "train"), (DEV, "dev", "dev")):
         with (folder / name).open("w", encoding="utf-8") as file:
             for origin, conversation in _conversations(recipe, part):
-                problem, tokens = held(conversation, tokenizer, positions)
+                problem, tokens = measure_conversation(conversation, tokenizer, positions)
                 if problem:
                     counts[f"refused, {problem}"] += 1
                     continue
@@ -59,8 +70,10 @@ def prepare(recipe: Sft) -> dict[str, Any]:
     return {"counts": dict(sorted(counts.items()))}
 
 
-def held(conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positions: int) -> tuple[str, int]:
-    """Why the model cannot hold a conversation ('' when it can), and how many tokens it is."""
+def measure_conversation(
+    conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positions: int
+) -> tuple[str, int]:
+    """Why a conversation does not fit into the model ('' when it does), and its number of tokens."""
     for turn in conversation.turns:
         for token in tokenizer.all_special_tokens:
             if token in turn.content:
@@ -76,7 +89,7 @@ def held(conversation: Conversation, tokenizer: PreTrainedTokenizerFast, positio
 def fit(recipe: Sft, start: int, stop: int) -> dict[str, Any]:
     """One window; with conversations kept for development, their loss before (at the first step) and after it."""
     folder, spec = from_launch(recipe.folder), spec_of(recipe)
-    known = recipe.start and not start  # random weights know nothing
+    known = recipe.start and not start  # the loss of random weights says nothing
     before = _dev(spec, from_launch(recipe.start), folder, "dev_loss_before") if known else {}
     done = run_window(spec, folder / "fit", start, stop)
     return done | before | _dev(spec, Path(done["checkpoint"]), folder, "dev_loss")
@@ -87,19 +100,19 @@ def export(recipe: Sft) -> dict[str, Any]:
     folder, spec = from_launch(recipe.folder), spec_of(recipe)
     target = export_checkpoint(spec, folder / "fit" / f"step-{spec.steps:06d}", folder / EXPORT)
     made_from = recipe.as_json() | {"data": [Path(build).name for build in recipe.data], "fit": spec.digest}
-    for place in ("start", "folder"):
-        made_from[place] = Path(made_from[place]).name  # a model travels; where it was made does not concern others
+    for field in ("start", "folder"):
+        made_from[field] = Path(made_from[field]).name  # a model is shared; the folders of this machine are not
     made_from["start"] = made_from["start"] or SCRATCH
     (target / MADE_FROM).write_text(json.dumps(made_from, indent=1) + "\n")
     return {"model": f"local:{target}"}
 
 
 def spec_of(recipe: Sft) -> FitSpec:
-    """The fit: short warm-up, then the rates fall to nought. Loss on assistant tokens only, as in LUMOS.
+    """The fit: short warm-up, then the rates fall to zero. Loss on assistant tokens only, as in LUMOS.
 
     From random weights the warm-up is longer, the rates fall later, and a tenth of the loss is that on the prompts.
     """
-    warm_up, decay, prompt_weight = (WARM_UP, 1.0, 0.0) if recipe.start else FROM_SCRATCH
+    warm_up, decay, prompt_weight = (MAX_WARM_UP, 1.0, 0.0) if recipe.start else FROM_SCRATCH
     return FitSpec(
         data=(str(from_launch(recipe.folder) / TRAIN),),
         tokenizer=str(from_launch(recipe.start)) if recipe.start else str(from_launch(recipe.folder) / TOKENIZER),
@@ -135,7 +148,7 @@ def _dev(spec: FitSpec, weights: Path, folder: Path, name: str) -> dict[str, flo
 
 
 def _tokenizer(folder: str) -> PreTrainedTokenizerFast:
-    """Raises SpecError for one that lacks what a fit needs."""
+    """The tokenizer in a folder. Raises SpecError when it lacks what a fit needs."""
     tokenizer = load_tokenizer(folder)
     for name in ("bos", "eos", "pad"):
         if getattr(tokenizer, f"{name}_token_id") is None:

@@ -1,4 +1,4 @@
-"""The shape of a model in a folder, if it is of the kind that is fitted here."""
+"""The shape of a model in a folder, if it is of the kind that is trained here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAME = (
 def shape_of(folder: Path) -> ModelSpec:
     """The shape of a model that this project exported. Raises SpecError for another kind, naming what differs.
 
-    Models of other kinds are fitted with a library made for them, from a build written for it.
+    Other models are trained with a library for them, from a build in its format.
     """
     try:
         config: dict[str, Any] = read_json((folder / "config.json").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def shape_of(folder: Path) -> ModelSpec:
     for name in _SAME:
         if config.get(name) != wanted.get(name):
             raise SpecError(
-                f"'{folder}' is no model of the kind that is fitted here: {name} is {config.get(name)!r}, not "
+                f"'{folder}' is not a model of the kind that is fitted here: {name} is {config.get(name)!r}, not "
                 f"{wanted.get(name)!r}. Fit it with TRL: lumos dataset build NAME --format trl-sft"
             )
     return spec

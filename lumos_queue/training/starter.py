@@ -1,6 +1,6 @@
-"""The starter agent's recipe: the data, the tokenizer and the fits. `lumos train starter` carries it out.
+"""The work of the recipe `starter`: the data, the tokenizer and the two fits. `lumos train starter` submits it.
 
-Two fits: one for the iterative formulation, from random weights, then a short one for one-pass that starts from it.
+One fit is for the iterative formulation, from random weights; then a short one for one-pass starts from its weights.
 They cannot share a planner: its first prompt is the same in both formulations, the expected reply is not.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.errors import SpecError
@@ -16,11 +17,15 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
 from lumos_queue.training.fit import FitSpec
+from lumos_queue.training.recipes.base import Window
+from lumos_queue.training.recipes.starter import Starter
 from lumos_queue.training.scratch import VOCABULARY, phrases
-from lumos_queue.training.sources import Sources
+from lumos_queue.training.starter_data import StarterData
 from lumos_queue.training.tokenizer import train_tokenizer
+from lumos_queue.training.window import export_checkpoint, run_window
+from lumos_queue.util.launch_folder import from_launch
 
-#: Part of the tokens. Planning is what is hard: three quarters of them.
+#: Shares of the tokens. Planning is harder: it gets three quarters.
 SHARES = {
     "wordmath/{}/planner": 0.32,
     "wordmath/{}/grounder": 0.12,
@@ -32,7 +37,21 @@ SHARES = {
 PHRASES = phrases("maths")  #: each one token
 
 
-def prepare(sources: Sources, folder: Path) -> dict[str, int]:
+def run_item(recipe: Starter, window: Window) -> dict[str, Any]:
+    """Carry out one item of the job (recipes/registry.py)."""
+    folder = from_launch(recipe.folder)
+    if window["do"] == "prepare":
+        return {"counts": prepare(StarterData(from_launch(recipe.data), recipe.generated), folder)}
+    fits = specs(folder, recipe.steps, recipe.one_pass_steps)
+    if window["do"] == "fit":
+        return run_window(fits[window["fit"]], folder / window["fit"], window["start"], window["stop"])
+    return {
+        name: str(export_checkpoint(spec, folder / name / f"step-{spec.steps:06d}", folder / "export" / name))
+        for name, spec in fits.items()
+    }
+
+
+def prepare(sources: StarterData, folder: Path) -> dict[str, int]:
     """Write `iterative.jsonl`, `one-pass.jsonl` and the tokenizer; returns what was used and what was left out."""
     folder.mkdir(parents=True, exist_ok=True)
     agent = Agent(roles={}, domain="maths")
@@ -53,7 +72,7 @@ def prepare(sources: Sources, folder: Path) -> dict[str, int]:
 
 
 def specs(folder: Path, steps: int, one_pass_steps: int) -> dict[str, FitSpec]:
-    """The two fits, in order. The checkpoints of a fit lie in `folder/<its name>`."""
+    """The two fits, in order. The checkpoints of a fit are in `folder/<its name>`."""
     first = FitSpec(
         data=(str(folder / "iterative.jsonl"),),
         tokenizer=str(folder / "tokenizer"),

@@ -13,8 +13,8 @@ from transformers import PreTrainedTokenizerFast
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 
-#: Every digit of a number alone, without its space: a number then reads the same wherever it stands. Those of a name
-#: (`b78069`) by threes: they say nothing one by one, and a small model learns to copy two tokens sooner than five.
+#: Every digit of a number alone, without its space: a number then reads the same everywhere. Those of a name
+#: (`b78069`) by threes: single digits say nothing there, and a small model learns to copy two tokens sooner than five.
 _PIECES = r"(?<=\p{L}|\p{L}\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 #: The `train` framing of a conversation, for servers that are sent messages instead of text.
@@ -47,7 +47,7 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_without(texts, phrases), trainer)
+    tokenizer.train_from_iterator(_cut_at(texts, phrases), trainer)
     tokenizer.add_tokens([AddedToken(phrase, normalized=False, special=False) for phrase in phrases])
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
@@ -65,8 +65,8 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
     return fast
 
 
-def _without(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
-    """The texts cut at the phrases, so that no merge is learnt for what is a token already."""
+def _cut_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
+    """The texts cut at the phrases, so that no merge is learnt for what is already a token."""
     cut = "\x00"
     for text in texts:
         for phrase in sorted(phrases, key=len, reverse=True):

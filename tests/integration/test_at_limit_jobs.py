@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from db.jobs import get_job
-from lumos_queue.builds.candidates import unsuccessful
+from lumos_queue.builds.candidates import failure_reason
 from lumos_queue.cli.rollouts import blame_app, rollouts_app
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -52,7 +52,7 @@ def test_what_a_limit_is_worth_is_the_same_to_report_rollouts_blame_and_builds(
     }  # fmt: skip
     stored = episodes(database, f"job={identifier}")
     assert {one.at_limit for one in stored} == {at_limit}
-    assert sum(not unsuccessful(one) for one in stored) == right
+    assert sum(not failure_reason(one) for one in stored) == right
     assert len(episodes(database, f"job={identifier} score=1 ending=limit")) == right
     _, found = command(rollouts_app, capsys, "report", rolled["jobs"][0])
     assert (found["ended"], found["right"]) == (len(rows.tasks), right)

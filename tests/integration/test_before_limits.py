@@ -15,8 +15,8 @@ from db.connection import Database
 from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.candidates import unsuccessful
-from lumos_queue.rollouts.derived import right
+from lumos_queue.builds.candidates import failure_reason
+from lumos_queue.rollouts.derived import is_right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
 from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
@@ -90,6 +90,6 @@ def test_jobs_that_were_cut_off_go_on_as_they_began(database, server, tmp_path):
 def test_builds_and_blame_judge_its_episodes_as_they_were_judged(database):
     found = list(stream_episodes(database, parse_where("ending=limit")))
     assert len(found) > 20 and {one.at_limit for one in found} == {"wrong"}
-    assert {unsuccessful(one) for one in found} == {"ended limit"}
-    assert not any(right(open_benchmark(one.task.benchmark), one) for one in found)
+    assert {failure_reason(one) for one in found} == {"ended limit"}
+    assert not any(is_right(open_benchmark(one.task.benchmark), one) for one in found)
     assert any(one.answer == one.task.gold["answer"] for one in found)

@@ -210,7 +210,7 @@ def test_jobs_that_are_no_pair_are_refused(rows, tmp_path, monkeypatch, capsys):
     with pytest.raises(SpecError, match="Name the two jobs"):
         command(blame_app, capsys, "report", found["jobs"][0], found["jobs"][0])
     (tmp_path / "there").write_text("mine")
-    with pytest.raises(SpecError, match="is there already"):
+    with pytest.raises(SpecError, match="exists already"):
         command(blame_app, capsys, "report", *found["jobs"], "--pairs", tmp_path / "there")
     assert (tmp_path / "there").read_text() == "mine"
     database.close()

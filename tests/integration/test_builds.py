@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from db.connection import Database, open_database
+from db.connection import open_database
 from db.filters import parse_where
-from db.labels import NewLabel, add_labels
 from db.migrate import upgrade
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
-from lumos_queue.builds.difference import difference
+from lumos_queue.builds.database_facts import DatabaseFacts
+from lumos_queue.builds.difference import compare_builds
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.stored import Stored, read_stored
 from lumos_queue.cli.main import main
 from lumos_queue.compat.importing import store_released
 from lumos_queue.compat.joining import join
@@ -32,13 +31,11 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations, read_conversations
-from lumos_queue.review.corrections import correct
-from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
-from lumos_queue.submission.store import read_rows, submit
+from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
-from tests.integration.going_on import rows_of
+from tests.integration.made_builds import make, rows_in
 from tests.stored import run_embedded
 
 CONVERTED = 60
@@ -85,18 +82,6 @@ def database(home: Path):
     opened.close()
 
 
-def make(database: Database, folder: Path, **options) -> dict:
-    chosen = BuildOptions(**options)
-    episodes = stream_episodes(database, parse_where(chosen.where))
-    return build(
-        episodes, folder.name, folder, chosen, KnownBenchmarks(), read_stored(database, not chosen.allow_test)
-    )[0]
-
-
-def rows_in(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def test_a_build_has_both_sides_of_each_task_and_says_where_every_row_comes_from(database, tmp_path):
     found = make(database, tmp_path / "one", where="origin=converted", formulations=("iterative", "one-pass"))
     files = {one["file"]: one for one in found["files"]}
@@ -136,7 +121,7 @@ def test_the_same_rows_are_the_same_build_on_either_database(database, tmp_path,
     for file in one["files"]:
         assert (tmp_path / "one" / file["file"]).read_bytes() == (tmp_path / "other" / file["file"]).read_bytes()
     assert make(database, tmp_path / "third", **options | {"seed": 1})["digest"] != one["digest"]
-    apart = difference(tmp_path / "one", tmp_path / "other")
+    apart = compare_builds(tmp_path / "one", tmp_path / "other")
     assert (apart["same"], apart["changed"], apart["only_a"], apart["only_b"], apart["options"]) == (
         one["rows"], [], [], [], {}
     )  # fmt: skip
@@ -217,62 +202,6 @@ def test_rows_whose_text_stands_in_a_test_split_are_refused(database, tmp_path):
     assert make(database, tmp_path / "two", **options, allow_contaminated=True)["episodes"]["used"] == CONVERTED
 
 
-def test_episodes_of_a_test_split_are_refused_unless_allowed(tmp_path):
-    rows = read_rows(benchmark, None, "test", False)
-    held_out, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "test", limit=3), rows)
-    with pytest.raises(SpecError, match="3 of a test split"):
-        make(held_out, tmp_path / "one")
-    assert make(held_out, tmp_path / "one", allow_test=True)["episodes"]["used"] == 3
-    held_out.close()
-
-
-def test_what_the_same_database_holds_as_a_test_split_is_no_training_row(tmp_path):
-    """The rows were converted as 'train'; three of them are evaluated as 'test', by a job that has not even run."""
-    rows = read_rows(benchmark, None, "train", False)
-    database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=6), rows)
-    tests = rows_of(benchmark, rows.tasks[:3], "test")
-    agent = Agent(roles={"planner": "tgi://127.0.0.1:1", "grounder": "tgi://127.0.0.1:1"}, domain="maths")
-    job = Evaluate(Infer("wordmath", tests.digest, "test", "iterative", agent))
-    submit(database, Settings(home=tmp_path), job, tests)
-    found = make(database, tmp_path / "one", where="origin=converted")
-    assert found["episodes"]["left_out"]["of a test split stored here"] >= 3
-    assert found["contamination"]["stored here"] == {"rows": 3, "unreadable": 0}
-    assert not {f"wordmath/{task.row}" for task in tests.tasks} & {
-        row["id"] for row in rows_in(tmp_path / "one" / "lineage.jsonl")
-    }
-    every = make(database, tmp_path / "two", where="origin=converted", allow_test=True)
-    assert every["episodes"]["used"] == 6 and every["contamination"]["stored here"] == "not checked"
-    database.close()
-
-
-def test_people_decide_by_labels_and_corrections(tmp_path):
-    rows = read_rows(benchmark, None, "train", False)
-    database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=5), rows)
-    stored = list(stream_episodes(database, parse_where("")))
-    first, second, third, fourth, _ = (one.id for one in stored)
-    place = stored[1].steps[0]
-    add_labels(database, [
-        NewLabel(first, "wrong", "ann"), NewLabel(first, "right", "bob"),
-        NewLabel(second, "wrong", "ann", position=place.position, branch=place.branch),
-        NewLabel(second, "right", "ann"),
-        NewLabel(third, "wrong", "ann"), NewLabel(third, "right", "ann"),
-    ])  # fmt: skip
-    correction = correct(database, Settings(home=tmp_path), stored[3].name, Changes(subgoals={1: "Add them up."}))
-    assert correction.level and read_stored(database).corrected == {fourth}
-    found = make(database, tmp_path / "one", where="origin=converted")
-    assert found["episodes"]["left_out"] == {
-        "labelled wrong by a person": 2, "corrected by a person, and the correction is not among those that fit": 1,
-    }  # fmt: skip
-    names = {row["episode"] for row in rows_in(tmp_path / "one" / "lineage.jsonl")}
-    assert names == {stored[2].name, stored[4].name}
-    found = make(database, tmp_path / "two", where="sample=0")
-    assert found["episodes"]["left_out"] == {"labelled wrong by a person": 2, "corrected by a person": 1}
-    assert correction.episode in {row["episode"] for row in rows_in(tmp_path / "two" / "lineage.jsonl")}
-    make(database, tmp_path / "three", where="label=wrong")
-    assert {row["episode"] for row in rows_in(tmp_path / "three" / "lineage.jsonl")} == {stored[0].name}
-    database.close()
-
-
 @pytest.mark.parametrize("name", ["iterative", "one-pass"])
 def test_a_build_can_be_imported_again(database, tmp_path, name):
     make(database, tmp_path / "one", where="origin=converted", formulations=(name,))
@@ -322,12 +251,19 @@ def test_a_success_that_a_person_calls_wrong_or_corrected_is_never_chosen(databa
     good = [one.id for one in episodes if one.scores["accuracy"] == 1]
     bad = frozenset(one.id for one in episodes) - set(good)
 
-    def pairs(folder: str, stored: Stored) -> dict:
+    def pairs(folder: str, stored: DatabaseFacts) -> dict:
         options = BuildOptions(where, "trl-preference")
         return build(episodes, folder, tmp_path / folder, options, KnownBenchmarks(), stored)[0]
 
-    assert pairs("one", Stored(wrong=bad))["rows"] == pairs("two", Stored())["rows"] == len(range(0, TRIED, 3))
-    for name, stored in (("three", Stored(wrong=frozenset(good))), ("four", Stored(corrected=frozenset(good)))):
+    assert (
+        pairs("one", DatabaseFacts(wrong=bad))["rows"]
+        == pairs("two", DatabaseFacts())["rows"]
+        == len(range(0, TRIED, 3))
+    )
+    for name, stored in (
+        ("three", DatabaseFacts(wrong=frozenset(good))),
+        ("four", DatabaseFacts(corrected=frozenset(good))),
+    ):
         with pytest.raises(SpecError, match=f"{len(good)} (labelled wrong|corrected) by a person"):
             pairs(name, stored)
 

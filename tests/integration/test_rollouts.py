@@ -27,8 +27,8 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import FinishReason
 from lumos_queue.reports.report import make_report
-from lumos_queue.rollouts.derived import derive, regrounding
-from lumos_queue.rollouts.stepwise import Tries, gold_hits, judge, prefixes
+from lumos_queue.rollouts.derived import derive, regroundings
+from lumos_queue.rollouts.stepwise import RolloutCounts, gold_hits, judge, prefixes
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
@@ -206,7 +206,7 @@ def test_labels_wait_for_all_rollouts_and_a_step_that_nothing_judges_has_none():
     class Stage:
         value = "3"
 
-    over, under, running = Tries(4, 4, 2), Tries(4, 4, 1), Tries(4, 3, 3)
+    over, under, running = RolloutCounts(4, 4, 2), RolloutCounts(4, 4, 1), RolloutCounts(4, 3, 3)
     made = judge([Stage()] * 4, None, {1: over, 2: under, 3: running}, 0.5)
     assert [(one.right, one.by) for one in made] == [
         (True, "rollouts"), (False, "rollouts"), (None, "rollouts"), (None, ""),
@@ -300,7 +300,7 @@ def test_converted_annotations_are_grounded_anew_too(rows, tmp_path):
     database, _ = evaluated(tmp_path, rows, {}, {})
     (source, *_) = episodes(database, "")
     annotated = replace(source, formulation="annotation", steps=tuple(step for step in source.steps if not step.role))
-    given = derive([annotated], regrounding).rows[""].tasks[0].inputs["given"]
+    given = derive([annotated], regroundings).rows[""].tasks[0].inputs["given"]
     assert given == {"planner": _said(source, "planner")}
     kept = derive([annotated], prefixes("last", False)).rows[""].tasks[0].inputs["given"]
     assert kept == {"planner": _said(source, "planner")[:-1], "grounder": _said(source, "grounder")}

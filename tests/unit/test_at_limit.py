@@ -14,7 +14,7 @@ from db.journal import RecordedStep
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
-from lumos_queue.builds.candidates import Rules, unsuccessful
+from lumos_queue.builds.candidates import Rules, failure_reason
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
@@ -24,7 +24,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Annotation, Execution, Outcome, Score, Task
-from lumos_queue.rollouts.derived import right
+from lumos_queue.rollouts.derived import is_right
 from lumos_queue.scoring.limit import at_limit_of, judged_answer
 from lumos_queue.submission.agents import check_at_limit
 from tests.gold_qa import OracleQa, ScriptedRole, plans_of, try_out
@@ -164,7 +164,7 @@ def test_builds_and_preferences_take_what_the_score_was_given_for(ending, at_lim
     run = episode(
         1, "2 + 3", ending=ending, at_limit=at_limit, scores={"accuracy": score}, origin="run", formulation="iterative"
     )
-    assert unsuccessful(run) == why
+    assert failure_reason(run) == why
     found = examine_try(run, Rules(BuildOptions(), KnownBenchmarks(), TestSplits([], KnownBenchmarks())))
     assert isinstance(found, tuple) and found[1] == (not why)
 
@@ -181,8 +181,8 @@ def test_what_the_qa_tool_concludes_is_no_action_to_be_learnt():
 @pytest.mark.parametrize(("at_limit", "mended"), [("conclude", True), ("wrong", False)])
 def test_blame_judges_an_episode_as_its_score_does(at_limit, mended):
     benchmark = open_benchmark("wordmath")
-    assert right(benchmark, episode(1, "2 + 3", ending="limit", at_limit=at_limit)) == mended
-    assert not right(benchmark, episode(1, "2 + 3", ending="limit", answer="6", at_limit=at_limit))
+    assert is_right(benchmark, episode(1, "2 + 3", ending="limit", at_limit=at_limit)) == mended
+    assert not is_right(benchmark, episode(1, "2 + 3", ending="limit", answer="6", at_limit=at_limit))
 
 
 # --- what may be asked for --------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from db.journal import RecordedStep
 from db.trajectories import StoredEpisode
 from lumos_queue.builds.build import build
 from lumos_queue.builds.contamination import text_key
+from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.stored import Stored
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal, Task, Verdict
 
@@ -38,7 +38,7 @@ def episode(number: int, *sums: str, **changes) -> StoredEpisode:
 
 
 def kept(
-    folder: Path, *episodes: StoredEpisode, stored: Stored | None = None, **options
+    folder: Path, *episodes: StoredEpisode, stored: DatabaseFacts | None = None, **options
 ) -> tuple[dict, list[tuple[str, str]]]:
     """The manifest, and (file, episode) of each row."""
     manifest, _ = build(episodes, "x", folder / "x", BuildOptions(**options), KnownBenchmarks(), stored)
@@ -58,7 +58,7 @@ def test_a_corrected_episode_gives_way_to_its_correction(tmp_path):
 
 def test_a_corrected_episode_is_left_out_also_when_its_correction_is_not_read(tmp_path):
     other = replace(episode(2, "3 + 2"), task=replace(TASK, row="8", question="And now?"))
-    manifest, rows = kept(tmp_path, episode(1, "2 + 3"), other, stored=Stored(corrected=frozenset({1})))
+    manifest, rows = kept(tmp_path, episode(1, "2 + 3"), other, stored=DatabaseFacts(corrected=frozenset({1})))
     assert {name for _, name in rows} == {"abcdefgh-2"}
     assert manifest["episodes"]["left_out"] == {
         "corrected by a person, and the correction is not among those that fit": 1
@@ -66,7 +66,7 @@ def test_a_corrected_episode_is_left_out_also_when_its_correction_is_not_read(tm
 
 
 def test_what_a_person_calls_wrong_is_left_out_unless_the_query_chooses_by_labels(tmp_path):
-    both, stored = (episode(1, "2 + 3"), episode(2, "3 + 2")), Stored(wrong=frozenset({1}))
+    both, stored = (episode(1, "2 + 3"), episode(2, "3 + 2")), DatabaseFacts(wrong=frozenset({1}))
     manifest, rows = kept(tmp_path / "one", *both, stored=stored)
     assert {name for _, name in rows} == {"abcdefgh-2"}
     assert manifest["episodes"]["left_out"] == {"labelled wrong by a person": 1}
@@ -76,7 +76,7 @@ def test_what_a_person_calls_wrong_is_left_out_unless_the_query_chooses_by_label
 
 def test_a_task_that_is_stored_as_one_of_a_test_split_is_refused(tmp_path):
     other = replace(episode(2, "2 + 3"), task=replace(TASK, row="8", question="Why?"))
-    tests = Stored(frozenset({text_key(TASK.question.replace("2", "9"))}), True)
+    tests = DatabaseFacts(frozenset({text_key(TASK.question.replace("2", "9"))}), True)
     manifest, rows = kept(tmp_path / "one", episode(1, "2 + 3"), other, stored=tests)
     assert {name for _, name in rows} == {"abcdefgh-2"}
     assert manifest["episodes"]["left_out"] == {"of a test split stored here": 1}
@@ -152,7 +152,7 @@ def test_lineage_says_what_of_a_derived_episode_was_given(tmp_path):
 
 def test_nothing_left_says_why(tmp_path):
     with pytest.raises(SpecError, match="1 labelled wrong by a person"):
-        kept(tmp_path, episode(1, "2 + 3"), stored=Stored(wrong=frozenset({1})))
+        kept(tmp_path, episode(1, "2 + 3"), stored=DatabaseFacts(wrong=frozenset({1})))
 
 
 def test_the_first_of_a_task_are_those_asked_for(tmp_path):

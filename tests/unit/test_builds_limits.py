@@ -10,22 +10,21 @@ from itertools import permutations
 import pytest
 
 from db.journal import RecordedStep
-from lumos_queue.builds import near
-from lumos_queue.builds.candidates import Rules, examine, refused, unsuccessful
+from lumos_queue.builds import near_duplicates
+from lumos_queue.builds.candidates import Rules, examine, failure_reason, task_exclusion
 from lumos_queue.builds.contamination import TestSplits
-from lumos_queue.builds.difference import difference
+from lumos_queue.builds.database_facts import DatabaseFacts
+from lumos_queue.builds.difference import compare_builds
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import Try, examine_try, pairs
-from lumos_queue.builds.stored import Stored
 from lumos_queue.records import Completion, Execution, FinishReason, Verdict
 from tests.unit.test_builds_choosing import TASK, episode, kept, lineage
 
 
-def rules(stored: Stored | None = None, **options) -> Rules:
-    return Rules(
-        BuildOptions(**options), KnownBenchmarks(), TestSplits([], KnownBenchmarks()), stored=stored or Stored()
-    )
+def rules(stored: DatabaseFacts | None = None, **options) -> Rules:
+    known = KnownBenchmarks()
+    return Rules(BuildOptions(**options), known, TestSplits([], known), facts=stored or DatabaseFacts())
 
 
 def run(number: int = 1, *sums: str, **changes):
@@ -142,7 +141,7 @@ def test_two_wordings_of_one_problem_lie_in_the_same_part(tmp_path):
     ],
 )
 def test_a_success_is_a_run_that_answered_and_is_wholly_right(changes, reason):
-    assert unsuccessful(run(**changes)) == reason
+    assert failure_reason(run(**changes)) == reason
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,7 @@ def test_a_success_is_a_run_that_answered_and_is_wholly_right(changes, reason):
     ],
 )
 def test_a_test_split_is_for_those_who_say_so(options, reason):
-    assert refused(run(split="test"), rules(**options)) == reason
+    assert task_exclusion(run(split="test"), rules(**options)) == reason
 
 
 @pytest.mark.parametrize("options", [{}, {"allow_test": True}])
@@ -162,9 +161,9 @@ def test_what_stands_in_a_test_split_is_refused_whoever_allows_test_splits(tmp_p
     path = tmp_path / "test.jsonl"
     path.write_text(json.dumps({"question": TASK.question, "answer": "#### 5"}))
     found = replace(rules(**options), splits=TestSplits([f"gsm8k:{path}"], KnownBenchmarks()))
-    assert refused(run(), found) == "stands in gsm8k:test.jsonl: equal text"
+    assert task_exclusion(run(), found) == "stands in gsm8k:test.jsonl: equal text"
     allowed = rules(allow_contaminated=True)
-    assert refused(run(), replace(allowed, splits=found.splits)) == ""
+    assert task_exclusion(run(), replace(allowed, splits=found.splits)) == ""
 
 
 def failing(number: int, stated: str, **changes):
@@ -189,18 +188,22 @@ def test_a_role_some_of_whose_replies_were_given_is_named():
     replies = asked(0, "planner", FinishReason.GIVEN), asked(1, "planner", "stop"), asked(1, "grounder", "stop")
     one = run()
     candidate = examine(replace(one, steps=(*replies, *one.steps)), rules())
-    assert not isinstance(candidate, str) and candidate.given() == ["planner"]
+    assert not isinstance(candidate, str) and candidate.prefilled_roles() == ["planner"]
 
 
 # --- near texts -------------------------------------------------------------------------------------------------------
 
 
 def test_similarity_is_the_part_of_all_runs_that_is_in_both():
-    one, other = near.runs("a b c d e"), near.runs("b c d e f g")
-    assert (len(one), len(other), near.similarity(one, other)) == (3, 4, 2 / 5)
-    assert near.similarity(one, near.runs("A  b c d E")) == 1
-    assert len(near.runs("a b")) == len(near.runs("a b c")) == 1 and near.runs("a b") != near.runs("a b c")
-    assert near.runs("x a b c") - near.runs("x a b") == near.runs("a b c"), "the last run is one of them"
+    one, other = near_duplicates.shingles("a b c d e"), near_duplicates.shingles("b c d e f g")
+    assert (len(one), len(other), near_duplicates.similarity(one, other)) == (3, 4, 2 / 5)
+    assert near_duplicates.similarity(one, near_duplicates.shingles("A  b c d E")) == 1
+    assert len(near_duplicates.shingles("a b")) == len(
+        near_duplicates.shingles("a b c")
+    ) == 1 and near_duplicates.shingles("a b") != near_duplicates.shingles("a b c")
+    assert near_duplicates.shingles("x a b c") - near_duplicates.shingles("x a b") == near_duplicates.shingles(
+        "a b c"
+    ), "the last run is one of them"
 
 
 def test_texts_as_similar_as_the_threshold_are_near(tmp_path):
@@ -209,8 +212,8 @@ def test_texts_as_similar_as_the_threshold_are_near(tmp_path):
     for each in (one, other):
         candidate = examine(each, rules())
         assert not isinstance(candidate, str)
-        texts.append(near.runs(candidate.solution()))
-    alike = near.similarity(*texts)
+        texts.append(near_duplicates.shingles(candidate.solution()))
+    alike = near_duplicates.similarity(*texts)
     assert 0.3 < alike < 1
     assert kept(tmp_path / "at", one, other, near=alike)[0]["episodes"]["left_out"] == {"near-duplicate": 1}
     assert kept(tmp_path / "above", one, other, near=alike + 1e-9)[0]["episodes"]["left_out"] == {}
@@ -225,16 +228,16 @@ def test_pairs_at_the_threshold_are_missed_in_fewer_than_one_of_thirty(threshold
         # Runs in both, and as many more in each that the similarity is just the threshold.
         both = words[pair : pair + 90]
         apart = round((len(both) - 2) * (1 / threshold - 1) / 2)
-        one, other = (near.runs(" ".join([*both, *(f"{side}{pair} {n}" for n in range(apart // 2 + 1))]))
+        one, other = (near_duplicates.shingles(" ".join([*both, *(f"{side}{pair} {n}" for n in range(apart // 2 + 1))]))
                       for side in "xy")  # fmt: skip
-        missed += not set(near.bands(one, threshold)) & set(near.bands(other, threshold))
+        missed += not set(near_duplicates.bands(one, threshold)) & set(near_duplicates.bands(other, threshold))
     assert missed <= 10
 
 
 def test_short_texts_share_bands_only_where_they_share_runs():
     """Most of the bins of a short text are empty, and empty bins are no likeness."""
-    one, other = near.runs("eleven pens and nine"), near.runs("how far is it")
-    assert not set(near.bands(one, 0.8)) & set(near.bands(other, 0.8))
+    one, other = near_duplicates.shingles("eleven pens and nine"), near_duplicates.shingles("how far is it")
+    assert not set(near_duplicates.bands(one, 0.8)) & set(near_duplicates.bands(other, 0.8))
 
 
 # --- pairs and differences --------------------------------------------------------------------------------------------
@@ -274,7 +277,7 @@ def test_chosen_is_what_most_successful_tries_say_and_of_equals_the_first_in_ord
     ],
 )
 def test_which_tries_are_compared(changes, stored, found):
-    examined = examine_try(run(**changes), rules(Stored(**stored), format="trl-preference"))
+    examined = examine_try(run(**changes), rules(DatabaseFacts(**stored), format="trl-preference"))
     assert (examined if isinstance(examined, str) else examined[1]) == found
 
 
@@ -282,7 +285,7 @@ def test_a_difference_says_which_side_a_row_is_on_and_which_say_something_else(t
     one, other = tmp_path / "one", tmp_path / "other"
     kept(one, about("pens", 1), about("nuts", 2, "2 + 3"), about("cups", 3))
     kept(other, about("nuts", 2, "3 + 2"), about("cups", 3), about("hats", 4), seed=3)
-    found = difference(one / "x", other / "x")
+    found = compare_builds(one / "x", other / "x")
     grounder = {side: [(row["id"], row["rows"]) for row in found[side] if row["file"].startswith("grounder")]
                 for side in ("only_a", "only_b", "changed")}  # fmt: skip
     assert grounder == {
@@ -294,7 +297,7 @@ def test_a_difference_says_which_side_a_row_is_on_and_which_say_something_else(t
 def test_builds_of_two_formats_are_compared_file_by_file(tmp_path):
     for format in ("lumos", "parquet"):
         kept(tmp_path / format, about("pens", 1), about("nuts", 2), format=format)
-    found = difference(tmp_path / "lumos" / "x", tmp_path / "parquet" / "x")
+    found = compare_builds(tmp_path / "lumos" / "x", tmp_path / "parquet" / "x")
     assert not found["only_a"] and not found["only_b"]
     assert found["same"] + sum(row["rows"] for row in found["changed"]) == 4
     assert found["options"] == {"format": ["lumos", "parquet"]}
@@ -308,5 +311,5 @@ def test_a_difference_counts_rows_and_not_kinds_of_rows(tmp_path):
         path = folder / "x" / "lineage.jsonl"
         first = path.read_text().splitlines()[0]
         path.write_text(f"{first}\n" * count)
-    found = difference(tmp_path / "one" / "x", tmp_path / "other" / "x")
+    found = compare_builds(tmp_path / "one" / "x", tmp_path / "other" / "x")
     assert found["same"] == 2 and [row["rows"] for row in found["only_a"]] == [1] and not found["only_b"]

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from db.journal import RecordedStep
-from lumos_queue.builds import near
+from lumos_queue.builds import near_duplicates
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key
-from lumos_queue.builds.folder import MANIFEST, folder_of, present, publish, staged
+from lumos_queue.builds.folder import MANIFEST, existing_build, folder_of, publish, staging_folder
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import is_non_commercial, strictness, warning
 from lumos_queue.builds.options import BuildOptions, read_mix
@@ -73,14 +73,18 @@ def test_near_duplicates_are_compared_and_hardly_any_is_missed():
         for _ in range(300):
             text = random.choices(words, k=120)
             other = [random.choice(words) if random.random() < 0.02 else word for word in text]
-            one, two = near.runs(" ".join(text)), near.runs(" ".join(other))
-            if near.similarity(one, two) >= threshold:
+            one, two = near_duplicates.shingles(" ".join(text)), near_duplicates.shingles(" ".join(other))
+            if near_duplicates.similarity(one, two) >= threshold:
                 tried += 1
-                missed += not set(near.bands(one, threshold)) & set(near.bands(two, threshold))
+                missed += not set(near_duplicates.bands(one, threshold)) & set(near_duplicates.bands(two, threshold))
         assert tried > 10 and missed <= 0.02 * tried
-    far = near.runs(" ".join(words[:100])), near.runs(" ".join(words[100:200]))
-    assert near.similarity(*far) == 0 and not set(near.bands(far[0], 0.8)) & set(near.bands(far[1], 0.8))
-    assert near.similarity(near.runs("Two  words"), near.runs("two words")) == 1
+    far = near_duplicates.shingles(" ".join(words[:100])), near_duplicates.shingles(" ".join(words[100:200]))
+    assert near_duplicates.similarity(*far) == 0 and not set(near_duplicates.bands(far[0], 0.8)) & set(
+        near_duplicates.bands(far[1], 0.8)
+    )
+    assert (
+        near_duplicates.similarity(near_duplicates.shingles("Two  words"), near_duplicates.shingles("two words")) == 1
+    )
 
 
 def test_contamination_masks_numbers_and_names_and_finds_thirteen_words_in_a_row(tmp_path: Path):
@@ -170,11 +174,11 @@ def test_of_two_licences_the_stricter_is_known():
 
 def test_a_build_that_fails_leaves_nothing(tmp_path: Path):
     target = tmp_path / "builds" / "one"
-    with pytest.raises(ZeroDivisionError), staged(target) as scratch:
+    with pytest.raises(ZeroDivisionError), staging_folder(target) as scratch:
         (scratch / "rows.jsonl").write_text("half")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-    with staged(target) as scratch:
+    with staging_folder(target) as scratch:
         (scratch / "build").mkdir()
         (scratch / "build" / MANIFEST).write_text("{}")
         publish(scratch / "build", target)
@@ -182,17 +186,17 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path):
 
 
 def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path):
-    assert present(tmp_path / "new", {}) is None and present(tmp_path, {}) is None
+    assert existing_build(tmp_path / "new", {}) is None and existing_build(tmp_path, {}) is None
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(SpecError, match="not empty"):
-        present(tmp_path, {})
+        existing_build(tmp_path, {})
     with pytest.raises(SpecError, match="is a file"):
-        present(tmp_path / "mine.txt", {})
+        existing_build(tmp_path / "mine.txt", {})
     (tmp_path / MANIFEST).write_text("[")
     with pytest.raises(SpecError, match="cannot be read"):
-        present(tmp_path, {})
+        existing_build(tmp_path, {})
     for name in ("", ".hidden", "a/b", "../up", "x" * 101):
-        with pytest.raises(SpecError, match="no name for a build"):
+        with pytest.raises(SpecError, match="not a name for a build"):
             folder_of(Settings(home=tmp_path), name)
 
 

@@ -35,13 +35,13 @@ MANIFEST: dict[str, Any] = {
 
 
 def test_what_was_left_out_and_used_is_what_was_read():
-    left_out = summary.left_out(MANIFEST)
+    left_out = summary.exclusions(MANIFEST)
     assert left_out == [("rejected by filters, planner and grounder", 12), ("duplicate", 11), ("no steps", 1)]
     assert sum(count for _, count in left_out) + MANIFEST["episodes"]["used"] == MANIFEST["episodes"]["read"]
 
 
 def test_a_reason_that_left_an_episode_out_is_not_told_again():
-    assert summary.partly_written(MANIFEST) == [("iterative: it is loose", 3)]
+    assert summary.unwritten_formulations(MANIFEST) == [("iterative: it is loose", 3)]
 
 
 def test_filters_stand_once_with_both_modules():
@@ -58,7 +58,7 @@ def test_test_sets_say_whether_they_were_checked():
 
 
 def test_the_recipe_names_what_was_asked_for_alone():
-    told = dict(summary.recipe(MANIFEST))
+    told = dict(summary.properties(MANIFEST))
     assert told["mix"] == "gsm8k 70%, svamp 30%"
     assert told["further"] == "actions run again, other results left out"
     assert told["licences"] == "MIT: gsm8k 10 rows, svamp 2 rows"

@@ -95,7 +95,7 @@ def test_a_checkpoint_of_another_step_or_spec_is_refused(spec, tmp_path):
         fit_window(replace(spec, seed=1), 2, 4, done.path, tmp_path)
     with pytest.raises(SpecError, match="needs the checkpoint"):
         fit_window(spec, 5, 10, None, tmp_path)
-    with pytest.raises(SpecError, match="no checkpoint"):
+    with pytest.raises(SpecError, match="not a checkpoint"):
         read_checkpoint(tmp_path)
 
 

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from lumos_queue.builds.heldout import masked
+from lumos_queue.builds.heldout import mask
 from lumos_queue.records import Action, Task
 from tests.conftest import ROOT
 
@@ -28,7 +28,7 @@ def test_no_two_parts_of_mawps_share_a_question_and_the_starter_learnt_only_the_
     for name in ("gold", "new", "held-out"):
         with (tmp_path / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             parts[name] = [row["Question"] for row in csv.DictReader(file)]
-    questions = {name: set(map(masked, rows)) for name, rows in parts.items()}
+    questions = {name: set(map(mask, rows)) for name, rows in parts.items()}
     assert sum(map(len, parts.values())) == 1314
     assert min(len(parts["new"]), len(parts["held-out"])) > 200
     assert not questions["gold"] & questions["new"]

@@ -15,7 +15,8 @@ from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
 from lumos_queue.training.model import ModelSpec, export, make_model
-from lumos_queue.training.recipes.sft import Sft, files_of, find, sft
+from lumos_queue.training.recipes.registry import run_item
+from lumos_queue.training.recipes.sft import Sft, files_of, find_data, sft
 from lumos_queue.training.recipes.starter import Starter
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.tokenizer import train_tokenizer
@@ -78,7 +79,7 @@ def test_the_items_are_a_preparation_the_windows_and_an_export(build, model, tmp
 
 def test_only_the_files_of_the_formulation_are_read_and_a_build_given_twice_counts_twice(build, model, tmp_path):
     once = recipe(build, model, tmp_path / "once")
-    assert once.do({"do": "prepare"})["counts"] == {
+    assert run_item(once, {"do": "prepare"})["counts"] == {
         "dev: build/planner_iterative.jsonl": 10,
         "dev: tokens": 190,
         "train: build/grounder_iterative.jsonl": 20,
@@ -86,14 +87,14 @@ def test_only_the_files_of_the_formulation_are_read_and_a_build_given_twice_coun
         "train: tokens": pytest.approx(1000, rel=0.3),
     }
     twice = sft([build, build], str(model), tmp_path / "twice", "iterative", steps=6, window=4)
-    assert twice.do({"do": "prepare"})["counts"]["train: build/planner_iterative.jsonl"] == 60
+    assert run_item(twice, {"do": "prepare"})["counts"]["train: build/planner_iterative.jsonl"] == 60
 
 
 def test_conversations_that_the_model_cannot_hold_are_counted_and_left_out(build, model, tmp_path):
     rows = [conversation(1), conversation(2, "Add. " * 100), conversation(3, "An answer ends in </s> here.")]
     write_conversations(rows, build / "planner_iterative.jsonl")
     made = recipe(build, model, tmp_path / "fit")
-    counts = made.do({"do": "prepare"})["counts"]
+    counts = run_item(made, {"do": "prepare"})["counts"]
     assert counts["train: build/planner_iterative.jsonl"] == 1
     assert counts["refused, longer than 64 tokens"] == 1
     assert counts["refused, </s> in its text"] == 1
@@ -104,12 +105,12 @@ def test_a_bad_row_is_named_with_its_file(build, model, tmp_path):
     with (build / "grounder_iterative.jsonl").open("a") as file:
         file.write('{"prompt": "a", "completion": "b"}\n')
     with pytest.raises(SpecError, match=r"grounder_iterative\.jsonl: row 21, field 'messages'"):
-        recipe(build, model, tmp_path / "fit").do({"do": "prepare"})
+        run_item(recipe(build, model, tmp_path / "fit"), {"do": "prepare"})
 
 
 def test_what_is_not_there_is_named(build, model, tmp_path):
     with pytest.raises(SpecError, match="no build 'nonesuch'"):
-        find(Settings(home=tmp_path), "nonesuch")
+        find_data(Settings(home=tmp_path), "nonesuch")
     with pytest.raises(SpecError, match=r"'cot'.*planner_iterative\.jsonl"):
         sft([build], str(model), tmp_path / "fit", "cot", steps=1, window=1)
     (build / "cot.jsonl").write_text(conversation(1).as_json() + "\n")
@@ -122,14 +123,14 @@ def test_a_build_that_changed_after_the_job_was_asked_for_is_refused(build, mode
     made = recipe(build, model, tmp_path / "fit")
     write_conversations([conversation(5)], build / "planner_iterative.jsonl")
     with pytest.raises(SpecError, match="changed"):
-        made.do({"do": "prepare"})
+        run_item(made, {"do": "prepare"})
     assert not (tmp_path / "fit").exists()
     assert recipe(build, model, tmp_path / "fit").content != made.content
 
 
 def test_a_folder_that_holds_something_else_is_refused_and_the_same_request_may_go_on(build, model, tmp_path):
-    recipe(build, model, tmp_path / "fit").do({"do": "prepare"})
-    recipe(build, model, tmp_path / "fit").do({"do": "prepare"})
+    run_item(recipe(build, model, tmp_path / "fit"), {"do": "prepare"})
+    run_item(recipe(build, model, tmp_path / "fit"), {"do": "prepare"})
     with pytest.raises(SpecError, match="something else"):
         recipe(build, model, tmp_path / "fit", seed=1)
     (tmp_path / "full").mkdir()
@@ -143,7 +144,7 @@ def test_a_folder_that_holds_something_else_is_refused_and_the_same_request_may_
 
 def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tmp_path):
     made = recipe(build, model, tmp_path / "fit", steps=40, window=20, rate=0.02)
-    first, second, third, last = [made.do(window) for window in made.windows()]
+    first, second, third, last = [run_item(made, window) for window in made.windows()]
     assert set(first) == {"counts"}
     assert third["dev_loss"] < second["dev_loss"] < second["dev_loss_before"]
     assert "dev_loss_before" not in third
@@ -154,7 +155,7 @@ def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tm
     assert json.loads((exported / "made-from.json").read_text())["content"] == made.content
     still = recipe(build, model, tmp_path / "still", steps=1, window=1, rate=1e-6)
     for window in still.windows():
-        still.do(window)
+        run_item(still, window)
     begun, left = (load_file(folder / "model.safetensors") for folder in (model, tmp_path / "still" / "export"))
     assert all((begun[name] - left[name]).abs().max() < 1e-3 for name in begun)
 

@@ -13,13 +13,13 @@ from safetensors.torch import load_file
 
 from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
-from lumos_queue.builds.augment import other_names, other_numbers
-from lumos_queue.builds.heldout import HeldOut, asdiv_texts, masked, svamp_texts
+from lumos_queue.builds.augment import replace_names, replace_numbers
+from lumos_queue.builds.heldout import HeldOutTexts, asdiv_texts, mask, svamp_texts
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
 from lumos_queue.training.model import ModelSpec
-from lumos_queue.training.sources import Sources, is_dev
 from lumos_queue.training.starter import prepare, specs
+from lumos_queue.training.starter_data import StarterData, is_dev
 from lumos_queue.training.window import export_checkpoint, run_window
 
 ROW = {
@@ -32,21 +32,21 @@ ROW = {
 
 def test_masked_text_ignores_numbers_names_case_spacing_and_punctuation():
     text = "Tom's aunt didn't give Joan 1,250 kites, but 3.5 euros."
-    assert masked(text) == "@auntdidntgive@#kitesbut#euros"
+    assert mask(text) == "@auntdidntgive@#kitesbut#euros"
     for same in (
         "tom 's aunt did n't give joan number0 kites , but number1 euros .",
         "Megan's aunt didn't give Paul nine kites but two euros!",
     ):
-        assert masked(same) == masked(text)
-    assert masked("Tom's aunt did give Joan 1,250 kites, but 3.5 euros.") != masked(text)
+        assert mask(same) == mask(text)
+    assert mask("Tom's aunt did give Joan 1,250 kites, but 3.5 euros.") != mask(text)
 
 
 def test_an_unknown_name_within_a_sentence_is_a_name_wherever_it_stands():
-    assert masked("Zebulon had 3 pens. Then Zebulon lost one.") == masked("Wuzzle had 8 pens. Then Wuzzle lost one.")
+    assert mask("Zebulon had 3 pens. Then Zebulon lost one.") == mask("Wuzzle had 8 pens. Then Wuzzle lost one.")
 
 
 def test_a_problem_with_other_numbers_and_names_is_still_held_out():
-    held = HeldOut(["Tom has 3 kites. He buys 4 more. How many has he now?"])
+    held = HeldOutTexts(["Tom has 3 kites. He buys 4 more. How many has he now?"])
     assert "Daniel has 77 kites . He buys number1 more . How many has he now ?" in held
     assert "Tom has 3 kites. He loses 2. How many has he now?" not in held
 
@@ -54,7 +54,7 @@ def test_a_problem_with_other_numbers_and_names_is_still_held_out():
 def test_other_numbers_keep_the_equation_true_whole_and_positive():
     random = Random(3)
     for _ in range(200):
-        varied = other_numbers(ROW, random)
+        varied = replace_numbers(ROW, random)
         first, second = map(Fraction, varied["Numbers"].split())
         assert first - second == Fraction(varied["Answer"]) > 0
         assert first.denominator == second.denominator == 1
@@ -62,7 +62,7 @@ def test_other_numbers_keep_the_equation_true_whole_and_positive():
 
 
 def test_a_varied_row_has_a_gold_solution_that_gives_its_answer():
-    varied = other_numbers(ROW, Random(5))
+    varied = replace_numbers(ROW, Random(5))
     task = masked_task("mawps", 1, varied)
     annotation = mawps.gold(task)
     assert annotation.steps[-1].results[-1] == annotation.answer == task.gold["answer"]
@@ -72,13 +72,13 @@ def test_a_varied_row_has_a_gold_solution_that_gives_its_answer():
     "equation", ["", "- number0", "^ number0 number1", "- number0 number7", "number0", "/ number0 0"]
 )
 def test_a_row_whose_equation_cannot_be_computed_is_not_varied(equation):
-    assert other_numbers({**ROW, "Equation": equation}, Random(1)) is None
+    assert replace_numbers({**ROW, "Equation": equation}, Random(1)) is None
 
 
 def test_names_are_swapped_everywhere_and_stay_apart():
     random = Random(2)
     for _ in range(50):
-        text = other_names("Joan met Tom. Joan's kite flew over Tom and Paris.", random)
+        text = replace_names("Joan met Tom. Joan's kite flew over Tom and Paris.", random)
         first, second = text.split(" met ")[0], text.split(" met ")[1].split(".")[0]
         assert text == f"{first} met {second}. {first}'s kite flew over {second} and Paris."
         assert len({first, second, "Joan", "Tom"}) == 4
@@ -120,7 +120,7 @@ def write_table(path, rows):
 
 
 def test_what_equals_a_held_out_problem_is_left_out_and_counted(data):
-    sources = Sources(data, generated=5, variants=2)
+    sources = StarterData(data, generated=5, variants=2)
     questions = [task.question for task, _ in sources.problems()]
     assert sources.counts["mawps: equals a problem of asdiv"] == 1
     assert sources.counts["wordmath: used"] == 5
@@ -131,20 +131,23 @@ def test_what_equals_a_held_out_problem_is_left_out_and_counted(data):
 
 
 def test_the_same_seed_gives_the_same_problems(data):
-    one, other = ([task for task, _ in Sources(data, generated=4).problems()] for _ in range(2))
+    one, other = ([task for task, _ in StarterData(data, generated=4).problems()] for _ in range(2))
     assert one == other
-    assert one != [task for task, _ in Sources(data, generated=4, seed=1).problems()]
+    assert one != [task for task, _ in StarterData(data, generated=4, seed=1).problems()]
 
 
 def test_a_missing_data_folder_is_named(tmp_path):
     with pytest.raises(SpecError, match="mawps"):
-        list(Sources(tmp_path, generated=1).problems())
+        list(StarterData(tmp_path, generated=1).problems())
 
 
 def test_no_training_problem_is_one_of_asdiv_or_svamp(shared_data):
-    held = {*HeldOut(asdiv_texts(shared_data / "asdiv")).masked, *HeldOut(svamp_texts(shared_data / "svamp")).masked}
-    sources = Sources(shared_data, generated=500, variants=2)
-    used = {masked(task.question) for task, _ in sources.problems()}
+    held = {
+        *HeldOutTexts(asdiv_texts(shared_data / "asdiv")).masked,
+        *HeldOutTexts(svamp_texts(shared_data / "svamp")).masked,
+    }
+    sources = StarterData(shared_data, generated=500, variants=2)
+    used = {mask(task.question) for task, _ in sources.problems()}
     assert len(held) > 2000
     assert len(used) > 6000
     assert not used & held
@@ -152,14 +155,14 @@ def test_no_training_problem_is_one_of_asdiv_or_svamp(shared_data):
 
 
 def test_rows_kept_for_development_are_about_one_in_twelve(shared_data):
-    records = list(Sources(shared_data).mawps_records())
+    records = list(StarterData(shared_data).mawps_records())
     assert 60 < sum(is_dev(record["Question"]) for record in records) < 170
 
 
 @pytest.fixture
 def prepared(data, tmp_path):
     """Everything the starter's fits need, in small."""
-    counts = prepare(Sources(data, generated=40, variants=2), tmp_path / "work")
+    counts = prepare(StarterData(data, generated=40, variants=2), tmp_path / "work")
     assert counts["conversations: iterative"] == counts["conversations: one-pass"] > 80
     return tmp_path / "work"
 

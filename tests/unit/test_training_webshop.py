@@ -23,8 +23,9 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 from lumos_queue.training.fit import load_tokenizer
 from lumos_queue.training.model import ModelSpec
+from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import RATE, SCRATCH_RATE, sft
-from lumos_queue.training.scratch import phrases, tokenizer_of
+from lumos_queue.training.scratch import learn_tokenizer, phrases
 from lumos_queue.training.sft import spec_of
 from lumos_queue.training.shape import shape_of
 from lumos_queue.training.tokenizer import train_tokenizer
@@ -72,7 +73,7 @@ def test_the_items_are_numbered_anew_in_the_same_way_all_through_a_task():
 
 
 def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
-    tokenizer = tokenizer_of(lambda: (conversation(number).text() for number in range(20)))
+    tokenizer = learn_tokenizer(lambda: (conversation(number).text() for number in range(20)))
     text = conversation(3).text()
     head = DOMAINS.load("webshop").ground_head
     assert len(tokenizer(head, add_special_tokens=False)["input_ids"]) == 1
@@ -91,7 +92,7 @@ def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tm
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=2, window=1)
     assert Train.from_json(json.loads(json.dumps(Train(recipe).as_json()))) == Train(recipe)
     assert recipe.rate == SCRATCH_RATE
-    done = [recipe.do(window) for window in recipe.windows()]
+    done = [run_item(recipe, window) for window in recipe.windows()]
     assert done[0]["counts"]["train: build/grounder_iterative.jsonl"] == 40
     assert not any("dev_loss_before" in one for one in done)
     folder = Path(done[-1]["model"].removeprefix("local:"))
@@ -99,19 +100,19 @@ def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tm
     assert shape_of(folder) == ModelSpec() and json.loads((folder / "made-from.json").read_text())["start"] == "scratch"
     later = sft([build], str(folder), tmp_path / "more", "iterative", steps=1, window=1)
     assert later.rate == RATE and later.start == str(folder)
-    assert [later.do(window) for window in later.windows()][1]["step"] == 1
+    assert [run_item(later, window) for window in later.windows()][1]["step"] == 1
 
 
 def test_a_changed_build_is_refused_and_asked_for_anew_gives_another_tokenizer(build, tmp_path):
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=500, window=250)
     spec = spec_of(recipe)
     assert (spec.start, spec.warm_up, spec.decay, spec.prompt_weight) == ("", 50, 0.6, 0.1)
-    recipe.do({"do": "prepare"})
+    run_item(recipe, {"do": "prepare"})
     first = load_tokenizer(spec.tokenizer).get_vocab()
     write_conversations([conversation(7, "umbrellas")], build / "grounder_iterative.jsonl")
     with pytest.raises(SpecError, match="have changed"):
-        recipe.do({"do": "prepare"})
+        run_item(recipe, {"do": "prepare"})
     other = sft([build], "scratch", tmp_path / "other", "iterative", steps=500, window=250)
     assert other.content != recipe.content
-    other.do({"do": "prepare"})
+    run_item(other, {"do": "prepare"})
     assert load_tokenizer(spec_of(other).tokenizer).get_vocab() != first

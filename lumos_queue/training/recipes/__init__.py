@@ -1,1 +1,1 @@
-"""What a training job can do, one recipe a file. Nothing here needs torch: a job is read where nobody trains."""
+"""What a training job can do, one recipe a file. Nothing here needs torch: jobs are also read where no one trains."""

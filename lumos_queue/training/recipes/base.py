@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, Self
 
 Window = dict[str, Any]  #: what one item of the job does, as JSON; 'do' names it
 
@@ -14,13 +15,13 @@ class Recipe(Protocol):
 
     def as_json(self) -> dict[str, Any]: ...
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self: ...
+
     def windows(self) -> list[Window]:
         """What each item of the job does, in order: a preparation, stretches of optimizer steps, the export."""
         ...
 
-    def do(self, window: Window) -> dict[str, Any]:
-        """Carry out one item; returns what the report shows of it. Called in a process of its own.
 
-        Raises SpecError for what a person can mend.
-        """
-        ...
+#: The work of a recipe: carries out one item and returns what the report shows of it.
+RunWindow = Callable[[Any, Window], dict[str, Any]]

@@ -1,24 +1,38 @@
-"""Recipes by name: from the stored JSON to the value."""
+"""Recipes by name: from the stored JSON to the value, and from the value to its work, which needs torch."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.errors import unknown
-from lumos_queue.training.recipes.base import Recipe
+from lumos_queue.training.recipes.base import Recipe, RunWindow, Window
+from lumos_queue.util.registry import Registry
 
-RECIPES = ("sft", "starter")
+RECIPES: Registry[type[Recipe]] = Registry(
+    "recipe",
+    {
+        "sft": "lumos_queue.training.recipes.sft:Sft",
+        "starter": "lumos_queue.training.recipes.starter:Starter",
+    },
+)
+#: What carries out an item of each. Loaded only in the process that trains.
+_WORK: Registry[RunWindow] = Registry(
+    "recipe",
+    {
+        "sft": "lumos_queue.training.sft:run_item",
+        "starter": "lumos_queue.training.starter:run_item",
+    },
+)
 
 
-def read_recipe(name: str, values: dict[str, Any]) -> Recipe:
-    """The recipe whose `as_json` is `values`. Raises SpecError for a name that is none."""
-    match name:
-        case "sft":
-            from lumos_queue.training.recipes.sft import Sft
+def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe:
+    """The recipe whose `as_json` is `values`. Raises SpecError for an unknown name."""
+    return RECIPES.load(name).from_json(values)
 
-            return Sft(**{**values, "data": tuple(values["data"])})
-        case "starter":
-            from lumos_queue.training.recipes.starter import Starter
 
-            return Starter(**values)
-    raise unknown("recipe", name, RECIPES)
+def run_item(recipe: Recipe, window: Window) -> dict[str, Any]:
+    """Carry out one item; returns what the report shows of it. Called in a process of its own.
+
+    Raises SpecError for what a person can fix.
+    """
+    return _WORK.load(recipe.name)(recipe, window)

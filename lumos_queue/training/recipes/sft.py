@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 
 STEPS = 500
-RATE, SCRATCH_RATE = 0.005, 0.02  #: for weights that know something already, and for random ones
+RATE, SCRATCH_RATE = 0.005, 0.02  #: for trained weights, and for random ones
 SCRATCH = "scratch"
 REQUEST = "sft.json"  #: in the output folder: whose checkpoints these are
 
@@ -33,11 +33,11 @@ class Sft:
 
     data: tuple[str, ...]  #: builds (folders), or files of conversations
     start: str  #: model folder that the fit starts from; '' = random weights
-    folder: str  #: for conversations, checkpoints and the model; every worker must see it
+    folder: str  #: for conversations, checkpoints and the model; every worker must be able to read it
     formulation: str  #: which conversations of a build: its files `[…_]<formulation>.jsonl`
     steps: int  #: optimizer steps
     window: int  #: optimizer steps of one item
-    content: str  #: digest of the conversations and of the model at the time of asking
+    content: str  #: digest of the conversations and of the model at submission
     rate: float = RATE  #: largest learning rate of the matrices; that of embeddings and norms is a fifth of it
     seed: int = 0
 
@@ -46,27 +46,22 @@ class Sft:
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"data": list(self.data)}
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Sft:
+        return cls(**{**value, "data": tuple(value["data"])})
+
     def windows(self) -> list[Window]:
         starts = range(0, self.steps, self.window)
         fits = [{"do": "fit", "start": start, "stop": min(start + self.window, self.steps)} for start in starts]
         return [{"do": "prepare"}, *fits, {"do": "export"}]
 
-    def do(self, window: Window) -> dict[str, Any]:
-        from lumos_queue.training import sft
-
-        if window["do"] == "prepare":
-            return sft.prepare(self)
-        if window["do"] == "fit":
-            return sft.fit(self, window["start"], window["stop"])
-        return sft.export(self)
-
     def check_unchanged(self) -> None:
-        """Raises SpecError when builds or model are not those that were asked for."""
+        """Raises SpecError when builds or model have changed since submission."""
         if content_of(map(from_launch, self.data), self.start, self.formulation) != self.content:
-            raise SpecError("The builds or the model to start from have changed since this job was asked for.")
+            raise SpecError("The builds or the model to start from have changed since this job was submitted.")
 
     def check_folder(self) -> None:
-        """Raises SpecError when the output folder holds something else than this fit."""
+        """Raises SpecError when the output folder holds anything other than this fit."""
         folder = from_launch(self.folder)
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
@@ -79,7 +74,7 @@ class Sft:
 
 
 def sft(data: Sequence[Path], start: str, folder: Path, formulation: str, **numbers: Any) -> Sft:
-    """The recipe as a person asks for it; `numbers` are fields of Sft. Raises SpecError when something is missing.
+    """The recipe from what a person gives; `numbers` are fields of Sft. Raises SpecError when something is missing.
 
     `start` is a model folder, `starter` or `scratch`.
     """
@@ -103,8 +98,8 @@ def _model_folder(start: str, formulation: str) -> Path:
     return folder
 
 
-def find(settings: Settings, text: str) -> Path:
-    """A build by its name or folder, or a file. Raises SpecError when there is none."""
+def find_data(settings: Settings, text: str) -> Path:
+    """A build by its name or folder, or a file. Raises SpecError when it does not exist."""
     path = Path(text).expanduser()
     return path if path.exists() else find_build(settings, text)
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.gsm8k.benchmark import benchmark as gsm8k
 from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.grammar import generate
-from lumos_queue.builds.augment import other_names, other_numbers
-from lumos_queue.builds.heldout import HeldOut, asdiv_texts, svamp_texts
+from lumos_queue.builds.augment import replace_names, replace_numbers
+from lumos_queue.builds.heldout import HeldOutTexts, asdiv_texts, svamp_texts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Annotation, Task
 
@@ -27,36 +28,36 @@ DEV_PART = 12  #: one MAWPS row in so many is kept for choosing between fits, ne
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """Where the data lies, how much of it is used, and what became of it."""
+class StarterData:
+    """Where the data is, how much of it is used, and counts of what was used and left out."""
 
     data: Path  #: folder with `gsm8k`, `mawps`, `asdiv` and `svamp`, as their authors publish them
     generated: int = 40_000  #: problems of wordmath's training split
     variants: int = 16  #: of each MAWPS row, with other numbers and names, besides the row itself
-    longest_question: int = 420  #: characters, of GSM8K
-    most_subgoals: int = 5  #: of GSM8K: longer solutions are beyond a model of this size
+    max_question: int = 420  #: characters, of GSM8K
+    max_subgoals: int = 5  #: of GSM8K: longer solutions are beyond a model of this size
     seed: int = 0
     counts: Counter[str] = field(default_factory=Counter)  #: what was used and what was left out, and why
 
     def problems(self) -> Iterator[tuple[Task, Annotation]]:
         """Every training problem with its gold solution, in an order that depends on the seed alone."""
-        held_out = self.held_out()
+        held_out = self.load_held_out()
         yield from self._wordmath(held_out)
         yield from self._mawps(held_out)
         yield from self._gsm8k(held_out)
 
-    def held_out(self) -> dict[str, HeldOut]:
+    def load_held_out(self) -> dict[str, HeldOutTexts]:
         return {
-            "asdiv": HeldOut(asdiv_texts(self.data / "asdiv")),
-            "svamp": HeldOut(svamp_texts(self.data / "svamp")),
+            "asdiv": HeldOutTexts(asdiv_texts(self.data / "asdiv")),
+            "svamp": HeldOutTexts(svamp_texts(self.data / "svamp")),
         }
 
-    def _wordmath(self, held_out: dict[str, HeldOut]) -> Iterator[tuple[Task, Annotation]]:
+    def _wordmath(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in generate("train", self.generated, self.seed):
             if not self._is_held_out("wordmath", task.question, held_out):
                 yield from self._solved(wordmath, task)
 
-    def _mawps(self, held_out: dict[str, HeldOut]) -> Iterator[tuple[Task, Annotation]]:
+    def _mawps(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         random = Random(self.seed)
         for number, record in enumerate(self.mawps_records(), 1):
             if self._is_held_out("mawps", record["Question"], held_out):
@@ -66,13 +67,13 @@ class Sources:
                 continue
             yield from self._row(number, record)
             for _ in range(self.variants):
-                varied = other_numbers(record, random)
+                varied = replace_numbers(record, random)
                 if varied is None:
                     break
-                yield from self._row(number, {**varied, "Question": other_names(varied["Question"], random)})
+                yield from self._row(number, {**varied, "Question": replace_names(varied["Question"], random)})
 
     def mawps_records(self) -> Iterator[dict[str, str]]:
-        """The rows of MAWPS as they stand in the file. Raises SpecError when there is no such file."""
+        """The rows of MAWPS as in the file. Raises SpecError when the file is missing."""
         path = self.data / "mawps" / "cv_mawps" / "fold0" / "train.csv"
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected MAWPS as the SVAMP repository publishes it.")
@@ -87,28 +88,28 @@ class Sources:
             return
         yield from self._solved(mawps, task)
 
-    def _gsm8k(self, held_out: dict[str, HeldOut]) -> Iterator[tuple[Task, Annotation]]:
+    def _gsm8k(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in gsm8k.read(self.data / "gsm8k" / "train.jsonl", "train"):
             if isinstance(task, BadRow):
                 self.counts["gsm8k: unreadable"] += 1
-            elif len(task.question) > self.longest_question:
+            elif len(task.question) > self.max_question:
                 self.counts["gsm8k: question too long"] += 1
             elif not self._is_held_out("gsm8k", task.question, held_out):
                 for _, annotation in self._solved(gsm8k, task):
-                    if len(annotation.steps) <= self.most_subgoals:
+                    if len(annotation.steps) <= self.max_subgoals:
                         yield task, annotation
                     else:
                         self.counts["gsm8k: used"] -= 1
                         self.counts["gsm8k: too many subgoals"] += 1
 
-    def _is_held_out(self, source: str, text: str, held_out: dict[str, HeldOut]) -> bool:
+    def _is_held_out(self, source: str, text: str, held_out: dict[str, HeldOutTexts]) -> bool:
         for name, problems in held_out.items():
             if text in problems:
                 self.counts[f"{source}: equals a problem of {name}"] += 1
                 return True
         return False
 
-    def _solved(self, benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
+    def _solved(self, benchmark: Benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
         try:
             annotation = benchmark.gold(task)
         except SpecError as error:

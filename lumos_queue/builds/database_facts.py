@@ -1,0 +1,74 @@
+"""What the database knows that a build's own episodes do not say: test splits, corrections, labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, exists, not_, select
+from sqlalchemy.orm import aliased
+
+from db.connection import Database
+from db.models import EpisodeRow, JobRow, Label, TaskRow
+from db.trajectories import reading
+from lumos_queue.builds.contamination import NOT_CHECKED, text_key
+
+BATCH_SIZE = 1000  #: task texts read at once
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """Three sets; empty for a build whose episodes do not come from a database."""
+
+    tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with split 'test'
+    tests_read: bool = False
+    corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
+    wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
+
+    def report(self) -> dict[str, Any]:
+        """What a manifest says of the test splits, beside those that were given."""
+        return {"stored here": {"rows": len(self.tests), "unreadable": 0} if self.tests_read else NOT_CHECKED}
+
+
+def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts:
+    """One pass over each: memory is one set entry of eight bytes for each test task, correction and wrong label.
+
+    Without `tests`, tasks of test splits are not read.
+    """
+    with reading(database) as connection:
+        return DatabaseFacts(
+            _test_texts(connection) if tests else frozenset(),
+            tests,
+            _corrected_episodes(connection),
+            _wrong_episodes(connection),
+        )
+
+
+def _test_texts(connection: Connection) -> frozenset[bytes]:
+    """By the split of the jobs: the same file may have been stored as another split first."""
+    datasets = select(JobRow.dataset).where(JobRow.split == "test", JobRow.dataset.is_not(None))
+    texts = select(TaskRow.question).where(TaskRow.dataset.in_(datasets)).distinct()
+    found = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
+    return frozenset(text_key(question) for question in found)
+
+
+def _corrected_episodes(connection: Connection) -> frozenset[int]:
+    """By the jobs of corrections, which have an index: no pass over all episodes."""
+    jobs = select(JobRow.id).where(JobRow.origin == "corrected")
+    accepted = (EpisodeRow.level != "", EpisodeRow.ending != "")
+    found = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *accepted)).scalars()
+    return frozenset(parent for parent in found if parent is not None)
+
+
+def _wrong_episodes(connection: Connection) -> frozenset[int]:
+    """One person's label is enough; a later label of the same person for the same thing replaces it."""
+    later = aliased(Label)
+    replaced = exists().where(
+        later.episode == Label.episode,
+        later.labeller == Label.labeller,
+        later.id > Label.id,
+        later.position.is_not_distinct_from(Label.position),
+        later.branch.is_not_distinct_from(Label.branch),
+    )
+    wrong = select(Label.episode).where(Label.value == "wrong", not_(replaced)).distinct()
+    return frozenset(connection.execute(wrong).scalars())

@@ -1,0 +1,26 @@
+"""Makes a build from a database, and reads its rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from db.connection import Database
+from db.filters import parse_where
+from db.trajectories import stream_episodes
+from lumos_queue.builds.build import build
+from lumos_queue.builds.database_facts import read_database_facts
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
+from lumos_queue.builds.options import BuildOptions
+
+
+def make(database: Database, folder: Path, **options) -> dict:
+    chosen = BuildOptions(**options)
+    episodes = stream_episodes(database, parse_where(chosen.where))
+    return build(
+        episodes, folder.name, folder, chosen, KnownBenchmarks(), read_database_facts(database, not chosen.allow_test)
+    )[0]
+
+
+def rows_in(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
