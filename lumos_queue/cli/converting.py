@@ -97,7 +97,7 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
     """The job and its rows. Raises SpecError for what cannot be done; embedded, the teacher is asked who it is."""
     from lumos_queue.benchmarks.base import Benchmark
     from lumos_queue.benchmarks.sources import open_source
-    from lumos_queue.conversion.demos import for_prompt
+    from lumos_queue.conversion.demos import demos_for
     from lumos_queue.conversion.duplicates import find_duplicates
     from lumos_queue.endpoints.base import Sampling
     from lumos_queue.errors import SpecError
@@ -120,7 +120,7 @@ def conversion(options: Options, settings: Settings) -> tuple[Convert, Rows]:
         raise SpecError(f"--tokenizer '{options.tokenizer}' is no folder.")
     teacher = ""
     if options.teacher:
-        for_prompt(source.prompt, options.subgoals)
+        demos_for(source.prompt, options.subgoals)
         teacher = address(options.teacher, bool(settings.broker_url))
     chosen = pairs("--option", options.options)
     vision = vision_of(source, teacher, options.vision)

@@ -14,11 +14,11 @@ from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.util.paths import require_folders
 
-LISTED = 5  #: bad rows named in one message
+MAX_LISTED = 5  #: bad rows named in one message
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportSummary:
     """What was written, and what was not."""
 
     rows: dict[str, int]  #: by file name
@@ -27,7 +27,7 @@ class Exported:
     first_bad: str  #: the first of them; '' when there is none
 
 
-def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> Exported:
+def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> ExportSummary:
     """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each that there is.
 
     The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that holds something,
@@ -53,7 +53,7 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
         module: rows[_file(domain, module, "onetime")] - rows[_file(domain, module, "iterative")]
         for module in _modules(domain)
     }
-    return Exported(rows, dropped, bad_rows, first_bad)
+    return ExportSummary(rows, dropped, bad_rows, first_bad)
 
 
 def _modules(domain: str) -> tuple[str, ...]:
@@ -88,11 +88,11 @@ def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
     count = readable = 0
     for row in read_raw(raw):
         if isinstance(row, BadRow):
-            bad, count = [*bad, row][:LISTED], count + 1
+            bad, count = [*bad, row][:MAX_LISTED], count + 1
         else:
             readable += 1
     if not readable or (bad and not skip_bad_rows):
-        shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > LISTED else "")
+        shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > MAX_LISTED else "")
         hint = " Mend them, or leave them out with --skip-bad-rows." if readable else ""
         raise SpecError(f"{raw}: {count} rows cannot be read ({shown or 'there are none'}), {readable} can.{hint}")
     return count, str(bad[0]) if bad else ""

@@ -37,7 +37,7 @@ _OPERAND = re.compile(r"R[0-9]+(?:\(.*\))?|Output|-?[0-9][0-9.,/%]*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedAnnotation:
     """One annotation, with what is wrong with it. Onetime: every action stands at the last subgoal."""
 
     task: Task
@@ -51,14 +51,14 @@ class Joined:
         return "" if rejected.issuperset(MODULES) else "format"
 
 
-def joined_rows(joining: Join, benchmark: str, dataset: str = "") -> Iterator[Joined]:
+def joined_annotations(joining: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
     """The annotations of two joined files. A task's row is the id of its planner's row."""
     for plan, ground in joining.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
         task = Task(benchmark, dataset, plan.id, plan.task, inputs)
         steps = tuple(_steps(plan, ground))
         answer = steps[-1].results[-1] if steps and steps[-1].results else ""
-        yield Joined(task, Annotation(steps, answer), tuple(_verdicts(plan, steps)))
+        yield JoinedAnnotation(task, Annotation(steps, answer), tuple(_verdicts(plan, steps)))
 
 
 def _steps(plan: ReleasedRow, ground: ReleasedRow) -> Iterator[AnnotatedSubgoal]:
@@ -122,16 +122,16 @@ def store_released(
     )  # fmt: skip
 
     def episodes() -> Iterator[ImportedEpisode]:
-        for one in joined_rows(joining, benchmark, dataset):
+        for one in joined_annotations(joining, benchmark, dataset):
             verdicts.update(verdict.name for verdict in one.verdicts)
-            steps = tuple(_recorded(one.annotation))
+            steps = tuple(_as_steps(one.annotation))
             yield ImportedEpisode(one.task, steps, Outcome(one.annotation.answer, "answered"), one.level, one.verdicts)
 
     job, created = store_episodes(database, new, episodes(), "imported", dataset, again)
     return job, created, verdicts
 
 
-def _recorded(annotation: Annotation) -> Iterator[Step]:
+def _as_steps(annotation: Annotation) -> Iterator[Step]:
     """The annotation as steps: each subgoal before its actions, so that a one-pass one has all subgoals first."""
     commands: list[tuple[Note | Do, Execution | None]] = []
     for step in annotation.steps:

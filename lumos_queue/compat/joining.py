@@ -19,7 +19,7 @@ from lumos_queue.compat.reading import ReleasedRow, read_row
 from lumos_queue.errors import BadRow
 from lumos_queue.util.sanitize import storable_json
 
-KEPT = 100  #: bad rows that are kept to be shown; the others are only counted
+MAX_BAD_ROWS_KEPT = 100  #: bad rows that are kept to be shown; the others are only counted
 
 _TABLE = """CREATE TABLE row (module TEXT, start INTEGER, number INTEGER, id TEXT, task TEXT, plan TEXT, content TEXT,
             UNIQUE (module, id))"""
@@ -27,7 +27,7 @@ _TABLE = """CREATE TABLE row (module TEXT, start INTEGER, number INTEGER, id TEX
 _RANKED = """CREATE TABLE ranked AS SELECT module, start, number, id, task, plan,
              row_number() OVER (PARTITION BY module, task, plan ORDER BY start) AS rank FROM row"""
 _RANKED_INDEX = "CREATE INDEX ranked_key ON ranked (module, task, plan, rank)"
-_PAIRED = """CREATE TABLE pair AS SELECT p.id, p.task, p.start AS plan_start, p.number AS plan_number,
+_PAIRS = """CREATE TABLE pair AS SELECT p.id, p.task, p.start AS plan_start, p.number AS plan_number,
              g.start AS ground_start, g.number AS ground_number FROM ranked AS p CROSS JOIN ranked AS g
              WHERE p.module = 'plan' AND g.module = 'ground' AND g.task = p.task AND g.plan = p.plan
              AND g.rank = p.rank ORDER BY p.start"""
@@ -36,7 +36,7 @@ _TASK_KNOWN = """SELECT count(*) FROM ranked WHERE module = ?
 
 
 @dataclass
-class Found:
+class JoinSummary:
     """What the two files hold."""
 
     rows: dict[str, int] = field(default_factory=dict)  #: readable rows by module, each once
@@ -51,7 +51,7 @@ class Found:
 
     def add_bad(self, path: Path, bad: BadRow) -> None:
         self.bad_rows += 1
-        if len(self.bad) < KEPT:
+        if len(self.bad) < MAX_BAD_ROWS_KEPT:
             self.bad.append((path, bad))
 
 
@@ -59,10 +59,10 @@ class Join:
     """The two files, indexed. Made by `join`."""
 
     def __init__(self, index: sqlite3.Connection, paths: dict[str, Path]):
-        self._index, self._paths, self.found = index, paths, Found()
+        self._index, self._paths, self.found = index, paths, JoinSummary()
         for module, path in paths.items():
             self._add(module, path)
-        for statement in (_RANKED, _RANKED_INDEX, _PAIRED):
+        for statement in (_RANKED, _RANKED_INDEX, _PAIRS):
             self._index.execute(statement)
         self.found.pairs = self._count("SELECT count(*) FROM pair")
         for module, other in (("plan", "ground"), ("ground", "plan")):
@@ -114,7 +114,7 @@ class Join:
 
 
 @contextmanager
-def join(plan: Path, ground: Path) -> Iterator[Join]:
+def open_join(plan: Path, ground: Path) -> Iterator[Join]:
     """Read both files through and index them. Raises SpecError when there is no such file."""
     index = sqlite3.connect("", isolation_level=None)  # without a name: a file that goes with the connection
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.util.untrusted_json import read_json
 
-LONGEST = 16 * 1024 * 1024  #: bytes of one line
+MAX_LINE_BYTES = 16 * 1024 * 1024  #: bytes of one line
 _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
 
 
@@ -31,7 +31,7 @@ class JsonLines:
         """Raises SpecError when there is no such file, and when it is empty, not UTF-8 or one JSON array."""
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected JSON lines.")
-        if problem := _unlike(path):
+        if problem := _file_problem(path):
             raise SpecError(f"'{path}' {problem}")
         self.path = path
         self._hasher = hashlib.sha256()
@@ -44,15 +44,15 @@ class JsonLines:
         """Empty lines are passed over; a line that cannot be read is a BadRow."""
         start = 0
         with self.path.open("rb") as file:
-            for number, data in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
+            for number, data in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
                 size, whole = len(data), True
                 self._hasher.update(data)
-                while len(data) == LONGEST and not data.endswith(b"\n"):  # the rest of a line that is too long
-                    data, whole = file.readline(LONGEST), False
+                while len(data) == MAX_LINE_BYTES and not data.endswith(b"\n"):  # the rest of a line that is too long
+                    data, whole = file.readline(MAX_LINE_BYTES), False
                     self._hasher.update(data)
                     size += len(data)
                 if not whole:
-                    yield BadRow(number, "", f"is longer than {LONGEST >> 20} MiB")
+                    yield BadRow(number, "", f"is longer than {MAX_LINE_BYTES >> 20} MiB")
                 elif data.strip():
                     yield read_line(data, number, start)
                 start += size
@@ -71,10 +71,10 @@ def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
     return JsonLine(number, start, row)
 
 
-def _unlike(path: Path) -> str:
+def _file_problem(path: Path) -> str:
     """What a whole file is instead of JSON lines, and how to mend it; '' when its first line may be one."""
     with path.open("rb") as file:
-        first = next((line for line in iter(lambda: file.readline(LONGEST), b"") if line.strip()), b"")
+        first = next((line for line in iter(lambda: file.readline(MAX_LINE_BYTES), b"") if line.strip()), b"")
     if not first.removeprefix(_MARK).strip():
         return "is empty: expected JSON lines in UTF-8, one object a line."
     if b"\0" in first[:4]:  # of UTF-8 text that begins a JSON object, no byte is zero
@@ -89,7 +89,7 @@ def _begins_array(line: bytes) -> bool:
     try:
         value = read_json(line)
     except ValueError:
-        return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == LONGEST
+        return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == MAX_LINE_BYTES
     return not value or isinstance(value[0], dict)
 
 

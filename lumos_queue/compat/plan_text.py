@@ -27,7 +27,7 @@ def split_plan(text: str) -> list[Block]:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedAction:
     """An action line taken apart."""
 
     variables: tuple[str, ...]
@@ -39,22 +39,22 @@ class Parsed:
         return f"{', '.join(self.variables)} = {self.name}({self.arguments})"
 
 
-def parse_line(line: str, has_result: bool = True) -> Parsed:
+def parse_line(line: str, has_result: bool = True) -> ParsedAction:
     """`Action 1-1: R1 = F(x) = 3` → (R1), F, x, 3. `has_result` is False in the web domain."""
     first, last, opening = line.find(" = "), line.rfind(" = "), line.find("(")
     variables = tuple(line[line.find(":") + 2 : first].split(", "))
     name = line[first + 3 : opening]
     if not has_result:
-        return Parsed(variables, name, line[opening + 1 : line.rfind(")")], "")
+        return ParsedAction(variables, name, line[opening + 1 : line.rfind(")")], "")
     if opening < 0:
-        return Parsed(variables, "", line[first + 3 : last].strip(), line[last + 3 :].strip())
+        return ParsedAction(variables, "", line[first + 3 : last].strip(), line[last + 3 :].strip())
     closing = _closing(line, opening)
     if closing + 2 >= len(line):  # nothing follows the call, or it is never closed
         arguments = line[opening + 1 : line.rfind(")")]
-        return Parsed(variables, name, arguments, arguments)
+        return ParsedAction(variables, name, arguments, arguments)
     if line[closing + 2] != "=":
-        return Parsed(variables, name, line[opening + 1 : last - 1], line[last + 3 :].strip())
-    return Parsed(variables, name, line[opening + 1 : closing], line[closing + 3 :].strip())
+        return ParsedAction(variables, name, line[opening + 1 : last - 1], line[last + 3 :].strip())
+    return ParsedAction(variables, name, line[opening + 1 : closing], line[closing + 3 :].strip())
 
 
 def _closing(line: str, opening: int) -> int:
@@ -67,12 +67,12 @@ def _closing(line: str, opening: int) -> int:
     return len(line)
 
 
-def told_result(line: str) -> str:
+def reported_result(line: str) -> str:
     """What the planner is told of a subgoal whose last action line this is: the text after the last `=`."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
-def told_variable(line: str) -> str:
+def reported_variable(line: str) -> str:
     """The last variable of an action line as the planner's file reads it; '' where there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

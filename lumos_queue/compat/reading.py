@@ -17,8 +17,10 @@ _PLAN_END = "; Initial Environment Description: None."
 _ONE, _ALL = " \nSubgoal to be grounded: ", " \nSubgoals to be grounded: "
 _EARLIER = " The grounding could be based on the following results:"
 #: Of an empty result not even the space before it is left.
-_TOLD = re.compile(r"The executed result for Subgoal [0-9]+ is(?: (.*))?\. Should we stop planning\?", re.DOTALL)
-_ALREADY = re.compile(r"We have already .*Should we stop planning\?", re.DOTALL)
+_RESULT_MESSAGE = re.compile(
+    r"The executed result for Subgoal [0-9]+ is(?: (.*))?\. Should we stop planning\?", re.DOTALL
+)
+_DONE_MESSAGE = re.compile(r"We have already .*Should we stop planning\?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,9 @@ def read_row(line: JsonLine) -> ReleasedRow:
         if len(contents) == 2:
             subgoals = tuple(subgoal.text for subgoal in read_plan(contents[1]))
             return ReleasedRow(identifier, domain, "plan", "onetime", task.strip(), subgoals)
-        return ReleasedRow(identifier, domain, "plan", "iterative", task.strip(), *_planned(line, contents))
+        return ReleasedRow(
+            identifier, domain, "plan", "iterative", task.strip(), *_subgoals_and_results(line, contents)
+        )
     separator = _ALL if _ALL in first else _ONE
     before, found, subgoal = first.rpartition(separator)
     head = next((name for name, one in DOMAINS.items() if _begins(before, one.verified_ground_head)), "")
@@ -61,7 +65,7 @@ def read_row(line: JsonLine) -> ReleasedRow:
         subgoals = tuple(subgoal.text for subgoal in read_plan(subgoal))
         return ReleasedRow(identifier, domain, "ground", "onetime", task, subgoals, grounded=(contents[1].strip(),))
     return ReleasedRow(
-        identifier, domain, "ground", "iterative", task, (subgoal.strip(), *_asked(line, contents)),
+        identifier, domain, "ground", "iterative", task, (subgoal.strip(), *_later_subgoals(line, contents)),
         grounded=tuple(content.strip() for content in contents[1::2]),
     )  # fmt: skip
 
@@ -92,15 +96,15 @@ def _begins(text: str, head: str | None) -> bool:
     return head is not None and text.startswith(f"{head}Task: ")
 
 
-def _planned(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _subgoals_and_results(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The subgoals of an iterative plan, and what the planner was told of each."""
     if not says_stop(contents[-1]):
         raise BadRow(line.number, "messages", "the planner's last message is not that it stops")
     told = []
     for place in range(2, len(contents), 2):
-        if found := _TOLD.fullmatch(contents[place].strip()):
+        if found := _RESULT_MESSAGE.fullmatch(contents[place].strip()):
             told.append((found[1] or "").strip())
-        elif _ALREADY.fullmatch(contents[place].strip()):
+        elif _DONE_MESSAGE.fullmatch(contents[place].strip()):
             told.append("")
         else:
             raise BadRow(line.number, "messages", f"place {place + 1} tells the planner no result")
@@ -108,7 +112,7 @@ def _planned(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tupl
     return tuple(subgoals), tuple(told)
 
 
-def _asked(line: JsonLine, contents: list[str]) -> list[str]:
+def _later_subgoals(line: JsonLine, contents: list[str]) -> list[str]:
     """The subgoals that a grounder is asked for after the first."""
     asked, start = [], _ONE.strip() + " "
     for place in range(2, len(contents), 2):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from lumos_queue.compat.plan_text import Block, Parsed, parse_line, split_plan, told_result, told_variable
+from lumos_queue.compat.plan_text import Block, ParsedAction, parse_line, reported_result, reported_variable, split_plan
 from lumos_queue.compat.raw import RawAnnotation
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
@@ -22,7 +22,7 @@ MODULES = ("plan", "ground")
 FORMULATIONS = ("iterative", "onetime")
 
 
-class _Dropped(Exception):
+class _Omitted(Exception):
     """Raised at a row that the original leaves out of its iterative files."""
 
 
@@ -45,10 +45,10 @@ class _Numbering:
             try:
                 self._last = int(variable[1:])
             except ValueError:
-                raise _Dropped from None
+                raise _Omitted from None
             return text
         if not variable or self._last is None:
-            raise _Dropped
+            raise _Omitted
         return text.replace("Output", f"R{self._last + 1}")
 
 
@@ -82,7 +82,7 @@ def _rows(raws: Iterable[RawAnnotation], domain: Domain, module: str, formulatio
                     contents = list(_plan_iterative(domain, task, blocks, numbering))
                 case _:
                     contents = list(_ground_iterative(domain, task, blocks, numbering))
-        except _Dropped:
+        except _Omitted:
             continue
         roles = ("user", "assistant")
         messages = [{"role": roles[place % 2], "content": content} for place, content in enumerate(contents)]
@@ -98,13 +98,13 @@ def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _
     yield _plan_task(task)
     for number, block in enumerate(blocks, start=1):
         if not block.lines:
-            raise _Dropped
+            raise _Omitted
         if domain.reports == "done":
             text = block.subgoal[block.subgoal.find(": ") + 2 :]
             told = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
         else:
-            told = f"The executed result for Subgoal {number} is {told_result(block.lines[-1])}"
-        told = numbering.name_output(told_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
+            told = f"The executed result for Subgoal {number} is {reported_result(block.lines[-1])}"
+        told = numbering.name_output(reported_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
         yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
         yield told
     yield STOP_PLANNING
@@ -112,7 +112,7 @@ def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _
 
 def _ground_onetime(domain: Domain, task: str, blocks: list[Block]) -> list[str]:
     subgoals = "; ".join(block.subgoal for block in blocks)
-    actions = "; ".join(action.written() for block in blocks for action in _parsed(domain, block))
+    actions = "; ".join(action.written() for block in blocks for action in _parse_actions(domain, block))
     return [f"{domain.ground_head}Task: {task} \nSubgoals to be grounded: {subgoals}\n", actions]
 
 
@@ -120,8 +120,8 @@ def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering:
     results: dict[str, str] = {}
     for number, block in enumerate(blocks, start=1):
         if not block.lines:
-            raise _Dropped
-        actions = _parsed(domain, block)
+            raise _Omitted
+        actions = _parse_actions(domain, block)
         turn = f"Subgoal to be grounded: {block.subgoal}"
         if number == 1:
             turn = f"{domain.ground_head}Task: {task} \n{turn}"
@@ -134,5 +134,5 @@ def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering:
         results[block.subgoal[: block.subgoal.find(":")]] = actions[-1].result
 
 
-def _parsed(domain: Domain, block: Block) -> list[Parsed]:
+def _parse_actions(domain: Domain, block: Block) -> list[ParsedAction]:
     return [parse_line(line, domain.reports == "result") for line in block.lines]

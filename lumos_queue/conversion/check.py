@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.conversion.form import INVALID, form_verdicts
 from lumos_queue.conversion.lengths import CountTokens
-from lumos_queue.conversion.oracle import with_results
+from lumos_queue.conversion.oracle import with_stated_results
 from lumos_queue.conversion.teacher import TeacherReply, next_prompt, read_reply
-from lumos_queue.conversion.verdicts import STOPPING, accepting_modules, make_verdicts, merge_verdicts, rejections
+from lumos_queue.conversion.verdicts import UNCHECKABLE, accepting_modules, make_verdicts, merge_verdicts, rejections
 from lumos_queue.formulations.answer import last_value
-from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Execution, Outcome, Task, Verdict
 
 #: An action with the result that the annotation states and the execution it had.
-Seen = tuple[Action, str, Execution]
+ExecutedAction = tuple[Action, str, Execution]
 
 
 @dataclass
@@ -47,16 +47,18 @@ class AnnotationCheck:
         if any(one.name in ("truncated", "refused") for one in self.verdicts):
             return ()
         self.verdicts += form_verdicts(self.source, self.task, self.steps, self.most_tokens, self.count, reading.unread)
-        self.verdicts += [replace(one, module="planner") for one in self.verdicts if one.name in STOPPING[self.level]]
+        self.verdicts += [
+            replace(one, module="planner") for one in self.verdicts if one.name in UNCHECKABLE[self.level]
+        ]
         return self.steps_to_act_out()
 
     def steps_to_act_out(self) -> tuple[AnnotatedSubgoal, ...]:
         """The steps in the form in which an oracle can answer them."""
-        return tuple(map(with_results, self.steps))
+        return tuple(map(with_stated_results, self.steps))
 
-    def judge(self, seen: Sequence[Seen]) -> Outcome:
+    def judge(self, seen: Sequence[ExecutedAction]) -> Outcome:
         """What acting the steps out has shown."""
-        if any(one.name in STOPPING[self.level] for one in self.verdicts):
+        if any(one.name in UNCHECKABLE[self.level] for one in self.verdicts):
             return Outcome(None, "unreadable", rejections(self.verdicts)[0].name)
         if self.level == "format":
             return Outcome("", "answered")
@@ -99,7 +101,7 @@ def _result_verdicts(action: Action, stated: str, execution: Execution) -> list[
         return make_verdicts("invalid result", f"{shown}: {execution.message or execution.status}"[:200])
     if not stated.strip() or INVALID.fullmatch(stated.strip()):
         return []  # which has a verdict of its own
-    equal = same(execution, stated)
+    equal = matches_stated(execution, stated)
     if equal:
         return []
     return make_verdicts(

@@ -52,12 +52,12 @@ def form_verdicts(
     if source.domain == "maths":
         for action in copied_numbers(steps, task.question):
             yield from make_verdicts("copied", _name(action))
-    facts = _folded(source.facts(task))
+    facts = _normalize(source.facts(task))
     for step in steps:
         for action, result in zip(step.actions, step.results, strict=True):
             if INVALID.fullmatch(result.strip()):
                 yield from make_verdicts("invalid result", f"{_name(action)} = {result[:80]}")
-            elif facts and not _stands_in(result, action, facts, task, source):
+            elif facts and not _is_supported(result, action, facts, task, source):
                 yield from make_verdicts("result not in facts", f"{_name(action)} = {result[:80]}")
         for result in results_stated(step, task.question):
             yield from make_verdicts("result stated", f"Subgoal {step.subgoal.number} says {result[:80]}")
@@ -77,16 +77,16 @@ def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Col
         known.update(action.variables)
 
 
-def _stands_in(result: str, action: Action, facts: str, task: Task, source: Source) -> bool:
+def _is_supported(result: str, action: Action, facts: str, task: Task, source: Source) -> bool:
     """Whether an extracted result stands in the facts or the question, whole or part by part, or is the gold answer."""
-    text = _folded(result)
+    text = _normalize(result)
     if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.right(task, result):
         return True
-    known = f"{facts} {_folded(task.question)}"
+    known = f"{facts} {_normalize(task.question)}"
     return text in known or all(part in known for part in re.split(r",? and |, ", text))
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 

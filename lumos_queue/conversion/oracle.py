@@ -12,7 +12,7 @@ from lumos_queue.notation import write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Task
 
 
-class Stated:
+class StatedResults:
     """Each action gives the result that it states: `R1 = QA(…) = 330 metres`. What states none gives an empty one."""
 
     roles = ()
@@ -40,7 +40,7 @@ class Stated:
         """Nothing is held open."""
 
 
-def with_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
+def with_stated_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
     """The step with each action's own text, results included, which is what `Stated` reads."""
     pairs = zip(step.actions, step.results, strict=True)
     return replace(

@@ -60,7 +60,7 @@ async def perturbation(
     if reference is None or not reference.programs:
         return PerturbationResult(False)
     known = known_numbers(source, task)
-    if any(unknown(program, known) for program in reference.programs):
+    if any(unknown_numbers(program, known) for program in reference.programs):
         return PerturbationResult(False)
     actions = _actions(annotation)
     first = [await _values(program, {}, interface) for program in reference.programs]
@@ -72,7 +72,7 @@ async def perturbation(
         if (key := tuple(changes.values())) in seen:
             continue
         seen.add(key)
-        wanted = await _wanted(reference.programs, first, changes, interface)  # type: ignore[arg-type]
+        wanted = await _expected_answers(reference.programs, first, changes, interface)  # type: ignore[arg-type]
         if wanted is None:
             continue
         if len(wanted) > 1:
@@ -85,7 +85,7 @@ async def perturbation(
             return PerturbationResult(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
         agreed += 1
         if agreed == successes:
-            return PerturbationResult(not unknown(actions, known))
+            return PerturbationResult(not unknown_numbers(actions, known))
     return PerturbationResult(False)
 
 
@@ -98,7 +98,7 @@ def known_numbers(source: Source, task: Task) -> frozenset[Fraction]:
     return question_numbers(task.question).numbers | named_constants(text)
 
 
-def unknown(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
+def unknown_numbers(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
     """The literals in the actions that are not known."""
     found = []
     for action in actions:
@@ -113,7 +113,7 @@ def _parts(fraction: re.Match) -> Fraction | None:
     return Fraction(over, under) if over < under else None
 
 
-async def _wanted(
+async def _expected_answers(
     programs: Sequence[Sequence[Action]], first: Sequence[Sequence[Fraction | None]], changes: Changes,
     interface: StatelessActions,
 ) -> set[Fraction] | None:  # fmt: skip
@@ -127,7 +127,7 @@ async def _wanted(
     return answers
 
 
-def _as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
+def _is_as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
     if before is None or now is None:
         return before is None
     return (now > 0 or before <= 0) and (now.denominator == 1 or before.denominator > 1)
@@ -149,7 +149,7 @@ async def _values(
             return None
         variables.update(zip(action.variables, done.values, strict=False))
         values.append(read_number(done.result))
-        if before and not _as_sensible(values[-1], before[place]):
+        if before and not _is_as_sensible(values[-1], before[place]):
             return None
         if action.variables and (answer is None or _rank(action.variables[-1]) >= _rank(answer)):
             answer = action.variables[-1]
@@ -192,15 +192,15 @@ def candidates(task: Task) -> Iterator[Changes]:
 def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
     """Another number of about the size, with as many decimals: near it, or a multiple, so that divisions stay whole."""
     if percent and value <= 100:
-        return _not(value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))))
+        return _draw_other(value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))))
     if chance.random() < 0.5:
         return value * chance.choice((2, 3, 4, 5, 6)) if value else Fraction(chance.randint(1, 5))
     unit = Fraction(1, 10 ** (decimal_places(value.denominator) or 0))
     low, high = max(1, int(value / unit / 2)), int(value / unit * 2) + 4
-    return _not(value, lambda: chance.randint(low, high) * unit)
+    return _draw_other(value, lambda: chance.randint(low, high) * unit)
 
 
-def _not(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
+def _draw_other(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
     while (new := draw()) == value:
         pass
     return new

@@ -72,7 +72,7 @@ def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
 
     Raises SpecError for an unknown type or kind.
     """
-    examples = demos.for_prompt(prompt, subgoals)
+    examples = demos.demos_for(prompt, subgoals)
     asked = _HEAD.format(actions=OFFERED[prompt])
     if prompt not in WITHOUT_RESULTS:
         asked += _RESULTS

@@ -38,7 +38,7 @@ VERDICTS: dict[str, tuple[Sequence[str], str]] = {
 NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs")  #: they do not reject
 #: After one of these the results of the actions are not known, so nothing is said about them, and both rows are spoilt.
 #: By the level that a source is checked at: an oracle answers also an action that could not be run.
-STOPPING = {
+UNCHECKABLE = {
     "format": ("refused", "truncated", "unreadable"),
     "oracle_tool": ("refused", "truncated", "unreadable", "mismatched parenthesis"),
     "executed": (

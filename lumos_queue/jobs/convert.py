@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.source import Source
 from lumos_queue.benchmarks.sources import open_source
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter
-from lumos_queue.conversion.oracle import Stated
+from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
 from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, reason_verdicts, rejections
@@ -106,7 +106,7 @@ class Convert:
         source = open_source(self.source)
         async with AsyncExitStack() as stack:
             executed = LEVELS.index(source.level) >= LEVELS.index("executed")
-            actions: StatelessActions = open_stateless(source.domain) if executed else Stated(source.domain)
+            actions: StatelessActions = open_stateless(source.domain) if executed else StatedResults(source.domain)
             stack.push_async_callback(actions.close)
             endpoints: dict[str, Endpoint] = {}
             identities, traffic, meter = (), {}, None

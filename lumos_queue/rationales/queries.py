@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.wording import enumeration
+from lumos_queue.rationales.wording import enumerate_words
 
 DIALECT = "mysql"  #: there `"…"` is a text, as in InterCode; SQLite reads it so where no column has that name
 MAX_CHARACTERS = 4000
@@ -61,7 +61,7 @@ def read_query(text: str) -> Query:
     tables = [table.name for source in sources if source for table in source.find_all(exp.Table)]
     return Query(
         whole, whole[tokens[0].end + 1 : end].strip(), whole[end:].strip(),
-        enumeration([_words(one) for one in first.expressions]), tuple(dict.fromkeys(tables)), tuple(kinds),
+        enumerate_words([_words(one) for one in first.expressions]), tuple(dict.fromkeys(tables)), tuple(kinds),
     )  # fmt: skip
 
 
@@ -91,11 +91,11 @@ def _kinds(select: exp.Expr) -> list[str]:
     if parts.get("where"):
         found.append(f"the condition on {_columns(parts['where']) or 'rows'}")
     if parts.get("group"):
-        found.append(f"the grouping by {enumeration([_words(one) for one in parts['group'].expressions])}")
+        found.append(f"the grouping by {enumerate_words([_words(one) for one in parts['group'].expressions])}")
     if parts.get("having"):
         found.append(f"the condition on groups by {_columns(parts['having']) or 'their size'}")
     if parts.get("order"):
-        found.append(f"the order by {enumeration([_words(one.this) for one in parts['order'].expressions])}")
+        found.append(f"the order by {enumerate_words([_words(one.this) for one in parts['order'].expressions])}")
     if parts.get("limit"):
         found.append("the limit")
     return found
@@ -118,4 +118,4 @@ def _words(selected: exp.Expr) -> str:
 
 def _columns(selected: exp.Expr) -> str:
     names = list(dict.fromkeys(column.name for column in selected.find_all(exp.Column)))
-    return enumeration(names) if names else ""
+    return enumerate_words(names) if names else ""

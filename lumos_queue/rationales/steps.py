@@ -43,7 +43,7 @@ def _content(step: AnnotatedSubgoal) -> tuple[object, ...]:
     return step.subgoal, actions, step.results
 
 
-def without_variables(*texts: str) -> None:
+def reject_variables(*texts: str) -> None:
     """Raises NotConvertible when a text of the row would be read as a variable, as in the name of a robot."""
     if any(map(variables_in, texts)):
         raise NotConvertible("unwritable")

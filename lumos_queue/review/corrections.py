@@ -25,7 +25,7 @@ from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Step
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter
-from lumos_queue.conversion.oracle import Stated, with_results
+from lumos_queue.conversion.oracle import StatedResults, with_stated_results
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply
 from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, rejections
@@ -35,7 +35,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.annotation import act_out
 from lumos_queue.notation import write_action, write_annotation
-from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Execution, Outcome, Score, Task, Verdict
 from lumos_queue.review.edits import Changes, Steps, changed
 from lumos_queue.settings import Settings
@@ -108,8 +108,8 @@ async def _checked(
     """The corrected episode, acted out and judged. `stated` has the changed actions, whose results must be as said."""
     task, source = parent.task, _source_of(parent)
     actions = _actions_of(source)
-    runs = not isinstance(actions, Stated)
-    steps = tuple(map(_without_results if runs else with_results, steps))
+    runs = not isinstance(actions, StatedResults)
+    steps = tuple(map(_without_results if runs else with_stated_results, steps))
     try:
         seen, recorded = await _acted_out(task, steps, actions)
         _refuse_failures(before, steps, seen, stated, runs)
@@ -175,7 +175,7 @@ def _actions_of(source: Source) -> StatelessActions:
     try:
         return open_stateless(source.domain)
     except SpecError:  # its tools are not at hand
-        return Stated(source.domain)
+        return StatedResults(source.domain)
 
 
 async def _acted_out(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
@@ -201,7 +201,7 @@ def _refuse_failures(
         if not execution.ok:
             raise SpecError(f"{label} fails: {execution.message or execution.status}. Nothing was stored.")
         if place in stated and result:
-            if runs and same(execution, result) is False:
+            if runs and matches_stated(execution, result) is False:
                 raise SpecError(f"{label} gives {execution.result}, not {result}. Nothing was stored.")
         elif place in stated and not runs and have_results:
             raise SpecError(f"{label} cannot be run here: state its result, as in R1 = Name(arguments) = result.")

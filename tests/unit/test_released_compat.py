@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.compat.plan_text import parse_line, split_plan, told_result
+from lumos_queue.compat.plan_text import parse_line, reported_result, split_plan
 from lumos_queue.compat.raw import RawAnnotation, read_raw, write_raw
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
@@ -60,7 +60,7 @@ def test_action_lines_are_parsed_as_the_original_does(line, variables, name, arg
     parsed = parse_line(line)
     assert (list(parsed.variables), parsed.name, parsed.arguments) == (variables, name, arguments)
     assert parsed.result == result
-    assert told_result(line) == told
+    assert reported_result(line) == told
 
 
 def test_web_lines_have_arguments_up_to_the_last_parenthesis_and_no_result():

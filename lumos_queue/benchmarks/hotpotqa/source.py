@@ -20,10 +20,10 @@ from typing import Any
 
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.errors import BadRow
-from lumos_queue.rationales.questions.bridges import TitledPage, bridge
-from lumos_queue.rationales.questions.comparisons import sides
-from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, without_brackets
-from lumos_queue.rationales.questions.matching import stands
+from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
+from lumos_queue.rationales.questions.comparisons import find_sides
+from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, strip_brackets
+from lumos_queue.rationales.questions.matching import occurs
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import Node, json_rows
 from lumos_queue.readers.rows import tasks
@@ -71,15 +71,15 @@ class HotpotQA(Source):
         if len(pages) != 2:
             raise NotConvertible("unnamed_step")
         texts = [" ".join(page["sentences"]) for page in pages]
-        names = [without_brackets(page["title"]) for page in pages]
+        names = [strip_brackets(page["title"]) for page in pages]
         if REFERENCE.search(question):
             raise NotConvertible("unwritable")
-        if all(stands(name, question) for name in names):
-            found = sides(question, names, texts, answer)
+        if all(occurs(name, question) for name in names):
+            found = find_sides(question, names, texts, answer)
             if found:
                 hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
                 return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
-        parted = bridge(question, list(map(TitledPage, names, texts)), answer)
+        parted = find_bridge(question, list(map(TitledPage, names, texts)), answer)
         if parted is None:
             raise NotConvertible("unnamed_step")
         first, second = (pages[place] for place in parted.pages)
@@ -96,7 +96,7 @@ def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
 
 def _place(page: Mapping[str, Any], question: str) -> int:
     """Where the question names a page; after its end where it does not."""
-    place = question.casefold().find(without_brackets(page["title"]).casefold())
+    place = question.casefold().find(strip_brackets(page["title"]).casefold())
     return place if place >= 0 else len(question)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumos_queue.benchmarks.word_problems import MathsSource
-from lumos_queue.rationales.maths.expressions import parse_prefix, show
+from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.records import Task
 
 
@@ -17,7 +17,7 @@ class EquationSource(MathsSource):
 def equation_in_words(task: Task) -> str:
     """`The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is turned round."""
     prefix = parse_prefix(task.gold["equation"])
-    equation = task.gold["equation"].strip() if prefix is None else show(prefix)
+    equation = task.gold["equation"].strip() if prefix is None else format_expression(prefix)
     return f"The answer follows from {equation} = {task.gold['answer']}."
 
 

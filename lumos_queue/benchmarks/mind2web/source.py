@@ -21,7 +21,7 @@ from lumos_queue.actions.web.recorded import read_recorded
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.readers.fields import Node, json_rows
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Task
@@ -68,7 +68,7 @@ class Mind2Web(Source):
                 raise NotConvertible("unreadable_action")
             if ", TEXT:" in text:
                 raise NotConvertible("unwritable")
-            without_variables(text)
+            reject_variables(text)
             name, value = action.op, action.value
             element = _closed(f"the {_ROLES.get(action.role, action.role)} {action.text}".strip())
             words = _WORDS[name].format(element=element, value=value)

@@ -19,7 +19,7 @@ from typing import Any
 from lumos_queue.benchmarks.source import Source
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.questions.hops import Hop, annotation, rationale
-from lumos_queue.rationales.questions.relations import in_words
+from lumos_queue.rationales.questions.relations import relation_question
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import Node, json_rows
 from lumos_queue.readers.rows import tasks
@@ -66,7 +66,7 @@ class MuSiQue(Source):
         if task.gold["hops"][-1]["answer"].casefold() != task.gold["answer"].casefold():
             raise NotConvertible("value_differs")
         hops = [
-            Hop(in_words(hop["question"]), hop["answer"], [hop["title"]], [f"{hop['title']}-{hop['idx']}"])
+            Hop(relation_question(hop["question"]), hop["answer"], [hop["title"]], [f"{hop['title']}-{hop['idx']}"])
             for hop in task.gold["hops"]
         ]
         if not all(_ASKS.search(hop.question) for hop in hops):

@@ -25,7 +25,7 @@ class Demo:
     annotation_text: str  #: `Subgoal 1: …` and `Action 1-1: …` lines, a blank line between subgoals
 
 
-def for_prompt(prompt: str, subgoals: str) -> Sequence[Demo]:
+def demos_for(prompt: str, subgoals: str) -> Sequence[Demo]:
     """The examples of a type of prompt. Raises SpecError, listing the choices, for an unknown one."""
     if prompt not in PROMPTS:
         raise unknown("type of prompt", prompt, PROMPTS)

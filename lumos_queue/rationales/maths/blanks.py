@@ -11,7 +11,7 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from lumos_queue.notation import variables_in
-from lumos_queue.rationales.maths.calculations import without_formula
+from lumos_queue.rationales.maths.calculations import strip_formula
 from lumos_queue.rationales.maths.english import (
     AUXILIARIES,
     BEING,
@@ -50,7 +50,7 @@ _JOINING = frozenset(("and", "that", "who", "which", "bought", "sold", "get", "t
 _EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
 
 
-def blank(
+def describe_blank(
     before: str, after: str, value: Fraction, stated: Collection[Fraction], continues: bool = False
 ) -> str | None:
     """`the blank in '…'`, or its subject, for what is calculated between two texts of a line; None if they say nothing.
@@ -60,7 +60,7 @@ def blank(
     """
     known = set(stated) - {value}
     money = before.rstrip().endswith("$") or after.lstrip().startswith("$")
-    head = _SENTENCE.split(without_formula(before))[-1].strip()
+    head = _SENTENCE.split(strip_formula(before))[-1].strip()
     if continues:
         boundary = _BOUNDARY.search(f"{head} ")
         head = head[boundary.end() :] if boundary else ""
@@ -68,11 +68,15 @@ def blank(
     tail = _words_after(after[result.end() if result else 0 :])
     gap = f"{'$' * money}___{result['percent'] if result else ''}"
     if _BECAUSE.search(head):
-        text = _reasoned(_BECAUSE.sub("", head), value) or f"{_BECAUSE.sub('', head).rstrip(' ,')}: {gap}"
+        text = _blank_result(_BECAUSE.sub("", head), value) or f"{_BECAUSE.sub('', head).rstrip(' ,')}: {gap}"
     else:
         text = f"{_last_words(head)} {gap} {tail}".strip()
     text = " ".join(mask_numbers(_OPENING.sub("", text), known, "…").split()).rstrip(" ,")
-    if not contents(text) or _PLAIN.fullmatch(text.replace("…", "").replace("___", "")) is None or variables_in(text):
+    if (
+        not content_words(text)
+        or _PLAIN.fullmatch(text.replace("…", "").replace("___", "")) is None
+        or variables_in(text)
+    ):
         return None
     fraction = f"{value.numerator}/{value.denominator}" in text.replace(" ", "") and value.denominator > 1
     if fraction or value in numbers_in(text, words=True):
@@ -89,7 +93,7 @@ def _subject(text: str) -> str | None:
     if (
         lower & (BEING | _NO_SUBJECTS)
         or {"as", "many"} <= lower
-        or not contents(found["subject"])
+        or not content_words(found["subject"])
         or words[-1].lower() in INCOMPLETE
     ):
         return None
@@ -102,13 +106,13 @@ def _subject(text: str) -> str | None:
     return subject if first in DETERMINERS | _NUMBER_OF or owned else None
 
 
-def contents(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
     """The words of a text that say something, in small letters."""
     words = (word.rstrip("'’-") for word in re.findall(r"[a-z][a-z'’-]{2,}", text.lower()))
     return {word for word in words if word not in _EMPTY}
 
 
-def _reasoned(clause: str, value: Fraction) -> str | None:
+def _blank_result(clause: str, value: Fraction) -> str | None:
     """The clause with the result in it blank; None where it is not there."""
     for found in _NUMERAL.finditer(clause):
         if Fraction(found[0].replace(",", "")) == value:

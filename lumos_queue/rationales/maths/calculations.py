@@ -19,7 +19,7 @@ from lumos_queue.rationales.reasons import NotConvertible
 
 MAX_CHARACTERS = 20_000  #: of a solution
 MAX_MARKS = 200  #: of a solution
-MAX_LOOKED_AT = 200  #: characters of a line before a result
+MAX_CHARACTERS_BEFORE = 200  #: characters of a line before a result
 MAX_EQUATIONS = 20  #: in prose, of a line
 
 _MARK = re.compile(r"<<([^<>]*)>>")
@@ -68,15 +68,15 @@ def calculations(solution: str, answer: Fraction | None = None) -> list[Solution
     """
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
-    lines = [_line(line) for line in solution.split("\n")]
+    lines = [_read_line(line) for line in solution.split("\n")]
     found = [(place, one) for place, (_, ones) in enumerate(lines) for one in ones]
-    wanted = _needed([one for _, one in found], answer)
+    wanted = _which_count([one for _, one in found], answer)
     kept: dict[int, list[_Found]] = {}
     for (place, one), needed in zip(found, wanted, strict=True):
         if needed:
             kept.setdefault(place, []).append(one)
     return [
-        SolutionLine(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_with_texts(lines[place][0], ones)))
+        SolutionLine(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_add_texts(lines[place][0], ones)))
         for place, ones in kept.items()
     ]
 
@@ -92,15 +92,15 @@ class _Found:
     copied: bool = False
 
 
-def _line(line: str) -> tuple[str, list[_Found]]:
+def _read_line(line: str) -> tuple[str, list[_Found]]:
     asked = _SOCRATIC.match(line)
     begin = asked.end() if asked else 0
-    found = [_marked(line, mark) for mark in _MARK.finditer(line)]
+    found = [_read_mark(line, mark) for mark in _MARK.finditer(line)]
     taken = [one.start for one in found]
     blank = _MARK.sub(lambda mark: "\0" * len(mark[0]), line)
     for sign in list(_EQUALS.finditer(blank, begin))[:MAX_EQUATIONS]:
         result = _RESULT.match(blank, sign.end())
-        expression = result and _formula(blank[max(begin, sign.start() - MAX_LOOKED_AT) : sign.start()])
+        expression = result and _formula(blank[max(begin, sign.start() - MAX_CHARACTERS_BEFORE) : sign.start()])
         if not result or expression is None or any(sign.end() <= start <= result.end() for start in taken):
             continue
         value = Fraction(result[1].replace(",", ""))
@@ -109,7 +109,7 @@ def _line(line: str) -> tuple[str, list[_Found]]:
     return (asked[1] if asked else ""), sorted(found, key=lambda one: one.start)
 
 
-def _marked(line: str, mark: re.Match) -> _Found:
+def _read_mark(line: str, mark: re.Match) -> _Found:
     formula, _, stated = mark[1].rpartition("=")
     expression, result = parse_infix(formula.replace("//", "/")), parse_infix(stated)  # two marks divide by `//`
     if expression is None or result is None:
@@ -121,7 +121,7 @@ def _marked(line: str, mark: re.Match) -> _Found:
         raise NotConvertible("mark_wrong")
     if isinstance(expression, Operation):
         return _Found(line, mark.start(), mark.end(), expression, value, True)
-    before = _MARK.sub("", line[max(0, mark.start() - MAX_LOOKED_AT) : mark.start()])
+    before = _MARK.sub("", line[max(0, mark.start() - MAX_CHARACTERS_BEFORE) : mark.start()])
     written = _formula(_BEFORE_RESULT.sub("", before))
     if written is not None and _value(written) == value:
         return _Found(line, mark.start(), mark.end(), written, value, True)
@@ -147,15 +147,15 @@ def _value(expression: Expression) -> Fraction | None:
         return None
 
 
-def without_formula(text: str) -> str:
+def strip_formula(text: str) -> str:
     """The text without the formula, or the formulas that are equal, and the sign of equality that it ends in."""
-    text = text[-MAX_LOOKED_AT * 2 :]
+    text = text[-MAX_CHARACTERS_BEFORE * 2 :]
     for _ in range(2):
         text = _FIGURES.sub("", FORMULA.sub("", _BEFORE_RESULT.sub("", text)))
     return text.rstrip()
 
 
-def _needed(found: list[_Found], answer: Fraction | None) -> list[bool]:
+def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:
     """Of each whether it counts: a mark does, an equation in prose when it alone gives an operand of what follows."""
     known: set[Fraction] = set()
     new: list[bool] = []  # whether nothing before it gives the result
@@ -175,7 +175,7 @@ def _needed(found: list[_Found], answer: Fraction | None) -> list[bool]:
     return counted[::-1]
 
 
-def _with_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
+def _add_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
     line = found[0].line
     start = _SOCRATIC.match(line).end() if asked else 0  # type: ignore[union-attr]
     for place, one in enumerate(found):

@@ -24,7 +24,7 @@ _ABBREVIATIONS = frozenset(("sq", "cu", "mr", "mrs", "ms", "dr", "st", "fl", "ap
 _PAIRS = {"between": "and", "both": "and", "either": "or", "neither": "nor"}
 
 
-def clause(text: str) -> str | None:
+def clause_before_end(text: str) -> str | None:
     """The words up to the clause's end; None where cutting there would change what they say, or leaves half a phrase.
 
     Text that is no plain words comes back as it stands.

@@ -33,16 +33,16 @@ def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationa
             under = _DENOMINATOR.findall(action.arguments)
             for variable in variables_in(action.arguments):
                 value = values.get(variable)
-                if value is not None and (value in literal or variable in under or _held(value, values) > 1):
+                if value is not None and (value in literal or variable in under or _count_equal(value, values) > 1):
                     found.append(variable)
             rest = replace_variables(action.arguments, lambda _: " ")
             if _ARITHMETIC.fullmatch(rest):
-                found += [str(literal) for literal in numbers_in(rest) if _held(literal, values)]
+                found += [str(literal) for literal in numbers_in(rest) if _count_equal(literal, values)]
             parts = result.split(", ") if len(action.variables) > 1 else [result]
             values |= {v: read_number(part) for v, part in zip(action.variables, parts, strict=False)}
     return found
 
 
-def _held(value: Fraction, values: dict[str, Fraction | None]) -> int:
+def _count_equal(value: Fraction, values: dict[str, Fraction | None]) -> int:
     """How many earlier results have the value."""
     return sum(one == value for one in values.values())

@@ -9,13 +9,13 @@ from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, leaves, parse_infix, parse_prefix
 from lumos_queue.rationales.maths.program import ProgramBuilder
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.wording import enumeration
+from lumos_queue.rationales.wording import enumerate_words
 from lumos_queue.records import Annotation
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
 MAX_QUESTION_CHARACTERS = 200  #: of a question sentence that a subgoal repeats
-MAX_TOLD_CHARACTERS = 20_000  #: of a question that are looked at for its clauses
+MAX_CHARACTERS = 20_000  #: of a question that are looked at for its clauses
 MAX_CLAUSE_WORDS = 20
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _JOINED = re.compile(r"^(?:and|but|then|so|or|while)\s+", re.IGNORECASE)
@@ -49,7 +49,7 @@ def final_quantity(question: str) -> str | None:
 
 def quantity_describer(question: str) -> Callable[[Expression], str | None]:
     """What an operation on numbers of the question calculates: what follows from the clauses that state them."""
-    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_TOLD_CHARACTERS])]
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_CHARACTERS])]
     clauses = [_JOINED.sub("", clause.strip(" .,;")) for sentence in sentences for clause in _clauses(sentence)]
     stated = [(clause, numbers_in(clause, words=True)) for clause in clauses if not variables_in(clause)]
 
@@ -57,7 +57,7 @@ def quantity_describer(question: str) -> Callable[[Expression], str | None]:
         numbers = [abs(leaf.value) for leaf in leaves(expression) if isinstance(leaf, Number)]
         wanted = (next((clause for clause, held in stated if number in held), "") for number in numbers)
         quoted = [f"'{clause}'" for clause in dict.fromkeys(wanted) if clause]
-        return f"what follows from {enumeration(quoted)}" if quoted else None
+        return f"what follows from {enumerate_words(quoted)}" if quoted else None
 
     return describe
 

@@ -137,22 +137,22 @@ def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fracti
     return left * right if expression.sign == "*" else left / right
 
 
-def show(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
+def format_expression(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
     """Infix text with as few parentheses as keep the tree: `(R1 + 2) * 0.5`; `name` says what a result is called."""
     if isinstance(expression, Number):
         return show_number(expression.value, decimal=True)
     if isinstance(expression, StepResult):
         return name(expression.number)
     strength = _STRENGTH[expression.sign]
-    left, right = show(expression.left, name), show(expression.right, name)
+    left, right = format_expression(expression.left, name), format_expression(expression.right, name)
     if isinstance(expression.left, Operation) and _STRENGTH[expression.left.sign] < strength:
         left = f"({left})"
-    if _must_be_wrapped(expression.right, strength):
+    if _needs_parentheses(expression.right, strength):
         right = f"({right})"
     return f"{left} {expression.sign} {right}"
 
 
-def _must_be_wrapped(right: Expression, strength: int) -> bool:
+def _needs_parentheses(right: Expression, strength: int) -> bool:
     if isinstance(right, Number):
         return right.value < 0
     return isinstance(right, Operation) and _STRENGTH[right.sign] <= strength

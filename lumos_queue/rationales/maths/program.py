@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from lumos_queue.rationales import wording
-from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, evaluate, leaves, show
+from lumos_queue.rationales.maths.expressions import (
+    Expression,
+    Operation,
+    StepResult,
+    evaluate,
+    format_expression,
+    leaves,
+)
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 from lumos_queue.scoring.numbers import show_number
@@ -42,13 +49,13 @@ class ProgramBuilder:
         first = len(self.values)
         forms, actions = [], []
         for place, (expression, quantity) in enumerate(steps, start=1):
-            sentence, plain = (wording.step(expression, words, self._name) for words in (quantity, None))
+            sentence, plain = (wording.step_sentence(expression, words, self._name) for words in (quantity, None))
             forms.append((sentence, plain, set(numbers_in(quantity or "", words=True))))
             value = self._value(expression)
             self.shown.append(show_number(value, self._is_decimal(expression)))
             self.values.append(value)
             self._places.append((number, place))
-            variable, formula = f"R{len(self.values)}", show(expression)
+            variable, formula = f"R{len(self.values)}", format_expression(expression)
             actions.append(Action((variable,), "Calculator", formula, f"{variable} = Calculator({formula})"))
         results = set(self.values[first:])  # words that hold one of them, if only by chance, are left out
         sentences = [plain if numbers & results else sentence for sentence, plain, numbers in forms]
@@ -68,7 +75,7 @@ class ProgramBuilder:
     def _is_decimal(self, expression: Expression) -> bool:
         """Whether the Calculator writes the value as a decimal: it does when an operand is written as one."""
         return any(
-            "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else show(leaf))
+            "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else format_expression(leaf))
             for leaf in leaves(expression)
         )
 

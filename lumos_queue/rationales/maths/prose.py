@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.clauses import clause
+from lumos_queue.rationales.maths.clauses import clause_before_end
 from lumos_queue.rationales.maths.english import (
     ADJECTIVES,
     AUXILIARIES,
@@ -45,13 +45,13 @@ _OPENING = re.compile(
 _TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only)\s*$")
 
 
-def quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
+def describe_quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
     """`how many …` for a mark between `before` and `after`, or None where the line does not read well.
 
     `stated` are the numbers of the question; words with any other number might give a result away and are not used.
     """
     result = _RESULT.match(after)
-    tail = clause(after[result.end() if result else 0 :])
+    tail = clause_before_end(after[result.end() if result else 0 :])
     if tail is None:
         return None
     if tail and (_WORDS.fullmatch(tail) is None or not _safe(tail, stated) or len(tail.split()) > MAX_WORDS):
@@ -59,13 +59,13 @@ def quantity(before: str, after: str, stated: Collection[Fraction]) -> str | Non
     words = tail.split()
     head = _head(before, stated)
     if before.rstrip().endswith("$") or (result and result["money"]):
-        return _paid(words[1:] if words[:1] == ["dollars"] else words, head)
+        return _money(words[1:] if words[:1] == ["dollars"] else words, head)
     if result and result["percent"]:
         return f"what percentage {' '.join(words)}" if words[:1] == ["of"] else None
-    return _counted(words, head)
+    return _count(words, head)
 
 
-def _paid(words: list[str], head: list[str] | None) -> str | None:
+def _money(words: list[str], head: list[str] | None) -> str | None:
     """`how much money Jan earns per hour`."""
     if words and words[0] not in MONEY_TAIL:
         return None
@@ -76,7 +76,7 @@ def _paid(words: list[str], head: list[str] | None) -> str | None:
     return " ".join(["how much money", *words]) if words[:1] == ["per"] or words in _ALONE else None
 
 
-def _counted(words: list[str], head: list[str] | None) -> str | None:
+def _count(words: list[str], head: list[str] | None) -> str | None:
     """`how many tarts Ida sold on Monday`."""
     if not words or (words[0] in PREPOSITIONS and words[0] != "more") or not words[0][0].islower():
         return None

@@ -16,7 +16,7 @@ from lumos_queue.scoring.numerals import numbers_in
 
 Changes = Mapping[Fraction, Fraction]
 #: What a number is when those it follows from have changed.
-Follow = Callable[[Callable[[Fraction], Fraction]], Fraction]
+Dependency = Callable[[Callable[[Fraction], Fraction]], Fraction]
 
 MAX_CHARACTERS = 20_000  #: of a question that are looked at
 
@@ -36,7 +36,7 @@ class QuestionNumbers:
 
     free: tuple[Fraction, ...]  #: could be others; in the order of the text, each once
     percent: frozenset[Fraction]  #: those of them that are per cent
-    follow: Mapping[Fraction, Follow]  #: numbers that are written, or meant, and follow from others
+    follow: Mapping[Fraction, Dependency]  #: numbers that are written, or meant, and follow from others
     fixed: frozenset[Fraction]  #: words that say a number by themselves: a dozen, half a
 
     @property
@@ -58,21 +58,21 @@ def question_numbers(question: str) -> QuestionNumbers:
     percent = frozenset(map(Fraction, _PERCENT.findall(question)))
     fixed = {Fraction(1, 2) for found in _HALF.finditer(question) if found[0].lower().startswith("half")}
     written = numbers_in(question, words=True)
-    scaled = list(_scaled(question))
+    scaled = list(_scaled_numbers(question))
     fixed |= {value for value, part, _ in scaled if part is None}
     whole = {value for value, part, _ in scaled if part is not None}
     free = dict.fromkeys(
         [number for number in written if number not in whole | fixed]
         + [part for _, part, _ in scaled if part is not None]
     )
-    follow = dict(_following(question, percent))
+    follow = dict(_dependent_numbers(question, percent))
     follow |= {value: _times(part, scale) for value, part, scale in scaled if part is not None}
     return QuestionNumbers(
         tuple(free), percent, {value: one for value, one in follow.items() if value not in free}, frozenset(fixed)
     )
 
 
-def _scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
+def _scaled_numbers(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
     """(value, the number before the scale or None, the scale) of `3 dozen`, `a hundred`, `2.5 million`."""
     for before, scale in _SCALED.findall(question):
         factor, numbers = _SCALES[scale.lower()], numbers_in(before, words=True)
@@ -82,11 +82,11 @@ def _scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
             yield Fraction(12), None, 12
 
 
-def _times(part: Fraction, factor: int) -> Follow:
+def _times(part: Fraction, factor: int) -> Dependency:
     return lambda now: now(part) * factor
 
 
-def _following(question: str, percent: frozenset[Fraction]) -> Iterator[tuple[Fraction, Follow]]:
+def _dependent_numbers(question: str, percent: frozenset[Fraction]) -> Iterator[tuple[Fraction, Dependency]]:
     for value in map(Fraction, _CENTS.findall(question)):
         yield value / 100, lambda now, value=value: now(value) / 100
     for value in map(Fraction, _DOLLARS.findall(question)):

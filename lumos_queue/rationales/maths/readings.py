@@ -15,14 +15,14 @@ from itertools import product
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.maths.constants import named_constants
-from lumos_queue.rationales.maths.expressions import Expression, Number, StepResult, leaves, show
+from lumos_queue.rationales.maths.expressions import Expression, Number, StepResult, format_expression, leaves
 from lumos_queue.rationales.maths.expressions import replace_numbers as with_operands
 from lumos_queue.rationales.maths.linking import possible_literals
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action
 
-MOST = 64  #: readings of one solution; where there are more, nothing is determined
+MAX_READINGS = 64  #: readings of one solution; where there are more, nothing is determined
 
 
 def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
@@ -39,13 +39,13 @@ def readings(question: str, solution: str, answer: Fraction | None = None) -> tu
         for one in line.calculations:
             forms = _forms(one.expression, possible_literals(one.expression, stated, constants), values)
             count *= len(forms)
-            if count > MOST:
+            if count > MAX_READINGS:
                 return ()
-            formulas.append([show(form) for form in forms])
+            formulas.append([format_expression(form) for form in forms])
             values.append(one.value)
     programs = [tuple(_program(chosen)) for chosen in product(*formulas)] if formulas else []
-    fewest = min(map(_unused, programs), default=0)
-    return tuple(program for program in programs if _unused(program) == fewest)
+    fewest = min(map(_count_unused, programs), default=0)
+    return tuple(program for program in programs if _count_unused(program) == fewest)
 
 
 def _forms(expression: Expression, literal: Iterable[bool], values: list[Fraction]) -> list[Expression]:
@@ -56,7 +56,7 @@ def _forms(expression: Expression, literal: Iterable[bool], values: list[Fractio
     for chosen in product(*ways):
         following = iter(chosen)
         forms.append(with_operands(expression, lambda _, following=following: next(following)))
-        if len(forms) > MOST:
+        if len(forms) > MAX_READINGS:
             break
     return forms
 
@@ -73,7 +73,7 @@ def _program(formulas: tuple[str, ...]) -> Iterator[Action]:
         yield Action((f"R{number}",), "Calculator", formula)
 
 
-def _unused(program: tuple[Action, ...]) -> int:
+def _count_unused(program: tuple[Action, ...]) -> int:
     """How many results, the last left aside, no action uses."""
     used = {variable for action in program for variable in variables_in(action.arguments)}
     return sum(action.variables[0] not in used for action in program[:-1])

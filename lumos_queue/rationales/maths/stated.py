@@ -30,10 +30,10 @@ def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     for result in filter(None, map(_plain, step.results)):
         value = read_number(result)
         if value is None:
-            stated = _stands(result, text) and not _stands(result, question) and not _stands(result, operands)
+            stated = _occurs(result, text) and not _occurs(result, question) and not _occurs(result, operands)
         else:
             stated = value in numbers or (
-                value.denominator > 1 and _writes(value, text) and not _writes(value, operands)
+                value.denominator > 1 and _is_written(value, text) and not _is_written(value, operands)
             )
         if stated:
             found.append(result)
@@ -50,12 +50,12 @@ def _plain(result: str) -> str:
     return result.strip().rstrip(".").strip()
 
 
-def _writes(value: Fraction, text: str) -> bool:
+def _is_written(value: Fraction, text: str) -> bool:
     """`3/5` as it stands."""
     return re.search(rf"(?<![\d/]){value.numerator}\s*/\s*{value.denominator}(?![\d/])", text) is not None
 
 
-def _stands(result: str, text: str) -> bool:
+def _occurs(result: str, text: str) -> bool:
     folded = " ".join(result.casefold().split())
     if folded in _SHORT or len(folded) < 2:
         return False

@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lumos_queue.rationales.questions.matching import LIGHT, alike, among, content, words
+from lumos_queue.rationales.questions.matching import LIGHT_WORDS, content, has_form, same_word, words
 from lumos_queue.rationales.questions.predicates import noun_of, read_predicate
 from lumos_queue.rationales.questions.spans import Span, dates, names, quantities
 
 #: Words of a sentence beside what the question says, by what is asked for: a date is told by its form alone.
-MOST_BESIDE = {"when": 3, "how many": 2, "size": 1, "name": 2}
-MORE_BESIDE = 2  #: where it is told roughly
+MAX_EXTRA_WORDS = {"when": 3, "how many": 2, "size": 1, "name": 2}
+ROUGH_EXTRA_WORDS = 2  #: where it is told roughly
 
 _WHEN = re.compile(
     r"when\b|(?:in |on |during )?(?:what|which) (?P<type>year|date|time period|years|century|decade)\b", re.IGNORECASE
 )
-_LASTING = re.compile(r"\b(?:time period|years|take place|last|live|held|occur|happen|happening)\b", re.IGNORECASE)
+_DURATION = re.compile(r"\b(?:time period|years|take place|last|live|held|occur|happen|happening)\b", re.IGNORECASE)
 _HOW_MANY = re.compile(
     r"how many (?P<noun>(?:[\w-]+ ){0,2}?[\w-]+) (?:is|are|was|were|do|does|did|has|have|had|can|could|in|on)\b",
     re.IGNORECASE,
@@ -78,59 +78,61 @@ def type_words(asked: str) -> set[str]:
 
 def read_answer(asked: str, fact: str, roughly: bool = False) -> str | None:
     """What the fact says to the question; None where that is not clear."""
-    more = MORE_BESIDE if roughly else 0
+    more = ROUGH_EXTRA_WORDS if roughly else 0
     if _WHEN.match(asked):
-        return _only(_dates(asked, fact), asked, fact, MOST_BESIDE["when"] + more)
+        return _single(_dates(asked, fact), asked, fact, MAX_EXTRA_WORDS["when"] + more)
     if match := _HOW_MANY.match(asked):
         noun = words(match["noun"])[-1]
-        counts = [span for span in _new(quantities(fact), asked) if _counts(noun, fact, span)]
-        return _only(counts, asked, fact, MOST_BESIDE["how many"] + more)
+        counts = [span for span in _not_in_question(quantities(fact), asked) if _counts(noun, fact, span)]
+        return _single(counts, asked, fact, MAX_EXTRA_WORDS["how many"] + more)
     if match := _HOW.match(asked) or _SIZE.match(asked):
         of = match.groupdict().get("much") or match["of"]
-        return _only(_sizes(of.lower(), asked, fact), asked, fact, MOST_BESIDE["size"] + more)
+        return _single(_sizes(of.lower(), asked, fact), asked, fact, MAX_EXTRA_WORDS["size"] + more)
     if roughly:
         return None
     if _WHO.match(asked) or _WHERE.match(asked):
-        return _only(_names(asked, fact), asked, fact, MOST_BESIDE["name"])
+        return _single(_names(asked, fact), asked, fact, MAX_EXTRA_WORDS["name"])
     return read_predicate(asked, fact)
 
 
-def _only(spans: Sequence[Span], asked: str, fact: str, most: int) -> str | None:
+def _single(spans: Sequence[Span], asked: str, fact: str, most: int) -> str | None:
     """The only span, where the fact has at most so many words beside it that the question has not."""
     if len(spans) != 1:
         return None
     span, there = spans[0], words(asked)
     rest = content(f"{fact[: span.start]} {fact[span.end :]}")
-    if sum(word not in LIGHT and not among(word, there) for word in rest) > most:
+    if sum(word not in LIGHT_WORDS and not has_form(word, there) for word in rest) > most:
         return None
     hedge = None if span.kind in ("date", "name") else _HEDGE.search(fact[: span.start])
     return f"{hedge[0].lower()}{span.text}" if hedge else span.text
 
 
-def _new(spans: Sequence[Span], asked: str) -> list[Span]:
+def _not_in_question(spans: Sequence[Span], asked: str) -> list[Span]:
     return [span for span in spans if span.text.casefold() not in asked.casefold()]
 
 
 def _dates(asked: str, fact: str) -> list[Span]:
-    found = _new(dates(fact), asked)
+    found = _not_in_question(dates(fact), asked)
     if any(_BOUND.search(fact[: span.start]) or not _SAYS_WHEN.search(fact[: span.start]) for span in found):
         return []
-    if any(not among(phase[0].lower(), words(asked)) for phase in _PHASE.finditer(fact)):
+    if any(not has_form(phase[0].lower(), words(asked)) for phase in _PHASE.finditer(fact)):
         return []  # when something ended is not when it was
-    return [span for span in found if span.low == span.high or span.text.endswith("s") or _LASTING.search(asked)]
+    return [span for span in found if span.low == span.high or span.text.endswith("s") or _DURATION.search(asked)]
 
 
 def _counts(noun: str, fact: str, span: Span) -> bool:
     """Whether the number counts what is asked: `seven ex-wives`, `165 years`."""
-    return among(noun, words(span.text)) or any(alike(noun, word) for word in words(fact[span.end :][:60])[:3])
+    return has_form(noun, words(span.text)) or any(
+        same_word(noun, word) for word in words(fact[span.end :][:60])[:3]
+    )
 
 
 def _sizes(of: str, asked: str, fact: str) -> list[Span]:
     """Measures of this kind; none where the fact measures the thing another way, too."""
-    if any(among(word, _DIMENSIONS) and not among(word, [*words(asked), of]) for word in words(fact)):
+    if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(asked), of]) for word in words(fact)):
         return []
     kinds = [kind for kind, known in _MEASURES.items() if of.split()[0] in known.split()]
-    return [span for span in _new(quantities(fact), asked) if span.kind in kinds]
+    return [span for span in _not_in_question(quantities(fact), asked) if span.kind in kinds]
 
 
 def _names(asked: str, fact: str) -> list[Span]:
@@ -138,7 +140,7 @@ def _names(asked: str, fact: str) -> list[Span]:
     there: list[str] = words(asked)
     found: list[Span] = []
     for span in names(fact):
-        if all(among(word, there) for word in content(span.text)) or (span.start == 0 and " " not in span.text):
+        if all(has_form(word, there) for word in content(span.text)) or (span.start == 0 and " " not in span.text):
             continue  # the sentence's first word has a capital anyhow
         between = fact[found[-1].end : span.start] if found else None
         if between is not None and re.fullmatch(r",? (?:and )?", between):

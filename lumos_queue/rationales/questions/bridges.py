@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import content, find, missing_words, stands
+from lumos_queue.rationales.questions.matching import content, find, missing_words, occurs
 from lumos_queue.rationales.questions.relations import is_person
 
-LEAST_COVERED = 0.6  #: of a part's words that must stand on its page
-MOST_CHARACTERS = 600  #: of a question that is looked at
+MIN_COVERAGE = 0.6  #: of a part's words that must stand on its page
+MAX_CHARACTERS = 600  #: of a question that is looked at
 
 _NOUN = r"(?P<noun>(?:[\w'’-]+ ){0,5}?[\w'’-]+)"
 _ARTICLE = r"\b(?:[Tt]he|[Aa]n?|[Tt]his)"
@@ -68,31 +68,31 @@ class Bridge:
     found: str
 
 
-def bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
+def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
     """The two questions whose words their pages cover best; None where none does well enough."""
-    if len(question) > MOST_CHARACTERS:
+    if len(question) > MAX_CHARACTERS:
         return None
     best, covered = None, 0.0
-    for first, second in _parts(question.strip().rstrip(" ?."), pages):
+    for first, second in _splits(question.strip().rstrip(" ?."), pages):
         for one, other in ((0, 1), (1, 0)):
             shares = _coverage(first, pages[one]), _coverage(second.replace("#1", ""), pages[other])
-            if min(shares) < LEAST_COVERED or sum(shares) <= covered:
+            if min(shares) < MIN_COVERAGE or sum(shares) <= covered:
                 continue
-            for found in _between(pages[one], pages[other], answer):
+            for found in _connections(pages[one], pages[other], answer):
                 best, covered = Bridge(first, second, (one, other), found), sum(shares)
     return best
 
 
-def _between(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
+def _connections(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
     """What the first page can be asked for: its own title where the other page states it, or the other's."""
-    if stands(first.title, second.text) and stands(answer, f"{second.title} {second.text}"):
+    if occurs(first.title, second.text) and occurs(answer, f"{second.title} {second.text}"):
         yield from () if _overlap(first.title, answer) else (first.title,)
-    if stands(second.title, first.text) and stands(answer, second.text):
+    if occurs(second.title, first.text) and occurs(answer, second.text):
         yield from () if _overlap(second.title, answer) else (second.title,)
 
 
 def _overlap(title: str, answer: str) -> bool:
-    return stands(title, answer) or stands(answer, title)
+    return occurs(title, answer) or occurs(answer, title)
 
 
 def _coverage(text: str, page: TitledPage) -> float:
@@ -100,7 +100,7 @@ def _coverage(text: str, page: TitledPage) -> float:
     return 1 - len(missing_words(wanted, f"{page.title} {page.text}")) / len(wanted) if wanted else 0.0
 
 
-def _parts(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
+def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
     """Each way to part a question, as (what is described, what is asked of #1)."""
     match = _IN_PLACE.fullmatch(question)
     before = match["before"] if match and _is_noun(match["noun"]) else ""
@@ -127,7 +127,7 @@ def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[in
             continue
         begin, end = place
         for longer in [end + word.end() for word in re.finditer(r"\S+", question[end:])]:
-            if not stands(question[begin:longer], page.text):
+            if not occurs(question[begin:longer], page.text):
                 break
             end = longer
         end += len(question[end:]) - len(question[end:].lstrip('"”)'))
@@ -146,7 +146,7 @@ def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[TitledPage
     if not _NAMED.search(clause) or _ASKS_WITHIN.search(clause) or _SECOND.search(clause):
         return False
     name = clause.removeprefix("the ").strip(' "“”')
-    return pattern is not _OF or any(stands(name, f"{page.title}\n{page.text}") for page in pages)
+    return pattern is not _OF or any(occurs(name, f"{page.title}\n{page.text}") for page in pages)
 
 
 def _asks(before: str, after: str) -> bool:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lumos_queue.rationales.questions.matching import among, content
-from lumos_queue.rationales.questions.spans import Span, dates, order, quantities
+from lumos_queue.rationales.questions.matching import content, has_form
+from lumos_queue.rationales.questions.spans import Span, compare_spans, dates, quantities
 
 _BE = r"(?:is|are|was|were|does|do|did|has|have|would|could|can|will)"
 _OPERAND = r"#[1-9]|[\d,.]+|one|two|three|four|five|six|seven|eight|nine|ten|twelve"
@@ -56,7 +56,7 @@ def answer_follows(question: str, results: Sequence[str], answer: str) -> bool |
     if match := _INCLUDED.fullmatch(asked) or _INCLUDES.fullmatch(asked):
         there = content(_fill_in(match["where"], results))
         wanted = content(re.sub(r"#[1-9]", lambda found: _fill_in(found[0], results), match["what"]))
-        shared = [among(word, there) for word in wanted]
+        shared = [has_form(word, there) for word in wanted]
         return bool(wanted) and (all(shared) if yes else not any(shared))
     return None
 
@@ -70,7 +70,7 @@ def _compare(relation: str, first: str, second: str) -> str | None:
     more, less = bool(_MORE.search(relation)), bool(_LESS.search(relation))
     if more != less:
         one, other = _value(first), _value(second)
-        found = order(one, other) if one and other else ""
+        found = compare_spans(one, other) if one and other else ""
         if not found:
             return None
         return "Yes" if found == (">" if more else "<") or (found == "=" and _OR_EQUAL.search(relation)) else "No"
@@ -90,10 +90,10 @@ def _value(text: str) -> Span | None:
 def _equal(first: str, second: str) -> bool | None:
     """None where they have some words in common."""
     one, other = _value(first), _value(second)
-    if one and other and (found := order(one, other)):
+    if one and other and (found := compare_spans(one, other)):
         return found == "="
     words, others = content(first), content(second)
-    shared = [among(word, others) for word in words]
-    if all(shared) and all(among(word, words) for word in others):
+    shared = [has_form(word, others) for word in words]
+    if all(shared) and all(has_form(word, words) for word in others):
         return True
     return None if any(shared) else False

@@ -15,10 +15,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import among, content, find, missing_words, words
-from lumos_queue.rationales.questions.spans import Span, dates, order, quantities
+from lumos_queue.rationales.questions.matching import content, find, has_form, missing_words, words
+from lumos_queue.rationales.questions.spans import Span, compare_spans, dates, quantities
 
-MOST_CHARACTERS = 600  #: of a question that is looked at
+MAX_CHARACTERS = 600  #: of a question that is looked at
 
 #: In these the names of the two are `\0`.
 _OR = re.compile(r"(?P<asked>(?:who|which|what)\b.*?),? \0 or \0", re.IGNORECASE)
@@ -98,18 +98,18 @@ class _Pair:
         least, chosen = _LEAST.search(self.asked) is not None, self.choice()
         if first is None or second is None or chosen is None or least == (_MOST.search(self.asked) is not None):
             return None
-        if order(first, second) != ("<" if (chosen == 0) == least else ">"):
+        if compare_spans(first, second) != ("<" if (chosen == 0) == least else ">"):
             return None
         return self.sides(question, [first.text, second.text])
 
 
-def sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
+def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
     """The questions on two things, in the order of their names, with their results; None where no rule reads it.
 
     `names` are those that the question has, `texts` the sentences of their pages.
     """
     asked, shown = question.strip().rstrip(" ?."), []
-    if len(asked) > MOST_CHARACTERS:
+    if len(asked) > MAX_CHARACTERS:
         return None
     for name in names:
         place = find(name, asked)
@@ -136,7 +136,7 @@ def _nationalities(pair: _Pair) -> list[Side] | None:
 def _both(pair: _Pair) -> list[Side] | None:
     """Of two that both are, each is; where not both are, one must be and the other must not."""
     match = _BOTH.fullmatch(pair.asked)
-    said = _of_one(match["said"]) if match else None
+    said = _singular(match["said"]) if match else None
     if not match or not said:
         return None
     results = ["yes", "yes"] if pair.answer.casefold() == "yes" else pair.judge(said)
@@ -146,7 +146,7 @@ def _both(pair: _Pair) -> list[Side] | None:
     return pair.sides(lambda name: f"{verb} {name} {said}?", results)
 
 
-def _of_one(said: str) -> str | None:
+def _singular(said: str) -> str | None:
     """`opera composers` as `an opera composer`; what is no noun in the plural as it stands."""
     if _NO_PLURAL.match(said):
         return said
@@ -199,7 +199,7 @@ def _heights(pair: _Pair) -> list[Side] | None:
     if not _HIGH.search(pair.asked):
         return None
     found = [[span for span in quantities(text) if span.kind == "length"] for text in pair.texts]
-    return pair.compare(lambda name: f"How high is {name}?", list(map(_only, found)))
+    return pair.compare(lambda name: f"How high is {name}?", list(map(_single, found)))
 
 
 def _numbers(pair: _Pair) -> list[Side] | None:
@@ -208,11 +208,11 @@ def _numbers(pair: _Pair) -> list[Side] | None:
         return None
     noun = words(match[1])[-1:]
     found = [
-        [span for span in quantities(text) if noun and among(noun[0], words(text[span.end :][:60])[:3])]
+        [span for span in quantities(text) if noun and has_form(noun[0], words(text[span.end :][:60])[:3])]
         for text in pair.texts
     ]
-    return pair.compare(lambda name: f"How many {match[1]} does {name} have?", list(map(_only, found)))
+    return pair.compare(lambda name: f"How many {match[1]} does {name} have?", list(map(_single, found)))
 
 
-def _only(spans: Sequence[Span]) -> Span | None:
+def _single(spans: Sequence[Span]) -> Span | None:
     return spans[0] if len(spans) == 1 else None

@@ -16,13 +16,13 @@ import re
 from collections.abc import Sequence
 
 from lumos_queue.rationales.questions.answers import read_answer, type_words
-from lumos_queue.rationales.questions.matching import LIGHT, among, content, words
+from lumos_queue.rationales.questions.matching import LIGHT_WORDS, content, has_form, words
 from lumos_queue.rationales.questions.spans import names
 
 MARGIN = 0.25  #: by which the share of the question's words in a fact must be above that in any other
 ROUGH_SHARE, ROUGH_MARGIN = 0.6, 0.34  #: of a fact whose answer is checked in another way
-MOST_CHARACTERS = 400  #: of a question or fact that is looked at
-MOST_WORDS = 14  #: of a result
+MAX_CHARACTERS = 400  #: of a question or fact that is looked at
+MAX_WORDS = 14  #: of a result
 #: They make a sentence say the opposite, or say it of some case only.
 _TURNS = re.compile(
     r"\b(?:no|not|none|never|neither|nor|without|cannot|except|unlike|non|lacks?|lacking|\w+n['’]t|if|although|though"
@@ -39,9 +39,9 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
     for. For whoever checks the answer in another way.
     """
     asked = question.strip().rstrip(" ?.")
-    needless = LIGHT | type_words(asked)
+    needless = LIGHT_WORDS | type_words(asked)
     wanted = [word for word in content(asked) if word not in needless]
-    if not wanted or not facts or max(map(len, (asked, *facts))) > MOST_CHARACTERS:
+    if not wanted or not facts or max(map(len, (asked, *facts))) > MAX_CHARACTERS:
         return None
     shares = [_share(asked, wanted, fact) for fact in facts]
     best = max(range(len(facts)), key=lambda place: shares[place])
@@ -52,10 +52,10 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
         return None
     fact = _LAST_DOT.sub("", facts[best].strip())
     found = None if _TURNS.search(fact) else read_answer(asked, fact, roughly)
-    if not found or len(found.split()) > MOST_WORDS:
+    if not found or len(found.split()) > MAX_WORDS:
         return None
     there = words(asked)
-    return None if all(among(word, there) for word in content(found)) else found
+    return None if all(has_form(word, there) for word in content(found)) else found
 
 
 def _share(asked: str, wanted: Sequence[str], fact: str) -> float:
@@ -64,7 +64,7 @@ def _share(asked: str, wanted: Sequence[str], fact: str) -> float:
     spared = set()
     for name in names(asked):
         *first, last = words(name.text) or [""]
-        if among(last, there):
+        if has_form(last, there):
             spared.update(first)
-    needed = [word for word in wanted if word not in spared or among(word, there)]
-    return sum(among(word, there) for word in needed) / len(needed) if needed else 0.0
+    needed = [word for word in wanted if word not in spared or has_form(word, there)]
+    return sum(has_form(word, there) for word in needed) / len(needed) if needed else 0.0

@@ -14,9 +14,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import content, stands, words
+from lumos_queue.rationales.questions.matching import content, occurs, words
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.records import Annotation
 
 REFERENCE = re.compile(r"#([1-9][0-9]?)(?![0-9])")
@@ -58,7 +58,7 @@ def annotation(hops: Sequence[Hop], answer: str) -> Annotation:
     for number, hop in enumerate(hops, start=1):
         if any(earlier >= number for earlier in hop.earlier):
             raise NotConvertible("undefined_step")
-        without_variables(hop.question, *hop.titles, *hop.paragraphs)
+        reject_variables(hop.question, *hop.titles, *hop.paragraphs)
         variables.append(steps.add(_subgoal(hop), _actions(hop, steps.last, variables, hops)))
     return steps.finish(answer)
 
@@ -88,7 +88,7 @@ def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop
     known = {hops[number - 1].answer.casefold(): variables[number - 1] for number in hop.earlier}
     names: dict[str, None] = {}
     for title in hop.titles:
-        name = without_brackets(title)
+        name = strip_brackets(title)
         found = known.get(title.casefold()) or known.get(name.casefold()) or (name if _says(hop.question, name) else "")
         if not found:
             return question
@@ -99,9 +99,9 @@ def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop
 def _says(question: str, name: str) -> bool:
     """Whether a question has all words of a name."""
     there = set(words(question))
-    return stands(name, question) or (bool(content(name)) and there.issuperset(content(name)))
+    return occurs(name, question) or (bool(content(name)) and there.issuperset(content(name)))
 
 
-def without_brackets(title: str) -> str:
+def strip_brackets(title: str) -> str:
     """`Acme (firm)` is called Acme."""
     return _IN_BRACKETS.sub("", title)

@@ -23,7 +23,7 @@ _PHRASES = {
 }
 _LOCATED = re.compile(r"located (in|on|at|near) (?:the )?(.+)")
 _MEMBER = re.compile(r"member of (.+)")
-_HANGING = re.compile(r".+ (?:of|by|after|in|on|at|to|with|for|from)")  #: ends in a preposition
+_ENDS_IN_PREPOSITION = re.compile(r".+ (?:of|by|after|in|on|at|to|with|for|from)")  #: ends in a preposition
 _PARTICIPLE = re.compile(r".+ (?:received|held|won|used|spoken|written)")
 
 
@@ -33,7 +33,7 @@ def is_person(noun: str) -> bool:
     return word in _PERSONS or (word not in _THINGS and _PERSONAL.fullmatch(word) is not None)
 
 
-def in_words(question: str) -> str:
+def relation_question(question: str) -> str:
     """The question as a sentence; one that has no ` >> ` as it stands."""
     subject, arrow, relation = (part.strip() for part in question.partition(">>"))
     if not arrow or not subject or not relation:
@@ -46,6 +46,6 @@ def in_words(question: str) -> str:
         return f"Which {found[1]} is {subject} a member of?"
     if _PARTICIPLE.fullmatch(relation):
         return f"What is the {relation} by {subject}?"
-    if _HANGING.fullmatch(relation):
+    if _ENDS_IN_PREPOSITION.fullmatch(relation):
         return f"What is {subject} {relation}?"
     return f"{'Who' if is_person(relation.split()[0]) else 'What'} is the {relation} of {subject}?"

@@ -18,7 +18,7 @@ from lumos_queue.actions.quantities.reading import read_quantity
 from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES
 from lumos_queue.actions.quantities.units import readings
 
-MOST_CHARACTERS = 2000  #: of a text that is searched
+MAX_CHARACTERS = 2000  #: of a text that is searched
 #: What is measured, by a unit of it.
 MEASURES = {"length": "metre", "mass": "kilogram", "time": "year", "speed": "mph", "money": "$"}
 
@@ -63,7 +63,7 @@ class Span:
 def dates(text: str) -> list[Span]:
     """Years, dates and stretches of them."""
     found = []
-    for match in _DATE.finditer(text[:MOST_CHARACTERS]):
+    for match in _DATE.finditer(text[:MAX_CHARACTERS]):
         ends = [end for part in re.split(_TO, match[0]) if part for end in _moments(part)]
         if ends:
             found.append(Span(match[0], match.start(), "date", ends[0], ends[-1]))
@@ -83,7 +83,7 @@ def quantities(text: str) -> list[Span]:
     """Numbers that are no dates, each with its unit where it has one: `7 to 11 feet`, `$5 million`, `three`."""
     taken = [(date.start, date.end) for date in dates(text)]
     found = []
-    for match in _QUANTITY.finditer(text[:MOST_CHARACTERS]):
+    for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
         if any(start < match.end() and match.start() < end for start, end in taken):
             continue
         unit = _UNIT.match(text, match.end())
@@ -113,7 +113,7 @@ def _kind_of(unit: str) -> str:
     return next((kind for kind, base in MEASURES.items() if readings(Quantity(one, unit), Quantity(one, base))), "")
 
 
-def order(one: Span, other: Span) -> str:
+def compare_spans(one: Span, other: Span) -> str:
     """`<`, `>` or `=`; '' where it cannot be known: the two overlap, or measure different things."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return ""
@@ -129,4 +129,4 @@ def order(one: Span, other: Span) -> str:
 
 def names(text: str) -> list[Span]:
     """Words with a capital in a row, that of the sentence's beginning among them."""
-    return [Span(match[0], match.start(), "name") for match in _NAME.finditer(text[:MOST_CHARACTERS])]
+    return [Span(match[0], match.start(), "name") for match in _NAME.finditer(text[:MAX_CHARACTERS])]
