@@ -14,12 +14,12 @@ from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.util.paths import require_folders
 
-MAX_LISTED = 5  #: bad rows named in one message
+MAX_LISTED = 5  #: bad rows quoted in one message
 
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """What was written, and what was not."""
+    """How much was written, and how much was left out."""
 
     rows: dict[str, int]  #: by file name
     dropped: dict[str, int]  #: annotations that the original leaves out of its iterative file, by module
@@ -28,15 +28,17 @@ class ExportSummary:
 
 
 def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> ExportSummary:
-    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each that there is.
+    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each module and formulation that can be exported.
 
-    The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that holds something,
-    and bad rows unless they are to be skipped.
+    The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that is not empty, and
+    bad rows unless they are to be skipped.
     """
     if domain not in DOMAINS:
         raise unknown("released domain", domain, DOMAINS)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError(f"'{folder}' is not an empty folder: nothing is written over. Name another with --out.")
+        raise SpecError(
+            f"'{folder}' is not an empty folder, and no file is overwritten. Name another folder with --out."
+        )
     require_folders(folder, "--out")
     bad_rows, first_bad = _check(raw, skip_bad_rows)
     folder = folder.absolute()
@@ -57,7 +59,7 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
 
 
 def _modules(domain: str) -> tuple[str, ...]:
-    """Those whose instruction was published."""
+    """The modules whose instruction was published: some domains have a planner's only."""
     known = domain_named(domain).verified_ground_head is not None
     return tuple(module for module in MODULES if module == "plan" or known)
 
@@ -93,6 +95,8 @@ def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
             readable += 1
     if not readable or (bad and not skip_bad_rows):
         shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > MAX_LISTED else "")
-        hint = " Mend them, or leave them out with --skip-bad-rows." if readable else ""
-        raise SpecError(f"{raw}: {count} rows cannot be read ({shown or 'there are none'}), {readable} can.{hint}")
+        hint = " Fix them, or skip them with --skip-bad-rows." if readable else ""
+        raise SpecError(
+            f"{raw}: {count} rows cannot be read ({shown or 'the file has no rows'}), {readable} can.{hint}"
+        )
     return count, str(bad[0]) if bad else ""

@@ -1,7 +1,7 @@
-"""How the original cuts an annotation's text apart (spec/lumos.md 2.3, 2.4). Only compat.py reads this way.
+"""How the original splits an annotation's text (spec/lumos.md 2.3, 2.4); used by the exports of this package only.
 
-Indices are used as they are found, a missing mark being -1: what comes of it stands in the released files.
-`notation.read_annotation` is the reader that says what is wrong.
+The index -1 of a mark that is missing is used like any other index, because its effects are in the released files.
+`notation.read_annotation` is the reader that says what is wrong with a text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Block:
 
 
 def split_plan(text: str) -> list[Block]:
-    """Blocks between blank lines, from the first `Subgoal 1` on; of a text without one the last character.
+    """Blocks between blank lines, from the first `Subgoal 1` on; in a text without it, the last character only.
 
-    Subgoals without a blank line between them are one block: the later ones stand among its actions.
+    Subgoals without a blank line between them are one block: the later ones are among its action lines.
     """
     blocks = (block.split("\n") for block in text[text.find("Subgoal 1") :].split("\n\n"))
     return [Block(lines[0], tuple(lines[1:])) for lines in blocks]
@@ -28,14 +28,15 @@ def split_plan(text: str) -> list[Block]:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAction:
-    """An action line taken apart."""
+    """The parts of an action line."""
 
     variables: tuple[str, ...]
     name: str
     arguments: str
     result: str
 
-    def written(self) -> str:
+    def text(self) -> str:
+        """`R1 = F(x)`, without the result."""
         return f"{', '.join(self.variables)} = {self.name}({self.arguments})"
 
 
@@ -60,19 +61,19 @@ def parse_line(line: str, has_result: bool = True) -> ParsedAction:
 def _closing(line: str, opening: int) -> int:
     """Where the parenthesis at `opening` closes; the line's length where it does not."""
     depth = 0
-    for place in range(opening, len(line)):
-        depth += {"(": 1, ")": -1}.get(line[place], 0)
+    for position in range(opening, len(line)):
+        depth += {"(": 1, ")": -1}.get(line[position], 0)
         if depth == 0:
-            return place
+            return position
     return len(line)
 
 
 def reported_result(line: str) -> str:
-    """What the planner is told of a subgoal whose last action line this is: the text after the last `=`."""
+    """The result of a subgoal that the planner sees, from its last action line: the text after the last `=`."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
 def reported_variable(line: str) -> str:
-    """The last variable of an action line as the planner's file reads it; '' where there is none."""
+    """The last variable of an action line as the export of planner rows reads it; '' where there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

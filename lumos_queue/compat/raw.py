@@ -1,9 +1,8 @@
-"""Raw annotations: what the original's conversion writes, before it becomes training files (spec/lumos.md 2.1)."""
+"""Raw annotations: what the original's conversion writes, and training files are made from (spec/lumos.md 2.1)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,17 +19,11 @@ class RawAnnotation:
     subgoal_plan: str
     ans: str | None = None  #: the gold answer; GSM8K only
 
-    def as_json(self) -> str:
-        plan = self.natural_language_plan
-        row = {"task": self.task, "natural_language_plan": list(plan) if isinstance(plan, tuple) else plan,
-               "subgoal_plan": self.subgoal_plan}  # fmt: skip
-        return json.dumps(row if self.ans is None else row | {"ans": self.ans})
-
 
 def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
-    """The rows of a raw annotation file, and in their place those that cannot be read.
+    """The rows of a raw annotation file in order, those that cannot be read as BadRow.
 
-    Raises SpecError when there is no such file.
+    Raises SpecError when the file does not exist.
     """
     for line in JsonLines(path):
         if isinstance(line, BadRow):
@@ -54,13 +47,3 @@ def _read(line: JsonLine) -> RawAnnotation:
     return RawAnnotation(
         text_field(line, "task"), plan, text_field(line, "subgoal_plan"), None if answer is None else str(answer)
     )
-
-
-def write_raw(rows: Iterable[RawAnnotation], path: Path) -> int:
-    """One JSON object a line; returns how many."""
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(row.as_json() + "\n")
-            count += 1
-    return count

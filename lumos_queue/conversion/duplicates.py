@@ -11,9 +11,9 @@ def find_duplicates(tasks: Iterable[Task]) -> tuple[int, ...]:
     """The places, from 0, of tasks whose text, spaces folded, an earlier one has too. Numbers must be the same."""
     seen: set[str] = set()
     found = []
-    for place, task in enumerate(tasks):
+    for position, task in enumerate(tasks):
         text = " ".join(task.question.split())
         if text in seen:
-            found.append(place)
+            found.append(position)
         seen.add(text)
     return tuple(found)

@@ -43,7 +43,7 @@ def conversation_tokens(
     subgoals = [count(step.subgoal.text) + _TURN for step in steps]
     results = [count(step.results[-1]) if step.results else 0 for step in steps]
     actions = [count(write_actions(step.actions)) for step in steps]
-    earlier = sum(results[place] * (len(steps) - place) for place in range(len(steps)))
+    earlier = sum(results[position] * (len(steps) - position) for position in range(len(steps)))
     told = earlier if known and known.shows_earlier else 0
     return {
         "planner": count(PLAN_HEAD) + task_tokens + sum(subgoals) + sum(results) + _TURN * len(steps),

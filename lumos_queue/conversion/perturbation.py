@@ -141,7 +141,7 @@ async def _values(
     None: an action failed, or gives what makes no sense beside the value it had `before`.
     """
     variables, values, answer = {}, [], None
-    for place, action in enumerate(actions):
+    for position, action in enumerate(actions):
         done = await interface.execute(
             replace(action, arguments=replace_literals(action.arguments, changes)), variables
         )
@@ -149,7 +149,7 @@ async def _values(
             return None
         variables.update(zip(action.variables, done.values, strict=False))
         values.append(read_number(done.result))
-        if before and not _is_as_sensible(values[-1], before[place]):
+        if before and not _is_as_sensible(values[-1], before[position]):
             return None
         if action.variables and (answer is None or _rank(action.variables[-1]) >= _rank(answer)):
             answer = action.variables[-1]

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from lumos_queue.compat.plan_text import parse_line, reported_result, split_plan
-from lumos_queue.compat.raw import RawAnnotation, read_raw, write_raw
+from lumos_queue.compat.raw import RawAnnotation, read_raw
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
+from tests.raw_files import raw_json, write_raw
 
 A4 = """\
 Subgoal-based plan:
@@ -65,13 +66,13 @@ def test_action_lines_are_parsed_as_the_original_does(line, variables, name, arg
 
 def test_web_lines_have_arguments_up_to_the_last_parenthesis_and_no_result():
     parsed = parse_line("Action 2-1: R2 = TYPE(R1, QUERY: City (from), TEXT: Rome). ", has_result=False)
-    assert parsed.written() == "R2 = TYPE(R1, QUERY: City (from), TEXT: Rome)"
+    assert parsed.text() == "R2 = TYPE(R1, QUERY: City (from), TEXT: Rome)"
     assert parsed.result == ""
 
 
 def test_a_literal_loses_its_value_and_an_alias_gets_parentheses():
-    assert parse_line("Action 1-1: R1 = 5").written() == "R1 = ()"
-    assert parse_line("Action 4-1: Output = R9 = 40").written() == "Output = (R9)"
+    assert parse_line("Action 1-1: R1 = 5").text() == "R1 = ()"
+    assert parse_line("Action 4-1: Output = R9 = 40").text() == "Output = (R9)"
 
 
 # --- blocks: 2.3 ------------------------------------------------------------------------------------------------------
@@ -267,7 +268,7 @@ def test_raw_files_come_back_as_they_were(tmp_path):
 
 
 def test_bad_raw_rows_are_named_and_the_others_read(tmp_path):
-    good = RawAnnotation("t", "p", A4).as_json()
+    good = raw_json(RawAnnotation("t", "p", A4))
     file = tmp_path / "raw.json"
     file.write_bytes(
         b'{"task": 1}\n\n{"task": "t", "natural_language_plan": "p"}\n[]\n{"broken\n'

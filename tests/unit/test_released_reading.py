@@ -241,7 +241,7 @@ def test_a_line_that_holds_no_row_is_named_without_a_field(tmp_path):
     plan = write(tmp_path / "p", [json.dumps(good_row()), '{"half": '])
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with open_join(plan, ground) as joining:
-        assert str(joining.found.bad[0][1]).startswith("row 2: is no JSON")
+        assert str(joining.found.bad[0][1]).startswith("row 2: is not JSON")
 
 
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):

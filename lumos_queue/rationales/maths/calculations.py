@@ -69,15 +69,15 @@ def calculations(solution: str, answer: Fraction | None = None) -> list[Solution
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
     lines = [_read_line(line) for line in solution.split("\n")]
-    found = [(place, one) for place, (_, ones) in enumerate(lines) for one in ones]
+    found = [(position, one) for position, (_, ones) in enumerate(lines) for one in ones]
     wanted = _which_count([one for _, one in found], answer)
     kept: dict[int, list[_Found]] = {}
-    for (place, one), needed in zip(found, wanted, strict=True):
+    for (position, one), needed in zip(found, wanted, strict=True):
         if needed:
-            kept.setdefault(place, []).append(one)
+            kept.setdefault(position, []).append(one)
     return [
-        SolutionLine(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_add_texts(lines[place][0], ones)))
-        for place, ones in kept.items()
+        SolutionLine(_MARK.sub("", ones[0].line), lines[position][0].strip(), tuple(_add_texts(lines[position][0], ones)))
+        for position, ones in kept.items()
     ]
 
 
@@ -164,10 +164,10 @@ def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:
         known.add(one.value)
     wanted: set[Fraction] = set()
     counted = []
-    for place in range(len(found) - 1, -1, -1):
-        one = found[place]
-        last = place == len(found) - 1 and answer == one.value
-        counts = one.marked or last or (new[place] and one.value in wanted)
+    for position in range(len(found) - 1, -1, -1):
+        one = found[position]
+        last = position == len(found) - 1 and answer == one.value
+        counts = one.marked or last or (new[position] and one.value in wanted)
         if counts:
             wanted.discard(one.value)
             wanted.update(leaf.value for leaf in leaves(one.expression) if isinstance(leaf, Number))
@@ -178,8 +178,8 @@ def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:
 def _add_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
     line = found[0].line
     start = _SOCRATIC.match(line).end() if asked else 0  # type: ignore[union-attr]
-    for place, one in enumerate(found):
-        end = found[place + 1].start if place + 1 < len(found) else len(line)
+    for position, one in enumerate(found):
+        end = found[position + 1].start if position + 1 < len(found) else len(line)
         before, after = _MARK.sub("", line[start : one.start]), _MARK.sub("", line[one.end : end])
         yield Calculation(one.expression, one.value, before, after, one.copied)
         start = one.end

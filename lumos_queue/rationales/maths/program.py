@@ -41,20 +41,20 @@ class ProgramBuilder:
     values: list[Fraction] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
-    _places: list[tuple[int, int]] = field(default_factory=list)  #: (subgoal, place in it from 1) of each action
+    _positions: list[tuple[int, int]] = field(default_factory=list)  #: (subgoal, position in it from 1) of each action
 
     def add(self, steps: Sequence[Step]) -> None:
         """One subgoal with an action for each step. Raises NotConvertible."""
         number = len(self.subgoals) + 1
         first = len(self.values)
         forms, actions = [], []
-        for place, (expression, quantity) in enumerate(steps, start=1):
+        for position, (expression, quantity) in enumerate(steps, start=1):
             sentence, plain = (wording.step_sentence(expression, words, self._name) for words in (quantity, None))
             forms.append((sentence, plain, set(numbers_in(quantity or "", words=True))))
             value = self._value(expression)
             self.shown.append(show_number(value, self._is_decimal(expression)))
             self.values.append(value)
-            self._places.append((number, place))
+            self._positions.append((number, position))
             variable, formula = f"R{len(self.values)}", format_expression(expression)
             actions.append(Action((variable,), "Calculator", formula, f"{variable} = Calculator({formula})"))
         results = set(self.values[first:])  # words that hold one of them, if only by chance, are left out
@@ -81,11 +81,11 @@ class ProgramBuilder:
 
     def _name(self, result: int) -> str:
         """What a planner, which sees the results of subgoals, calls a result."""
-        subgoal, place = self._places[result - 1]
-        siblings = sum(1 for other, _ in self._places if other == subgoal)
+        subgoal, position = self._positions[result - 1]
+        siblings = sum(1 for other, _ in self._positions if other == subgoal)
         if subgoal > len(self.subgoals):
-            return "that result" if place == siblings else f"result {place} of this subgoal"
-        return f"the result of Subgoal {subgoal}" if place == siblings else f"result {place} of Subgoal {subgoal}"
+            return "that result" if position == siblings else f"result {position} of this subgoal"
+        return f"the result of Subgoal {subgoal}" if position == siblings else f"result {position} of Subgoal {subgoal}"
 
     def add_tree(self, expression: Expression, quantity: str | None = None) -> Expression:
         """A subgoal for each operation of the tree, inner ones first; a run such as `a + b + c` is one operation.

@@ -81,9 +81,9 @@ def _count(words: list[str], head: list[str] | None) -> str | None:
     if not words or (words[0] in PREPOSITIONS and words[0] != "more") or not words[0][0].islower():
         return None
     more = words[:1] == ["more"]
-    end = next((place for place in range(int(more), len(words)) if words[place] in PREPOSITIONS), len(words))
+    end = next((position for position in range(int(more), len(words)) if words[position] in PREPOSITIONS), len(words))
     if words[end : end + 1] == ["of"]:
-        end = next((place for place in range(end + 1, len(words)) if words[place] in PREPOSITIONS), len(words))
+        end = next((position for position in range(end + 1, len(words)) if words[position] in PREPOSITIONS), len(words))
     noun, rest = words[:end], words[end:]
     if not noun or (more and len(noun) == 1) or len(noun) > MAX_NOUN_WORDS:
         return None

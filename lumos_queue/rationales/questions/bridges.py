@@ -122,10 +122,10 @@ def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[in
     """Where a description that has begun can end: with the question, or with the name of a page."""
     yield len(question)
     for page in pages:
-        place = find(page.title, question, start)
-        if place is None:
+        found = find(page.title, question, start)
+        if found is None:
             continue
-        begin, end = place
+        begin, end = found
         for longer in [end + word.end() for word in re.finditer(r"\S+", question[end:])]:
             if not occurs(question[begin:longer], page.text):
                 break

@@ -112,10 +112,10 @@ def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer
     if len(asked) > MAX_CHARACTERS:
         return None
     for name in names:
-        place = find(name, asked)
-        if place is None:
+        found = find(name, asked)
+        if found is None:
             return None
-        start, end = place
+        start, end = found
         article = "the " if asked[:start].casefold().endswith("the ") else ""
         shown.append(article + asked[start:end])
         asked = f"{asked[: start - len(article)]}\0{asked[end:]}"

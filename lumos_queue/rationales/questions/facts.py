@@ -44,11 +44,11 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
     if not wanted or not facts or max(map(len, (asked, *facts))) > MAX_CHARACTERS:
         return None
     shares = [_share(asked, wanted, fact) for fact in facts]
-    best = max(range(len(facts)), key=lambda place: shares[place])
+    best = max(range(len(facts)), key=lambda position: shares[position])
     margin = ROUGH_MARGIN if roughly else MARGIN
     if shares[best] < (ROUGH_SHARE if roughly else 1):
         return None
-    if any(share > shares[best] - margin for place, share in enumerate(shares) if place != best):
+    if any(share > shares[best] - margin for position, share in enumerate(shares) if position != best):
         return None
     fact = _LAST_DOT.sub("", facts[best].strip())
     found = None if _TURNS.search(fact) else read_answer(asked, fact, roughly)

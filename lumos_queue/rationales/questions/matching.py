@@ -67,7 +67,7 @@ def same_word(first: str, second: str) -> bool:
     if first[:1].isdigit() or second[:1].isdigit():
         return False
     short, long = sorted((first, second), key=len)
-    common = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    common = next((position for position, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     if common == len(short) and long[common:] in _ENDINGS:
         return True
     return common >= max(MIN_PREFIX, len(short) - 2) and len(long) - common <= MAX_SUFFIX

@@ -123,10 +123,10 @@ def _after(said: str, fact: str) -> str | None:
     """The rest of a fact that begins with what is said, its last word last, and with no other word of weight."""
     wanted = [word for word in content(said) if word not in LIGHT_WORDS]
     there = tokens(fact)
-    places = [number for number, (word, _, _) in enumerate(there) if has_form(word, wanted)]
-    if not places or not same_word(there[places[-1]][0], wanted[-1]):
+    positions = [number for number, (word, _, _) in enumerate(there) if has_form(word, wanted)]
+    if not positions or not same_word(there[positions[-1]][0], wanted[-1]):
         return None
-    end = there[places[-1]][2]
+    end = there[positions[-1]][2]
     asked = words(said)
     beside = [word for word in content(fact[:end]) if word not in LIGHT_WORDS and not has_form(word, asked)]
     return None if beside else fact[end:].strip()
