@@ -1,4 +1,4 @@
-"""Whether an action gave what the annotation states."""
+"""Compares the result of an executed action with the result that the annotation states."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SYMBOLIC = frozenset(("expression", "equation", "inequality", "text"))
 
 
 def matches_stated(execution: Execution, stated: str) -> bool | None:
-    """None: the two are formulas or texts that differ, which may still mean the same.
+    """Whether the action gave the stated result; None for formulas or texts that differ but may mean the same.
 
-    Numbers are equal as far as the stated one is written: 3.33 is 10/3. Lists are compared one by one.
+    Numbers are compared to the stated precision: 3.33 is 10/3. Lists are compared part by part.
     """
     stated = stated.strip().rstrip(".").strip()
     if _normalize(execution.result) == _normalize(stated):

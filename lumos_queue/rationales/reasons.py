@@ -1,11 +1,8 @@
-"""Why a row's gold solution cannot be converted. Each reason is a short stable name, counted in reports."""
+"""The reasons why a row's gold solution cannot be converted: short names, which are stored and counted in reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from lumos_queue.errors import SpecError
-from lumos_queue.records import Annotation, Task
 
 REASONS = {
     "no_mark": "the solution has no calculator mark",
@@ -40,21 +37,10 @@ REASONS = {
 
 
 class NotConvertible(SpecError):
-    """Raised with the name of a reason as its text."""
+    """Raised with a key of REASONS, which is also its text."""
 
     def __init__(self, reason: str):
         if reason not in REASONS:
             raise ValueError(f"no reason called '{reason}'")
         self.reason = reason
         super().__init__(reason)
-
-
-def unconverted(tasks: Iterable[Task], gold: Callable[[Task], Annotation]) -> list[tuple[str, str]]:
-    """(row, reason) of each task whose gold solution cannot be converted."""
-    found = []
-    for task in tasks:
-        try:
-            gold(task)
-        except NotConvertible as error:
-            found.append((task.row, error.reason))
-    return found

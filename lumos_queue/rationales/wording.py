@@ -1,4 +1,4 @@
-"""Subgoals in words: what to do with which operands, never what comes out.
+"""Subgoals in words, from expressions: what to do with which operands, never the result.
 
 Calculate how many tarts Ida sold on Monday by dividing 36 by 3.
 Subtract the result of Subgoal 1 from 20.
@@ -10,17 +10,21 @@ from collections.abc import Callable, Sequence
 
 from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, chain, format_expression, leaves
 
-MAX_OPERANDS = 4  #: of a sentence that can still be followed; beyond, the formula itself is shorter
+MAX_OPERANDS = 4  #: in a sentence that is easy to read; with more, the formula is shown
 
-_VERBS = {"+": ("Add", "adding"), "-": ("Subtract", "subtracting"), "*": ("Multiply", "multiplying"),
-          "/": ("Divide", "dividing")}  # fmt: skip
+_VERBS = {
+    "+": ("Add", "adding"),
+    "-": ("Subtract", "subtracting"),
+    "*": ("Multiply", "multiplying"),
+    "/": ("Divide", "dividing"),
+}
 _NOUNS = {"+": "sum", "-": "difference", "*": "product", "/": "quotient"}
 
-Name = Callable[[int], str]  #: number of a result -> what a planner calls it
+Name = Callable[[int], str]  #: from the number of a result to its name in a plan
 
 
 def step_sentence(expression: Expression, quantity: str | None, name: Name) -> str:
-    """One sentence without its dot; `quantity` says what is calculated, such as `how many tarts he sold on Monday`."""
+    """One sentence without its full stop; `quantity` says what it calculates: `how many tarts he sold on Monday`."""
     if not isinstance(expression, Operation):
         if isinstance(expression, StepResult):
             return f"Take {name(expression.number)}" + (f" as {quantity}" if quantity else "")

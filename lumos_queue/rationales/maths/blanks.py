@@ -1,4 +1,4 @@
-"""What a line of a GSM8K solution calculates, where no phrase says it alone: the line itself, its result left blank.
+"""Says what a line of a GSM8K solution calculates, where no phrase in it does: the line with its result left blank.
 
 The tip came out to 110*.3=$<<110*.3=33>>33                      ->  the tip came out to $___
 Reggie makes 3 points off long shots because 1 x 3 = <<1*3=3>>3  ->  Reggie makes ___ points off long shots
@@ -38,7 +38,7 @@ _RESULT = re.compile(r"^\s*\$?\s*[-\d.,/]*\d\s*(?P<percent>%?)")
 _END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷]|\b(?:so|because|since|then|which)\b")
 _NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
 _PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
-#: `The total cost of the jerseys is $___`; the subject has to stand for itself.
+#: `The total cost of the jerseys is $___`; the subject must be clear without context.
 _IS_BLANK = re.compile(
     r"(?P<subject>[A-Z]?[A-Za-z0-9 $'’-]*) (?:(?P<costs>costs?|weighs?)|(?:(?:will|would|should|must) (?:therefore )?be"
     r"|is|was|are|were|comes? (?:out )?to|came (?:out )?to|amounts? to|equals?)"
@@ -53,10 +53,10 @@ _EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
 def describe_blank(
     before: str, after: str, value: Fraction, stated: Collection[Fraction], continues: bool = False
 ) -> str | None:
-    """`the blank in '…'`, or its subject, for what is calculated between two texts of a line; None if they say nothing.
+    """`the blank in '…'`, or its subject, for a calculation between two texts of a line; None if they are no help.
 
-    `stated` are the numbers of the question; others might give a result away, and become `…`.
-    `continues`: what the line calculated before stands at the beginning of `before`.
+    `stated` are the numbers of the question; other numbers might give a result away and become `…`.
+    `continues`: `before` begins with the line's previous calculation.
     """
     known = set(stated) - {value}
     money = before.rstrip().endswith("$") or after.lstrip().startswith("$")
@@ -107,13 +107,13 @@ def _subject(text: str) -> str | None:
 
 
 def content_words(text: str) -> set[str]:
-    """The words of a text that say something, in small letters."""
+    """The words of a text that carry meaning, in lower case."""
     words = (word.rstrip("'’-") for word in re.findall(r"[a-z][a-z'’-]{2,}", text.lower()))
     return {word for word in words if word not in _EMPTY}
 
 
 def _blank_result(clause: str, value: Fraction) -> str | None:
-    """The clause with the result in it blank; None where it is not there."""
+    """The clause with its result replaced by a blank; None where the result is not in it."""
     for found in _NUMERAL.finditer(clause):
         if Fraction(found[0].replace(",", "")) == value:
             return f"{_last_words(clause[: found.start()])}___{clause[found.end() :]}".rstrip(" ,")
@@ -121,7 +121,7 @@ def _blank_result(clause: str, value: Fraction) -> str | None:
 
 
 def _last_words(text: str) -> str:
-    """The text from a boundary on from where it is not too long, or what fits of it."""
+    """The end of the text, from the first boundary after which it is short enough, else its last words."""
     if len(text.split()) <= MAX_BEFORE_WORDS:
         return text
     for found in _BOUNDARY.finditer(text):

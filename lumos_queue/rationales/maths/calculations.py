@@ -1,10 +1,10 @@
-"""The calculations of a GSM8K solution, line by line: its marks, and the equations in prose that these need.
+"""Reads the calculations of a GSM8K solution, line by line: its marks, and equations in prose that they depend on.
 
     Bob makes twice that, 13(2)=26.              an equation in prose
-    Third hour: 26 x 2 = <<52=52>>52             a mark that states its result alone; the prose before says how
+    Third hour: 26 x 2 = <<52=52>>52             a mark with the result only; the formula is in the prose before it
     All: 26+52 = <<26+52=78>>78
 
-An equation in prose counts when it is exactly right and a later calculation, or the answer, needs its result.
+An equation in prose counts when it is exactly right and its result is used by a later calculation or is the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_EQUATIONS = 20  #: in prose, of a line
 _MARK = re.compile(r"<<([^<>]*)>>")
 _SOCRATIC = re.compile(r"^([^*]*\?) \*\* ")
 _NUMERAL = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
-_WORD = r"[A-Za-z]++(?:['’-][A-Za-z]++)*+"  #: taken whole, or a text of many words takes for ever
+_WORD = r"[A-Za-z]++(?:['’-][A-Za-z]++)*+"  #: possessive, because backtracking over a text of many words takes too long
 _UNIT = (
     r"(?:\s*(?:/\s*|per\s+)?(?!\(?(?:times|plus|minus|divided|multiplied|of|x)\b)"
     rf"(?:\({_WORD}\)|{_WORD})){{0,4}}?"
@@ -40,7 +40,7 @@ _BEFORE_RESULT = re.compile(r"(?:=|\bequals|\bis equal to)?\s*\$?\s*$")
 _FIGURES = re.compile(r"[\s$\d.,()+\-*/x×÷–=%]*$")
 _WORD_SIGNS = {"times": "*", "plus": "+", "minus": "-", "divided by": "/", "multiplied by": "*", "x": "*", "of": "*"}
 _WORDS_OUT = re.compile(r"(?:/\s*|per\s+)?\(?[A-Za-z][A-Za-z'’-]*\)?|[$\s]")
-_ALGEBRA = re.compile(r"[0-9)][a-wyzA-WYZ](?![A-Za-z])")  #: `2y`; an `x` may stand for times
+_ALGEBRA = re.compile(r"[0-9)][a-wyzA-WYZ](?![A-Za-z])")  #: `2y`; an `x` may mean times
 #: Before the value of an unknown, or of a formula with one: `x = `, `4s = `, `x + `, `x*0.25 = `, `the others + 3 = `.
 _UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0-9.,]+\s*=)\s*\$?\s*$")
 
@@ -49,22 +49,22 @@ _UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0
 class Calculation:
     expression: Expression
     value: Fraction
-    before: str  #: the text of the line before it, from the calculation before on
+    before: str  #: the text of the line before it, back to the previous calculation
     after: str  #: the text after it, up to the next calculation
-    copied: bool  #: only states a number that was found in another way: `2x = 16`, `x = <<8=8>>8`
+    copied: bool  #: only states a number that was found elsewhere: `2x = 16`, `x = <<8=8>>8`
 
 
 @dataclass(frozen=True, slots=True)
 class SolutionLine:
     text: str  #: without its marks
-    asked: str  #: the sub-question that the line answers, in a socratic file; else ''
+    asked: str  #: the sub-question that the line answers in a socratic file; else ''
     calculations: tuple[Calculation, ...]
 
 
 def calculations(solution: str, answer: Fraction | None = None) -> list[SolutionLine]:
-    """The lines that calculate. Raises NotConvertible when a mark is unreadable.
+    """The lines that calculate something. Raises NotConvertible when a mark is unreadable.
 
-    With `answer`, an equation in prose that gives it counts where it is the last calculation.
+    With `answer`, an equation in prose that gives it counts if it is the last calculation.
     """
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
@@ -76,7 +76,9 @@ def calculations(solution: str, answer: Fraction | None = None) -> list[Solution
         if needed:
             kept.setdefault(position, []).append(one)
     return [
-        SolutionLine(_MARK.sub("", ones[0].line), lines[position][0].strip(), tuple(_add_texts(lines[position][0], ones)))
+        SolutionLine(
+            _MARK.sub("", ones[0].line), lines[position][0].strip(), tuple(_add_texts(lines[position][0], ones))
+        )
         for position, ones in kept.items()
     ]
 
@@ -84,8 +86,8 @@ def calculations(solution: str, answer: Fraction | None = None) -> list[Solution
 @dataclass(frozen=True, slots=True)
 class _Found:
     line: str
-    start: int  #: where what is calculated begins: the mark, or the result in prose
-    end: int  #: where it ends: after the mark, or where the result in prose begins
+    start: int  #: where the mark begins, or the result in prose
+    end: int  #: where the mark ends, or where the result in prose begins
     expression: Expression
     value: Fraction
     marked: bool
@@ -111,7 +113,10 @@ def _read_line(line: str) -> tuple[str, list[_Found]]:
 
 def _read_mark(line: str, mark: re.Match) -> _Found:
     formula, _, stated = mark[1].rpartition("=")
-    expression, result = parse_infix(formula.replace("//", "/")), parse_infix(stated)  # two marks divide by `//`
+    expression, result = (
+        parse_infix(formula.replace("//", "/")),
+        parse_infix(stated),
+    )  # two marks of the dataset divide with `//`
     if expression is None or result is None:
         raise NotConvertible("unreadable_expression")
     value = _value(expression)
@@ -129,7 +134,7 @@ def _read_mark(line: str, mark: re.Match) -> _Found:
 
 
 def _formula(text: str) -> Expression | None:
-    """The formula that the text ends in, units left out: `3 boxes * $4 per box`; None when there is none."""
+    """The formula at the end of the text, without units: `3 boxes * $4 per box`; None when there is none."""
     found = FORMULA.search(text)
     if found is None or _ALGEBRA.search(found[0]):
         return None
@@ -148,7 +153,7 @@ def _value(expression: Expression) -> Fraction | None:
 
 
 def strip_formula(text: str) -> str:
-    """The text without the formula, or the formulas that are equal, and the sign of equality that it ends in."""
+    """The text without the formula, or equal formulas, and the equals sign at its end."""
     text = text[-MAX_CHARACTERS_BEFORE * 2 :]
     for _ in range(2):
         text = _FIGURES.sub("", FORMULA.sub("", _BEFORE_RESULT.sub("", text)))
@@ -156,7 +161,7 @@ def strip_formula(text: str) -> str:
 
 
 def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:
-    """Of each whether it counts: a mark does, an equation in prose when it alone gives an operand of what follows."""
+    """Whether each counts: a mark does; an equation in prose if only it gives an operand of a later calculation."""
     known: set[Fraction] = set()
     new: list[bool] = []  # whether nothing before it gives the result
     for one in found:

@@ -1,4 +1,4 @@
-"""Operands that may as well be another value: noted, as nobody can tell from the numbers alone."""
+"""Finds operands that may be another value: the numbers alone do not say which one is meant."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
 _ARITHMETIC = re.compile(r"[\s\d.,+\-*/()%$=]*")
-
-
-#: `1 * 1 / R3`: a fraction's denominator is rather a number of its own.
+#: `1 * 1 / R3`: a fraction's denominator is more likely a literal.
 _DENOMINATOR = re.compile(r"(?<![\w.])1\s*/\s*(R[0-9]+)")
 
 
 def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationale: str = "") -> list[str]:
     """References whose value another result, the question or a named constant also has, or that divide 1.
 
-    Further, literals that equal an earlier result. `rationale`: a text that may name constants, as the question may.
+    Also literals that equal an earlier result. `rationale`: a text that may imply constants, as the question may.
     """
     stated, values = question_numbers(question).numbers, {}
     found = []

@@ -1,10 +1,10 @@
-"""What a line of a GSM8K solution calculates, from its own words.
+"""Says what a line of a GSM8K solution calculates, in the line's words.
 
     Ida sold 36/3 = <<36/3=12>>12 tarts on Monday.      ->  how many tarts Ida sold on Monday
     Jan earns 90/6 = $<<90/6=15>>15 per hour.           ->  how much money Jan earns per hour
 
-Rules, not understanding: words are used when they stand as a phrase of their own, a noun with whole prepositional
-phrases or a subject with its verb. Where a line does not have one of these shapes there is no answer.
+The rules look at form, not meaning: words are used when they are a complete phrase, either a noun with whole
+prepositional phrases or a subject with its verb. A line of another form gives no answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only
 def describe_quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
     """`how many …` for a mark between `before` and `after`, or None where the line does not read well.
 
-    `stated` are the numbers of the question; words with any other number might give a result away and are not used.
+    `stated` are the numbers of the question; words with any other number might give a result away and are rejected.
     """
     result = _RESULT.match(after)
     tail = clause_before_end(after[result.end() if result else 0 :])
@@ -98,7 +98,7 @@ def _count(words: list[str], head: list[str] | None) -> str | None:
 
 
 def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
-    """Subject and verb, when the text before the formula is no more than that: `Ida sold`."""
+    """Subject and verb, when the text before the formula is nothing else: `Ida sold`."""
     text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
     text = _TOTAL.sub("", _FORMULA.sub("", text)).strip()
     words = text.split()
@@ -114,13 +114,13 @@ def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
     if first in NO_NAMES or not words[0][0].isupper():
         return None
     if between[:1] == ["and"] and len(between) > 1:
-        own = between[1] in DETERMINERS and len(between) > 2  # Ann and her brother
-        between = between[3:] if own else between[2:] if between[1][0].isupper() else between
+        second = between[1] in DETERMINERS and len(between) > 2  # Ann and her brother
+        between = between[3:] if second else between[2:] if between[1][0].isupper() else between
     return words if AUXILIARIES.union(BEING).issuperset(between) else None
 
 
 def _is_noun(words: list[str]) -> bool:
-    """Whether they may stand between `the` and a verb: `other boys`, but not `total` (cost) nor `man who bought`."""
+    """Whether words can come between `the` and a verb: `other boys`, but not `total` (cost) or `man who bought`."""
     while words and words[-1] in AUXILIARIES | BEING:
         words = words[:-1]
     if not words or words[-1] in ADJECTIVES:

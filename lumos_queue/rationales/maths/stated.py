@@ -1,9 +1,9 @@
-"""Whether a subgoal gives away what comes out of its actions.
+"""Finds results of a subgoal's actions that its text gives away.
 
-A number gives a result away when it equals it, in figures or in words; except where it must stand: in the label, in a
-reference to a subgoal or one of its results, and as an operand of the subgoal's own actions (`Multiply 36 by 1`). The
-word `one` mostly counts nothing and is passed over. A text gives a result away when it holds it as whole words; except
-where the task or an operand of the subgoal's own actions holds them too (`Which is taller, A or B?`).
+A number gives a result away when it equals it, in figures or in words, except where it is needed: in the label, in a
+reference to a subgoal or one of its results, and as an operand of the subgoal's actions (`Multiply 36 by 1`). The word
+`one` is usually not a number and is ignored. A text gives a result away when it contains it as whole words, except
+where the task or an operand of the subgoal's actions contains them too (`Which is taller, A or B?`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
-_REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
+#: To a subgoal or a result, where a number is needed.
+REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)
 _SHORT = frozenset(("yes", "no", "true", "false"))
 
 
 def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
-    """The results that the subgoal's text states, as they are written."""
-    text = _REFERENCE.sub(" ", unlabelled(step.subgoal.text))
+    """The results that the subgoal's text states, in the form in which the step states them."""
+    text = REFERENCE.sub(" ", unlabelled(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))
     found = []
@@ -40,18 +41,12 @@ def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     return found
 
 
-def strictly_stated(step: AnnotatedSubgoal) -> bool:
-    """Whether any number of the text, but those of labels and references to subgoals, equals a result of the step."""
-    numbers = numbers_in(_REFERENCE.sub(" ", unlabelled(step.subgoal.text)), words=True)
-    return any(read_number(result) in numbers for result in step.results)
-
-
 def _plain(result: str) -> str:
     return result.strip().rstrip(".").strip()
 
 
 def _is_written(value: Fraction, text: str) -> bool:
-    """`3/5` as it stands."""
+    """Whether the text contains the fraction in the form `3/5`."""
     return re.search(rf"(?<![\d/]){value.numerator}\s*/\s*{value.denominator}(?![\d/])", text) is not None
 
 

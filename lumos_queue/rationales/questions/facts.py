@@ -1,13 +1,13 @@
-"""Which fact of a row answers a question, and with which words: for rows that state facts and no answers of steps.
+"""Finds the fact that answers a question, and the words that do: for rows with facts but without answers of steps.
 
 How tall is Ann?             Ann is 7 feet tall.                -> 7 feet
 When did Ann die?            Ann died in 1800 in Ahr.           -> 1800
 Who founded Acme?            Acme was founded by Ann Berg.      -> Ann Berg
 What is Acme made of?        Acme is made of ink and salt.      -> ink and salt
 
-A fact answers when it says all that the question says, hardly more, and has one stretch of words of the kind that is
-asked for (answers.py, predicates.py). It is kept when no other fact of the row comes near. Right answers count for more
-here than many: where anything is unclear, there is none.
+A fact answers when it contains what the question says, little else, and one span of the kind asked for (answers.py,
+predicates.py). It is used when no other fact of the row is nearly as good. Precision matters more here than recall:
+where anything is unclear, there is no answer.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ import re
 from collections.abc import Sequence
 
 from lumos_queue.rationales.questions.answers import read_answer, type_words
-from lumos_queue.rationales.questions.matching import LIGHT_WORDS, content, has_form, words
+from lumos_queue.rationales.questions.english import LIGHT_WORDS
+from lumos_queue.rationales.questions.matching import content, has_form, words
 from lumos_queue.rationales.questions.spans import names
 
-MARGIN = 0.25  #: by which the share of the question's words in a fact must be above that in any other
+MARGIN = 0.25  #: by which the share of the question's words in the best fact must exceed that in any other
 ROUGH_SHARE, ROUGH_MARGIN = 0.6, 0.34  #: of a fact whose answer is checked in another way
-MAX_CHARACTERS = 400  #: of a question or fact that is looked at
+MAX_CHARACTERS = 400  #: of a question or fact
 MAX_WORDS = 14  #: of a result
-#: They make a sentence say the opposite, or say it of some case only.
+#: They negate a sentence or restrict it to some cases.
 _TURNS = re.compile(
     r"\b(?:no|not|none|never|neither|nor|without|cannot|except|unlike|non|lacks?|lacking|\w+n['’]t|if|although|though"
     r"|but|however|whether|unless|because|each|per|every)\b",
     re.IGNORECASE,
 )
-_LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: `D.C.` keeps its own
+_LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: but not the full stop of `D.C.`
 
 
 def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> str | None:
     """The words of a fact that answer the question; None where that is not clear.
 
-    `roughly`: a fact may lack some of the question's words and have more of its own, where a date or number is asked
-    for. For whoever checks the answer in another way.
+    `roughly`: for a date or number, a fact may lack some of the question's words and have more other words. Use it only
+    where the answer is checked in another way.
     """
     asked = question.strip().rstrip(" ?.")
     needless = LIGHT_WORDS | type_words(asked)
@@ -59,12 +60,12 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
 
 
 def _share(asked: str, wanted: Sequence[str], fact: str) -> float:
-    """Which part of the words the fact has; of a name whose last word it has the first ones may be missing."""
+    """The share of the words in the fact; of a name whose last word is in it, the other words may be missing."""
     there = words(fact)
-    spared = set()
+    optional = set()
     for name in names(asked):
         *first, last = words(name.text) or [""]
         if has_form(last, there):
-            spared.update(first)
-    needed = [word for word in wanted if word not in spared or has_form(word, there)]
+            optional.update(first)
+    needed = [word for word in wanted if word not in optional or has_form(word, there)]
     return sum(has_form(word, there) for word in needed) / len(needed) if needed else 0.0
