@@ -14,7 +14,7 @@ from db.filter_sql import conditions
 from db.filters import Filter, Term
 from db.models import Audit, AuditSample, EpisodeRow, Item, Job, Label, SubgoalRow
 from lumos_queue.errors import SpecError
-from lumos_queue.scoring.sampling import Drawn, draw, stratum_of
+from lumos_queue.scoring.sampling import SampledEpisode, draw, stratum_of
 from lumos_queue.util.sanitize import storable
 
 MOST_CHARACTERS = 80  #: of an audit's name
@@ -55,7 +55,7 @@ def strata_of(connection: Connection, wanted: Filter) -> dict[str, list[int]]:
     return found
 
 
-def draw_audit(database: Database, name: str, wanted: Filter, size: int, seed: int) -> list[Drawn]:
+def draw_audit(database: Database, name: str, wanted: Filter, size: int, seed: int) -> list[SampledEpisode]:
     """Draw a sample of the accepted annotations for which the filter holds, and keep it under a new name.
 
     Raises SpecError when the name is taken or no name, when nothing fits, or when `size` is less than the strata.

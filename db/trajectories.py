@@ -16,7 +16,7 @@ from db.filters import Filter
 from db.journal import RecordedStep, load_steps
 from db.models import EpisodeRow, Item, Job, JobEndpoint, ScoreRow, TaskRow, VerdictRow
 from lumos_queue.records import Task, Verdict
-from lumos_queue.scoring.limit import WRONG, at_limit_of
+from lumos_queue.scoring.limit import AtLimit, at_limit_of
 
 #: Ids that a stream finds at once: a filter that must read every step is then asked a few times, not for each chunk.
 IDS_AT_ONCE = 20_000
@@ -49,7 +49,7 @@ class StoredEpisode:
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric; of several versions the newest
     verdicts: Sequence[Verdict] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
-    at_limit: str = WRONG  #: what its answer is worth where it ended as `limit` (lumos_queue/scoring/limit.py)
+    at_limit: str = AtLimit.WRONG  #: what its answer is worth where it ended as `limit` (lumos_queue/scoring/limit.py)
     steps: Sequence[RecordedStep] = ()
 
     @property

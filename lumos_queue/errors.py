@@ -7,11 +7,13 @@ LumosError
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
-    │   └── EndpointRefused   a SpecError too: the same, and to a person who asks a line of theirs
+    │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
     └── Undecided         the worker: the item is owed again in a while, and not charged
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class LumosError(Exception):
@@ -25,7 +27,7 @@ class SpecError(LumosError):
 class BadRow(SpecError):
     """Raised when one row of a data file cannot be read; `row` counts from 1.
 
-    `leave_out`: published files have such rows, and nobody can mend them, so the others are used without being asked.
+    `leave_out`: published files have such rows, which cannot be fixed, so the others are used without asking.
     """
 
     def __init__(self, row: int, field: str, problem: str, leave_out: bool = False):
@@ -42,7 +44,7 @@ class ActionError(LumosError):
 
 
 class EpisodeError(LumosError):
-    """Raised when an episode cannot go on for a reason of its own; `ending` names it."""
+    """Raised when an episode cannot go on; `ending` names the reason."""
 
     def __init__(self, ending: str, message: str):
         self.ending = ending
@@ -50,7 +52,7 @@ class EpisodeError(LumosError):
 
 
 class InfrastructureError(LumosError):
-    """Raised when something beside the model and the task failed; trying again later may succeed.
+    """Raised when something other than the model and the task failed; trying again later may succeed.
 
     `retry_after` is the number of seconds the other side asked for, if it did.
     """
@@ -61,7 +63,7 @@ class InfrastructureError(LumosError):
 
 
 class EndpointDown(InfrastructureError):
-    """Raised instead of asking when no replica of an endpoint is fit to be asked: the job waits, no item is charged.
+    """Raised when no replica of an endpoint can be asked: the job waits, no item is charged.
 
     The message names host, status, cause and remedy in one line. `status` is the HTTP status of the latest answer,
     0 when there was none.
@@ -87,6 +89,6 @@ class Undecided(InfrastructureError):
         super().__init__(message)
 
 
-def unknown(what: str, value: str, choices) -> SpecError:
-    """The error for a name that is not one of the choices: names the value and lists what would do."""
+def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:
+    """The error for a name that is not one of the choices: names the value and lists the choices."""
     return SpecError(f"No {what} called '{value}'. Choose one of: {', '.join(sorted(choices))}.")

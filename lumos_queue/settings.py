@@ -1,4 +1,4 @@
-"""Settings, read once at the door from LUMOS_* in the environment. Everything inside receives values."""
+"""Settings, read once at startup from LUMOS_* in the environment. All other code receives values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Settings(BaseSettings):
     home: Annotated[Path, AfterValidator(from_launch)] = Path(".lumos")
     database_url: str = ""  #: empty: SQLite in `home`
     broker_url: str = ""  #: empty: no broker, jobs run in the process that submits them
-    contact: str = ""  #: your address or page, told to web services with --live: Wikipedia's operators ask for one
+    contact: str = ""  #: your address or page, sent to web services with --live: Wikipedia's operators ask for one
     api_keys: Path | None = None  #: file with a key for each model server: lumos_queue/endpoints/api_keys.py
-    endpoint_hosts: str = ""  #: that may be called, with commas; empty: any. lumos_queue/endpoints/hosts.py
+    endpoint_hosts: str = ""  #: hosts that may be called, with commas; empty: any. lumos_queue/endpoints/hosts.py
     mysql_user: str = ""  #: of the server that --tool mysql=… names
     mysql_password: str = Field(default="", repr=False)
     concurrency: int = Field(default=64, ge=1)  #: episodes in flight in one worker process
@@ -34,9 +34,9 @@ class Settings(BaseSettings):
     heartbeat_seconds: float = Field(default=2.0, gt=0)
     lease_seconds: float = Field(default=15.0, gt=0)  #: a process silent for so long has lost its items
     fence_seconds: float = Field(default=10.0, gt=0)  #: a process that could not report for so long stops itself
-    flush_seconds: float = Field(default=0.1, ge=0)  #: steps wait at most this long for company in a commit
+    flush_seconds: float = Field(default=0.1, ge=0)  #: steps wait at most this long for others to commit with
     slice_seconds: float = Field(default=60.0, gt=0)  #: how long a slice lasts while other jobs wait
-    drain_seconds: float = Field(default=4.0, ge=0)  #: what is in flight may finish for so long after TERM
+    drain_seconds: float = Field(default=4.0, ge=0)  #: how long what is in flight may go on after TERM
     poll_seconds: float = Field(default=2.0, gt=0)  #: how often a dispatcher looks for owed items
     project: str = "default"
     user: str = Field(default_factory=lambda: _user())
@@ -74,7 +74,7 @@ def read_settings() -> Settings:
     if not settings.heartbeat_seconds < settings.fence_seconds < settings.lease_seconds:
         raise SpecError(
             f"LUMOS_HEARTBEAT_SECONDS {settings.heartbeat_seconds}, LUMOS_FENCE_SECONDS {settings.fence_seconds} and "
-            f"LUMOS_LEASE_SECONDS {settings.lease_seconds} must grow in this order."
+            f"LUMOS_LEASE_SECONDS {settings.lease_seconds} must be strictly increasing."
         )
     _check_endpoint_settings(settings)
     return settings

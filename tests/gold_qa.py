@@ -38,7 +38,7 @@ class ScriptedRole:
     """An endpoint that knows which episode asks. `asked` keeps (row, prompt) of every call."""
 
     url = "scripted:"
-    traffic = None
+    admission = None
 
     def __init__(self):
         self.asked: list[tuple[str, str]] = []

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.actions.sql.interface import SqlActions, as_intercode
+from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.benchmarks.base import Tried
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
 from lumos_queue.benchmarks.intercode_sql.querying import asked
@@ -174,3 +174,11 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def as_intercode(execution: Execution) -> str:
+    """What InterCode's environment prints for the same statement: all rows, `None`, or the error."""
+    if not execution.ok:
+        return f"Error executing query: {execution.message}"
+    (value,) = execution.values
+    return repr([tuple(row) for row in value["rows"]]) if "rows" in value else "None"

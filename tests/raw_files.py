@@ -1,25 +1,23 @@
-"""Writes files of raw annotations, as the original's conversion does; lumos_queue/compat/raw.py reads them."""
+"""Raw annotation files as the original's conversion writes them: one JSON object a line."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from pathlib import Path
 
 from lumos_queue.compat.raw import RawAnnotation
 
 
-def write_raw(rows, path):
-    """One JSON object per line; returns how many."""
-    lines = [raw_json(row) for row in rows]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return len(lines)
-
-
-def raw_json(annotation: RawAnnotation) -> str:
-    """One row of a raw annotation file."""
-    plan = annotation.natural_language_plan
-    row = {
-        "task": annotation.task,
+def raw_line(row: RawAnnotation) -> str:
+    plan = row.natural_language_plan
+    fields = {
+        "task": row.task,
         "natural_language_plan": list(plan) if isinstance(plan, tuple) else plan,
-        "subgoal_plan": annotation.subgoal_plan,
+        "subgoal_plan": row.subgoal_plan,
     }
-    return json.dumps(row if annotation.ans is None else row | {"ans": annotation.ans})
+    return json.dumps(fields if row.ans is None else fields | {"ans": row.ans})
+
+
+def write_raw(rows: Iterable[RawAnnotation], path: Path) -> None:
+    path.write_text("".join(f"{raw_line(row)}\n" for row in rows), encoding="utf-8")

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from db.connection import Database
 from db.errors import reason
 from db.fence import Fenced, beat, end_session, reap, start_session
-from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.settings import Settings
 
 HUNG_LEASES = 4  #: a loop that hangs for so long does not come back: the process ends, and its parent starts another
@@ -35,7 +35,7 @@ class Presence:
         self.session = start_session(database, code_version)
         self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
         self._jobs: set[str] = set()
-        self._traffic: Mapping[str, Traffic] = {}
+        self._traffic: Mapping[str, AdmissionControl] = {}
         self._beating = threading.Lock()
         self._alive_at = self._loop_at = time.monotonic()
         self._working = self._lost = False
@@ -57,7 +57,7 @@ class Presence:
         self._jobs.add(job)
         self._working = True
 
-    def use(self, traffic: Mapping[str, Traffic]) -> None:
+    def use(self, traffic: Mapping[str, AdmissionControl]) -> None:
         """Lease shares of these endpoints, by URL, at once and with every heartbeat until the job is left."""
         self._traffic = traffic
         if traffic:
@@ -122,4 +122,4 @@ class Presence:
             self.states, self._alive_at = orders.states, started
             for url, share in orders.shares.items():
                 if one := self._traffic.get(url):
-                    one.lend(share)
+                    one.set_share(share)

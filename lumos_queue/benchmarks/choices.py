@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import Node
 from lumos_queue.records import Score, Task
-from lumos_queue.scoring.letters import LETTERS, chosen
+from lumos_queue.scoring.letters import LETTERS, read_choice
 
 METRICS = ("accuracy", "unparsed")
 _CHOICES = " There're some choices: "
@@ -50,7 +50,7 @@ def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
     `unparsed`: 1 for an answer that means no choice, which is wrong. An episode without an answer is wrong only.
     """
     choices = task.gold["choices"]
-    place = None if answer is None else chosen(answer, choices)
+    place = None if answer is None else read_choice(answer, choices)
     right = place is not None and choices[place] == task.gold["answer"]
     detail = "" if place is None else f"{LETTERS[place]}. {choices[place]}"[:200]
     return (

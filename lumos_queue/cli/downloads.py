@@ -10,7 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-To = Annotated[Path | None, typer.Option("--to", help="Folder for the files; default: data in LUMOS_HOME.")]
+To = Annotated[Path | None, typer.Option("--to", help="Folder of the files; default: data in LUMOS_HOME.")]
 
 
 def _folder(to: Path | None) -> Path:
@@ -20,44 +20,58 @@ def _folder(to: Path | None) -> Path:
 
 
 def data_get(
-    name: Annotated[str, typer.Argument(help="A set, as gsm8k, or one file of it, as gsm8k/train.jsonl.")],
+    name: Annotated[str, typer.Argument(help="A dataset, e.g. gsm8k, or one of its files, e.g. gsm8k/train.jsonl.")],
     to: To = None,
     json: opt.Json = False,
 ) -> None:
-    """Download public files, check them, and say where they are."""
+    """Download public files and check them."""
     from lumos_queue.downloads.cache import fetch
     from lumos_queue.downloads.catalogue import files_named
 
     folder, found = _folder(to), []
     for file in files_named(name):
         one = fetch(file, folder)
-        found.append({"name": one.name, "path": str(one.path), "sha256": one.sha256, "licence": one.licence,
-                      "new": one.new, "checked": one.checked})  # fmt: skip
+        found.append(
+            {
+                "name": one.name,
+                "path": str(one.path),
+                "sha256": one.sha256,
+                "licence": one.licence,
+                "new": one.new,
+                "checked": one.checked,
+            }
+        )
         if not output.as_json:
-            output.show(f"{one.path}  {_told(one)}")
+            output.show(f"{one.path}  {_format_download(one)}")
     output.result({"files": found}, lambda _: None)
 
 
-def _told(one: Any) -> str:
-    how = "downloaded" if one.new else "there already"
+def _format_download(one: Any) -> str:
+    how = "downloaded" if one.new else "already there"
     if one.checked == "nothing":
-        return f"{how}; no checksum is known of it: {one.sha256[:12]}… is noted beside it, later ones must be the same"
+        return f"{how}; no checksum is known: {one.sha256[:12]}… was recorded, later downloads must match it"
     if one.checked == "first download":
-        return f"{how}; the same bytes as the first time; no other checksum is known"
-    return f"{how}; its checksum is right"
+        return f"{how}; the same checksum as the first download; no other is known"
+    return f"{how}; its checksum is correct"
 
 
 def data_list(to: To = None, json: opt.Json = False) -> None:
-    """The public files that can be downloaded."""
+    """List the public files that can be downloaded."""
     from lumos_queue.downloads.cache import place_of
     from lumos_queue.downloads.catalogue import FILES
 
     folder = _folder(to)
     found = [
-        {"name": file.name, "licence": file.licence, "bytes": file.size or None, "sha256": file.sha256 or None,
-         "here": place_of(file, folder).is_file(), "url": file.url}
+        {
+            "name": file.name,
+            "licence": file.licence,
+            "bytes": file.size or None,
+            "sha256": file.sha256 or None,
+            "here": place_of(file, folder).is_file(),
+            "url": file.url,
+        }
         for file in FILES
-    ]  # fmt: skip
+    ]
     output.result({"folder": str(folder), "files": found}, _print_files)
 
 
@@ -70,8 +84,8 @@ def _print_files(found: dict[str, Any]) -> None:
         table.add_column(name, justify="right" if name == "bytes" else "left")
     for one in found["files"]:
         size = f"{one['bytes']:,}" if one["bytes"] else ""
-        checksum = "known" if one["sha256"] else "of the first download"
+        checksum = "known" if one["sha256"] else "from the first download"
         table.add_row(one["name"], one["licence"], size, checksum, "yes" if one["here"] else "")
     console = output.console()
     console.print(table)
-    console.print(f"They go to {found['folder']}", markup=False, soft_wrap=True)
+    console.print(f"Folder: {found['folder']}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The list of found episodes for people."""
+"""A list of episodes for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 
-_WIDEST = 24  #: cells of a column of the list of episodes
+_MAX_WIDTH = 24  #: terminal cells of a column
 _EPISODE = (
     ("episode", lambda one: one["episode"]),
     ("benchmark", lambda one: one["benchmark"]),
@@ -24,12 +24,12 @@ _EPISODE = (
 
 
 def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
-    """Two lines for each: its figures, of which columns that say nothing are left out, and under them its question."""
+    """Two lines for each episode: its figures, without columns that are empty for all, and its question below."""
     console = output.console()
     columns = {name: [show(one) for one in episodes] for name, show in _EPISODE}
     hidden = {"benchmark"} if one_job else set()
     shown = {name: cells for name, cells in columns.items() if name not in hidden and any(cells)}
-    widths = {name: min(_WIDEST, max(map(cell_len, (name, *cells)))) for name, cells in shown.items()}
+    widths = {name: min(_MAX_WIDTH, max(map(cell_len, (name, *cells)))) for name, cells in shown.items()}
 
     def line(cells: Iterable[str]) -> str:
         fitted = (chop(cell, width) for cell, width in zip(cells, widths.values(), strict=True))
@@ -45,6 +45,6 @@ def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
 
 
 def chop(text: str, width: int) -> str:
-    """The text on one line of at most so many terminal cells."""
+    """The text on one line of at most `width` terminal cells."""
     text = " ".join(text.split())
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"

@@ -1,4 +1,4 @@
-"""`lumos episodes`: finding stored episodes, a page at a time."""
+"""`lumos episodes`: find stored episodes, one page at a time."""
 
 from __future__ import annotations
 
@@ -11,31 +11,38 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 _WHERE = (
-    "Terms FIELD OPERATOR VALUE that must all hold, as in 'score=1 subgoals<=4 text~\"two words\"' (docs/queries.md)."
+    "Terms FIELD OPERATOR VALUE that must all hold, e.g. 'score=1 subgoals<=4 text~\"two words\"' (docs/queries.md)."
 )
 
 
 def episodes(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Only of this job: its id, or a beginning of it.")] = "",
+    job: Annotated[
+        str, typer.Argument(metavar="JOB", help="Only of this job: its id, or an unambiguous beginning of it.")
+    ] = "",
     where: Annotated[str, typer.Option(help=_WHERE)] = "",
     benchmark: Annotated[str, typer.Option(help="Only of this benchmark.")] = "",
     formulation: Annotated[str, typer.Option(help="Only by this formulation.")] = "",
     model: Annotated[str, typer.Option(help="Only by a model whose name, address or digest contains this.")] = "",
-    ending: Annotated[str, typer.Option(help="Only those that ended so.")] = "",
+    ending: Annotated[str, typer.Option(help="Only with this ending, e.g. answered or limit.")] = "",
     wrong: Annotated[bool, typer.Option("--wrong", help="Only those that scored below 1.")] = False,
-    level: Annotated[str, typer.Option(help="Only annotations checked so, or better.")] = "",
+    level: Annotated[str, typer.Option(help="Only annotations of this check level, or a stronger one.")] = "",
     origin: Annotated[str, typer.Option(help="Only run, converted, imported or corrected ones.")] = "",
     action: Annotated[str, typer.Option(help="Only those that ran this action.")] = "",
-    error: Annotated[str, typer.Option(help="Only those with an action that failed so.")] = "",
-    verdict: Annotated[str, typer.Option(help="Only annotations of which a filter said so; or: accepted.")] = "",
-    text: Annotated[str, typer.Option(help="Only those in which this text stands, capitals as written.")] = "",
+    error: Annotated[str, typer.Option(help="Only those with an action that failed with this error.")] = "",
+    verdict: Annotated[str, typer.Option(help="Only annotations with this verdict of a filter; or: accepted.")] = "",
+    text: Annotated[str, typer.Option(help="Only those that contain this text (case-sensitive).")] = "",
     since: Annotated[str, typer.Option(help="Only those finished at or after this date or time (UTC).")] = "",
     after: Annotated[
-        str, typer.Option(metavar="CURSOR", help="After this episode, JOB-NUMBER; with JOB, a number: from there on.")
+        str,
+        typer.Option(metavar="CURSOR", help="Start after this episode, JOB-NUMBER; with JOB: start at this number."),
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, max=opt.MOST - 1)] = 20, json: opt.Json = False,
-) -> None:  # fmt: skip
-    """Finished episodes of a job, or of all jobs, that meet a filter."""
+    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER - 1, help="Episodes per page.")] = 20,
+    json: opt.Json = False,
+) -> None:
+    """List finished episodes that match a filter.
+
+    Of one job, or of all jobs.
+    """
     from db.filters import Filter, parse_where, term
     from db.jobs import get_job
     from db.trajectories import find_episodes, reading
@@ -43,24 +50,32 @@ def episodes(
     from lumos_queue.submission.database import database
 
     shortcuts = (
-        ("benchmark", "=", benchmark), ("formulation", "=", formulation), ("model", "~", model),
-        ("ending", "=", ending), ("score", "<", "1" if wrong else ""), ("level", ">=", level), ("origin", "=", origin),
-        ("action", "=", action), ("error", "=", error), ("verdict", "=", verdict), ("text", "~", text),
+        ("benchmark", "=", benchmark),
+        ("formulation", "=", formulation),
+        ("model", "~", model),
+        ("ending", "=", ending),
+        ("score", "<", "1" if wrong else ""),
+        ("level", ">=", level),
+        ("origin", "=", origin),
+        ("action", "=", action),
+        ("error", "=", error),
+        ("verdict", "=", verdict),
+        ("text", "~", text),
         ("since", "=", since),
-    )  # fmt: skip
+    )
     wanted = parse_where(where) & Filter(tuple(term(*one) for one in shortcuts if one[2]))
     with database(read_settings()) as opened, reading(opened) as connection:
         own = get_job(connection, job).id if job else ""
         inside = Filter((term("job", "=", own),)) if own else Filter()
-        place = _place(connection, own, after) if after else 0
-        rows = find_episodes(connection, inside & wanted, place, limit + 1)
-    found = [_shown(row) for row in rows[:limit]]
+        start = _resolve_start(connection, own, after) if after else 0
+        rows = find_episodes(connection, inside & wanted, start, limit + 1)
+    found = [_episode_as_json(row) for row in rows[:limit]]
     result: dict[str, Any] = {"job": own} if own else {}
     result |= {"where": str(wanted), "episodes": found, "next": found[-1]["episode"] if len(rows) > limit else None}
-    output.result(result, lambda value: _print(value, own, limit))
+    output.result(result, lambda value: _print_page(value, own, limit))
 
 
-def _place(connection: Any, job: str, after: str) -> int:
+def _resolve_start(connection: Any, job: str, after: str) -> int:
     """The id after which the page begins."""
     from db.jobs import get_job
     from db.trajectories import place_of
@@ -68,21 +83,21 @@ def _place(connection: Any, job: str, after: str) -> int:
 
     name, dash, number = after.rpartition("-")
     if not number.isdecimal() or len(number) > 9 or not (name if dash else job):
-        raise SpecError(f"'{after}' is no place to go on from: expected JOB-NUMBER, or with a JOB a number.")
+        raise SpecError(f"'{after}' is not a place to continue from: expected JOB-NUMBER, or with a JOB a number.")
     if dash:
         return place_of(connection, get_job(connection, name).id, int(number))
     return place_of(connection, job, int(number) - 1)
 
 
-def _shown(row: Any) -> dict[str, Any]:
-    from lumos_queue.cli.tables import gold_text
+def _episode_as_json(row: Any) -> dict[str, Any]:
+    from lumos_queue.cli.trajectory import gold_text
 
     names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
     known = {name: getattr(row, name) for name in names}
     return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | known
 
 
-def _print(result: dict[str, Any], job: str, limit: int) -> None:
+def _print_page(result: dict[str, Any], job: str, limit: int) -> None:
     from lumos_queue.cli.episode_list import print_episodes
     from lumos_queue.cli.output import escape
 
@@ -90,7 +105,7 @@ def _print(result: dict[str, Any], job: str, limit: int) -> None:
     if result["episodes"]:
         print_episodes(result["episodes"], one_job=bool(job))
     else:
-        console.print("No finished episode is so.")
+        console.print("No finished episode matches.")
     if result["next"]:
         words = ["lumos", "episodes", *([job] if job else [])]
         words += ["--where", result["where"]] if result["where"] else []

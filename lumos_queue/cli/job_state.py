@@ -8,18 +8,18 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.cli.submitting import finish
+from lumos_queue.cli.submit import finish
 
 
 def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
-    """Apply one of db.jobs' changes of state; returns settings and the job's row after it."""
+    """Apply one of db.jobs' changes of state; returns the settings and the job's row afterwards."""
     import db.jobs
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    if not job:  # it would be the beginning of every id
-        raise SpecError("An empty text names no job. List them with: lumos jobs")
+    if not job:  # every id begins with it
+        raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
     settings = read_settings()
     with database(settings) as opened:
         with opened.engine.connect() as connection:
@@ -32,7 +32,10 @@ def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
 
 
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
-    """Stop a job; what is stored stays."""
+    """Stop a job for good.
+
+    What it stored is kept.
+    """
     _, row = _change(job, "cancel")
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
@@ -40,7 +43,10 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
 
 
 def pause(job: opt.JobId, json: opt.Json = False) -> None:
-    """Stop a job for a while: what is in flight is given back with its steps; go on with resume."""
+    """Stop a job for a while.
+
+    Items in flight keep their recorded steps. Go on with: lumos resume JOB
+    """
     _, row = _change(job, "pause")
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
@@ -48,27 +54,31 @@ def pause(job: opt.JobId, json: opt.Json = False) -> None:
 
 
 def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
-    """Go on with a job that was paused or cancelled, lost its workers or ended incomplete.
+    """Go on with a job that stopped.
 
-    Quarantined items and episodes that infrastructure ended (infra_error) are tried again.
+    It was paused or cancelled, lost its workers, or ended incomplete. Quarantined items, and episodes that ended with
+    infra_error, are run again.
     """
-    from lumos_queue.cli.run import carry_on
+    from lumos_queue.cli.run import run_stored
 
     settings, row = _change(job, "resume")
     if row.state == "done":
-        output.say(f"job {row.id} is done: nothing of it is owed")
+        output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)
     follow = follow or not settings.broker_url
-    finish(settings, row.id, carry_on(settings, row, follow), follow)
+    finish(settings, row.id, run_stored(settings, row, follow), follow)
 
 
 def rm(
     job: opt.JobId,
     with_labels: Annotated[
-        bool, typer.Option("--with-labels", help="Even if people labelled, drew or corrected its episodes.")
+        bool, typer.Option("--with-labels", help="Also if people have labelled, sampled or corrected its episodes.")
     ] = False,
     json: opt.Json = False,
 ) -> None:
-    """Delete a job that is not running, with all it stored; not the work of people unless told so."""
+    """Delete a job and everything it stored.
+
+    The job must not be running. Jobs with people's labels, audits or corrections need --with-labels.
+    """
     _, row = _change(job, "remove", with_labels=with_labels)
-    output.result({"job": row.id, "removed": True}, lambda value: output.show(f"job {value['job']} is removed"))
+    output.result({"job": row.id, "removed": True}, lambda value: output.show(f"job {value['job']} was removed"))

@@ -1,20 +1,23 @@
-"""Commands that read what is stored: jobs, job, report, show."""
+"""Commands that show stored jobs and episodes: jobs, job, report, show."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.cli.exits import Exit
+from lumos_queue.cli.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from lumos_queue.settings import Settings
 
 
-def show_reports(settings, jobs: list[str]) -> Exit:
-    """The result of a command that ends in reports, and its exit code: whether one of the jobs ended incomplete."""
+def show_reports(settings: Settings, jobs: list[str]) -> Exit:
+    """Print the reports of jobs; returns the exit code, which says whether one of them ended incomplete."""
     from db.jobs import get_job
-    from lumos_queue.cli.tables import print_reports
+    from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database
@@ -25,10 +28,12 @@ def show_reports(settings, jobs: list[str]) -> Exit:
     return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
 
 
-def jobs(limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: opt.Json = False) -> None:
-    """The newest jobs."""
+def jobs(
+    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="How many.")] = 20, json: opt.Json = False
+) -> None:
+    """List the newest jobs."""
     from db.reading import list_jobs
-    from lumos_queue.cli.tables import print_jobs
+    from lumos_queue.cli.job_tables import print_jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -39,28 +44,52 @@ def jobs(limit: Annotated[int, typer.Option(min=1, max=opt.MOST)] = 20, json: op
 
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:
-    """What a job asks for, where it stands, who its endpoints are."""
+    """Show a job's settings, state and endpoints."""
     from db.jobs import get_job, problems, progress
     from db.reading import endpoints_of
     from db.versions import code_versions
-    from lumos_queue.cli.tables import print_job
+    from lumos_queue.cli.job_tables import print_job
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     names = (
-        "kind", "benchmark", "split", "formulation", "state", "waiting", "submitted_by", "project", "priority",
-        "digest", "dataset", "agent", "seed", "code_version", "created_at", "started_at", "finished_at", "spec",
-    )  # fmt: skip
+        "kind",
+        "benchmark",
+        "split",
+        "formulation",
+        "state",
+        "waiting",
+        "submitted_by",
+        "project",
+        "priority",
+        "digest",
+        "dataset",
+        "agent",
+        "seed",
+        "code_version",
+        "created_at",
+        "started_at",
+        "finished_at",
+        "spec",
+    )
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)
-        shown = {"job": row.id} | {name: getattr(row, name) for name in names} | {
-            "items": progress(connection, row.id),
-            "code_versions": [{"code_version": version, "episodes": episodes}
-                              for version, episodes in code_versions(connection, row.id)],
-            "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
-            "endpoints": [{"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
-                          for one in endpoints_of(connection, row.id)],
-        }  # fmt: skip
+        shown = (
+            {"job": row.id}
+            | {name: getattr(row, name) for name in names}
+            | {
+                "items": progress(connection, row.id),
+                "code_versions": [
+                    {"code_version": version, "episodes": episodes}
+                    for version, episodes in code_versions(connection, row.id)
+                ],
+                "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
+                "endpoints": [
+                    {"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
+                    for one in endpoints_of(connection, row.id)
+                ],
+            }
+        )
     output.result(shown, print_job)
 
 
@@ -68,7 +97,10 @@ def report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="One job, or several side by side.")],
     json: opt.Json = False,
 ) -> None:
-    """Score, interval, baselines, endings, calls, tokens and time. Exit code 3: a job ended incomplete."""
+    """Show the reports of jobs.
+
+    Scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
+    """
     from lumos_queue.settings import read_settings
 
     raise typer.Exit(show_reports(read_settings(), jobs))
@@ -76,10 +108,13 @@ def report(
 
 def show(
     episode: Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")],
-    prompts: Annotated[bool, typer.Option("--prompts", help="With the whole prompt of every model call.")] = False,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Also print the prompt of every model call.")] = False,
     json: opt.Json = False,
 ) -> None:
-    """One episode: its subgoals, actions and results, what filters found in it, what people say of it."""
+    """Show one episode step by step.
+
+    Subgoals, actions and results, then the verdicts of filters and the labels by people.
+    """
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory

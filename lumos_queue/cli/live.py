@@ -1,4 +1,4 @@
-"""Live progress of a job, read from the database: the same whoever does the work."""
+"""Live progress of a job, read from the database: the same whichever process does the work."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
 from lumos_queue.cli import output
-from lumos_queue.cli.outage import Outage, Patience, gave_up
+from lumos_queue.cli.outage import Outage, Patience, format_give_up
 from lumos_queue.scoring.statistics import wilson
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
     from workers.context import Process
 
-LOOK_SECONDS = 4.0  #: at most from one look to the next, so that an outage is told of within 5 s
-LINE_SECONDS = 5.0  #: between lines where standard error is no terminal
-STALL_SECONDS = 60.0  #: without progress before the cause is looked for
+MAX_POLL_SECONDS = 4.0  #: between two reads of the database, so that an outage is reported within 5 s
+LINE_SECONDS = 5.0  #: between lines if standard error is not a terminal
+STALL_SECONDS = 60.0  #: without progress, after which the likely cause is reported
 
 
 class Progress:
-    """A context in which `show` draws where the job stands: on a terminal one changing block, elsewhere lines."""
+    """A context in which `show` prints the job's progress: one live block on a terminal, else lines."""
 
     def __init__(self, database: Database, settings: Settings, job: str, process: Process | None = None):
-        """`process`: the one that works on the job, where it is this one."""
+        """`process`: the one that works on the job, if it is this process."""
         self.database, self.settings, self.job, self.process = database, settings, job, process
         self.state = "queued"
-        self.pause = 0.5  #: seconds until `show` is worth calling again
+        self.pause = 0.5  #: seconds to wait before the next call of `show`
         self._console = output.console(stderr=True)
         self._live: Any = None
         self._began = self._moved_at = time.monotonic()
-        self._first: tuple[int, int] | None = None  # items and tokens done when the watching began
+        self._first: tuple[int, int] | None = None  # items and tokens done when watching began
         self._done = -1
-        self._waiting = ""  # what the job says it waits for
-        self._endpoint, self._silence = Outage(self._tell), Outage(self._tell)
+        self._waiting = ""  # what the job waits for
+        self._endpoint, self._silence = Outage(self._report), Outage(self._report)
         self._patience = Patience()
         self.given_up = ""  #: why to stop, in words: an outage that only a person can end
         self._line_at = 0.0
@@ -55,30 +55,30 @@ class Progress:
             self._live.__exit__(*exception)
 
     def show(self) -> str:
-        """Look and draw; returns the job's state as far as the database tells it."""
+        """Read and print the progress; returns the job's state as last read."""
         before = self._done
         try:
-            self._look()
-        except DBAPIError as error:  # it may come back, and the work goes on then
+            self._update()
+        except DBAPIError as error:  # the database may come back, and the work then goes on
             problem = str(error.orig).strip().splitlines()[-1:]
             what = problem[0] if problem else type(error.orig).__name__
-            self._silence.see(f"the database does not answer: {what}", False)
-            self.pause = LOOK_SECONDS
+            self._silence.update(f"the database does not answer: {what}", False)
+            self.pause = MAX_POLL_SECONDS
         else:
-            self._silence.see("", True)
+            self._silence.update("", True)
         self._notice_an_outage(self._done != before)
         return self.state
 
     def _notice_an_outage(self, answered: bool) -> None:
         met = self.process.outage if self.process else None
-        self._endpoint.see(str(met) if met else self._waiting, answered)
-        ends = self._patience.ends(met, answered)
-        self.given_up = gave_up(met) if met and ends else ""
+        self._endpoint.update(str(met) if met else self._waiting, answered)
+        ends = self._patience.is_over(met, answered)
+        self.given_up = format_give_up(met) if met and ends else ""
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         output.say(output.harmless(f"job {self.job} {text}"))
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         started = time.monotonic()
         with self.database.engine.connect() as connection:
             job = get_job(connection, self.job)
@@ -92,21 +92,21 @@ class Progress:
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
                 output.say(f"{job.id}  {job.state}  {done}/{job.items} items")
-        # Looking must cost the database little, however large the job is.
-        self.pause = min(max(0.5, 20 * (time.monotonic() - started)), LOOK_SECONDS)
+        # These reads must cost the database little, however large the job is.
+        self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
 
     def _notice_a_stall(self, connection: Any, job: Any, done: int) -> None:
         if done != self._done:
             self._done, self._moved_at = done, time.monotonic()
-        elif job.waiting:  # which is told of as what it is: an outage
+        elif job.waiting:  # reported as an outage instead
             self._moved_at = time.monotonic()
         elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in ("queued", "running"):
             self._moved_at = time.monotonic()
             alive = len(live_sessions(connection, self.settings.lease_seconds))
-            cause = "no worker is alive: start one with: lumos worker"
+            cause = "no worker is alive. Start one with: lumos worker"
             if alive:
-                cause = f"{alive} worker(s) alive, items take longer"
-            output.say(f"no item finished for {STALL_SECONDS:.0f} s: {cause}")
+                cause = f"{alive} worker{'s' * (alive > 1)} alive; items take longer than this"
+            output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")
 
     def _block(self, connection: Any, job: Any, items: dict[str, int]) -> Any:
         from rich.console import Group
@@ -123,9 +123,12 @@ class Progress:
         left = f"{(job.items - done) / rate:.0f} s left" if rate > 0 and done < job.items else ""
         head = Table.grid(padding=(0, 2))
         head.add_row(
-            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}", job.state,
-            ProgressBar(total=job.items, completed=done, width=28), f"{done}/{job.items}", left,
-        )  # fmt: skip
+            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}",
+            job.state,
+            ProgressBar(total=job.items, completed=done, width=28),
+            f"{done}/{job.items}",
+            left,
+        )
         lines = [f"{rate:.1f} items/s · {token_rate:,.0f} tokens/s · {sums.calls:,} calls · {tokens:,} tokens"]
         if endings := count_endings(connection, self.job):
             lines.append("endings  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))

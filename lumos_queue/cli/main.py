@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from lumos_queue.cli import (
-    auditing,
+    audits,
     backup,
     builds,
-    captioning,
+    captions,
     compat,
-    converting,
-    correcting,
+    conversions,
+    corrections,
     downloads,
     episodes,
     job_state,
@@ -23,35 +23,55 @@ from lumos_queue.cli import (
     output,
     papers,
     rollouts,
-    submitting,
+    submit,
     workers,
 )
 from lumos_queue.cli import options as opt
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="A job queue for language agents that plan, ground and execute.",
-)  # fmt: skip
-db_app = typer.Typer(rich_markup_mode=None, help="The database.")
-data_app = typer.Typer(rich_markup_mode=None, help="Public benchmark files.")
+)
+db_app = typer.Typer(rich_markup_mode=None, help="Commands of the database.")
+data_app = typer.Typer(rich_markup_mode=None, help="Get public benchmark files.")
 for name, group in (
-    ("dataset", builds.dataset_app), ("audit", auditing.app), ("data", data_app), ("db", db_app),
-    ("rollouts", rollouts.rollouts_app), ("blame", rollouts.blame_app),
-):  # fmt: skip
+    ("dataset", builds.dataset_app),
+    ("audit", audits.app),
+    ("data", data_app),
+    ("db", db_app),
+    ("rollouts", rollouts.rollouts_app),
+    ("blame", rollouts.blame_app),
+):
     app.add_typer(group, name=name)
 builds.dataset_app.command("unify")(compat.unify)
 db_app.command("backup")(backup.db_backup)
 data_app.command("get")(downloads.data_get)
 data_app.command("list")(downloads.data_list)
-data_app.command("captions")(captioning.data_captions)
-app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submitting.evaluate)
-app.command("infer", help="Run an agent on a benchmark, unscored.")(submitting.infer)
+data_app.command("captions")(captions.data_captions)
+app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submit.evaluate)
+app.command("infer", help="Run an agent on a benchmark, unscored.")(submit.infer)
 for command in (
-    converting.convert, converting.budget, submitting.train,
-    jobs.jobs, jobs.job, jobs.report, episodes.episodes, jobs.show, correcting.correct, correcting.label,
-    rollouts.reground, papers.tables,
-    job_state.pause, job_state.resume, job_state.cancel, job_state.rm, workers.workers, workers.endpoints,
-):  # fmt: skip
+    conversions.convert,
+    conversions.budget,
+    submit.train,
+    jobs.jobs,
+    jobs.job,
+    jobs.report,
+    episodes.episodes,
+    jobs.show,
+    corrections.correct,
+    corrections.label,
+    rollouts.reground,
+    papers.tables,
+    job_state.pause,
+    job_state.resume,
+    job_state.cancel,
+    job_state.rm,
+    workers.workers,
+    workers.endpoints,
+):
     app.command()(command)
 
 
@@ -61,9 +81,14 @@ app.command("export-compat")(compat.export_compat)
 
 @app.command()
 def doctor(
-    planner: opt.Planner = "", grounder: opt.Grounder = "", json: opt.Json = False,
-) -> None:  # fmt: skip
-    """Look at what a job needs, and say how to mend what is missing."""
+    planner: opt.Planner = "",
+    grounder: opt.Grounder = "",
+    json: opt.Json = False,
+) -> None:
+    """Check everything that a job needs.
+
+    Says how to fix what is missing.
+    """
     from dataclasses import asdict
 
     from lumos_queue.cli.doctor import examine
@@ -85,11 +110,11 @@ def doctor(
 @app.command()
 def worker(
     pools: Annotated[
-        str, typer.Option(help="Which kinds of work: cpu, llm, gpu, separated by commas.")
+        str, typer.Option(help="Kinds of work that it does: cpu, llm, gpu, separated by commas.")
     ] = "cpu,llm,gpu",
     json: opt.Json = False,
 ) -> None:
-    """Look for owed work on this host and do it, until told to stop."""
+    """Find work and do it on this host, until stopped."""
     import logging
 
     from lumos_queue.cli.run import POOLS
@@ -111,7 +136,10 @@ def worker(
 
 @app.command()
 def up(json: opt.Json = False) -> None:
-    """Run broker, workers, dispatcher and Flower here until Ctrl-C."""
+    """Run a whole deployment on this host.
+
+    Broker, workers, dispatcher and Flower, until Ctrl-C.
+    """
     from lumos_queue.settings import read_settings
     from workers.up import up as start
 
@@ -122,7 +150,7 @@ def up(json: opt.Json = False) -> None:
 
 @db_app.command("upgrade")
 def db_upgrade(json: opt.Json = False) -> None:
-    """Bring the database's tables to this version of the code."""
+    """Migrate the database's tables to this version of the code."""
     from db.connection import open_database
     from db.migrate import current, head, upgrade
     from lumos_queue.settings import read_settings
@@ -140,7 +168,7 @@ def db_upgrade(json: opt.Json = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script; returns the exit code. What a person can mend is one line and exit code 2."""
+    """The console script; returns the exit code. A problem that a person can fix is one line and exit code 2."""
     from lumos_queue.errors import InfrastructureError, SpecError
 
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -152,19 +180,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SpecError, InfrastructureError) as error:
         return output.fail(str(error))
     except Exception as error:
-        if problem := _mendable(error):
+        if problem := _describe_problem(error):
             return output.fail(problem)
         raise
 
 
-def _mendable(error: Exception) -> str:
-    """One line for an error that is not ours: a command that cannot be read, a database or disk that fails."""
+def _describe_problem(error: Exception) -> str:
+    """One line for an error from elsewhere (wrong usage, a failing database or disk); empty for any other error."""
     if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
         context, problem = getattr(error, "ctx", None), message().rstrip(".")
         return f"{problem}. See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
         problem = str(getattr(error, "orig", None) or error).strip()
-        return f"The database failed: {problem.splitlines()[-1]}. Look at it with: lumos doctor"
+        return f"The database failed: {problem.splitlines()[-1]}. Check it with: lumos doctor"
     return str(error) if isinstance(error, OSError) else ""
 
 

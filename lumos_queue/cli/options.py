@@ -1,4 +1,4 @@
-"""What the options of several commands are called and mean."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from lumos_queue.cli import output
 
-MOST = 2**31 - 1  #: both databases keep numbers up to this one
+MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
 
 
 def _json(value: bool) -> bool:
@@ -18,71 +18,83 @@ def _json(value: bool) -> bool:
 
 
 Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
-Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, …: any of the README's table.")]
+Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (the README lists all).")]
 Data = Annotated[Path | None, typer.Option(help="The benchmark's original file or folder.")]
-Split = Annotated[str, typer.Option(help="What the rows are: train, dev or test.")]
-Limit = Annotated[int, typer.Option(min=0, max=MOST, help="Only the first rows; 0: all.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be read, and say so.")]
-Again = Annotated[bool, typer.Option("--again", help="Run even if the same request was made before.")]
-Follow = Annotated[bool, typer.Option("--follow/--detach", help="With a broker: watch until the job ends.")]
-Priority = Annotated[int, typer.Option(min=-MOST, max=MOST, help="Higher goes first.")]
-JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or a beginning of it that is its alone.")]
+Split = Annotated[str, typer.Option(help="Which split the rows are: train, dev or test.")]
+Limit = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Use only the first so many rows; 0: all.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip rows that cannot be read, and report them.")]
+Again = Annotated[bool, typer.Option("--again", help="Run it again even if the same request was made before.")]
+Follow = Annotated[bool, typer.Option("--follow/--detach", help="With a broker: wait until the job ends, or not.")]
+Priority = Annotated[int, typer.Option(min=-MAX_INTEGER, max=MAX_INTEGER, help="Jobs with a higher priority go first.")]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or an unambiguous beginning of it.")]
 Formulation = Annotated[
     str,
     typer.Option(help="iterative (LUMOS-I), one-pass (LUMOS-O), cot, direct, integrated, teacher-forced or caption."),
 ]
-AgentName = Annotated[str, typer.Option("--agent", help="A ready agent: starter.")]
-Planner = Annotated[str, typer.Option(help="tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR, scripted:FILE.")]
-Grounder = Annotated[str, typer.Option(help="As --planner.")]
-Solver = Annotated[str, typer.Option(help="As --planner: the one model of cot, direct and integrated.")]
+AgentName = Annotated[str, typer.Option("--agent", help="A built-in agent: starter.")]
+Planner = Annotated[
+    str, typer.Option(help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR or scripted:FILE.")
+]
+Grounder = Annotated[str, typer.Option(help="Its endpoint, as for --planner.")]
+Solver = Annotated[
+    str, typer.Option(help="Endpoint of the single model of cot, direct and integrated, as for --planner.")
+]
 Roles = Annotated[
     list[str],
     typer.Option(
-        "--role", metavar="NAME=URL", help="Who plays another role: qa, vqa, judge or captioner. May be repeated."
+        "--role", metavar="NAME=URL", help="Endpoint of another role: qa, vqa, judge or captioner. May be repeated."
     ),
 ]
 ToolOptions = Annotated[
     list[str],
     typer.Option(
-        "--tool", metavar="NAME=VALUE", help="How the domain's actions work, e.g. corpus=FILE. May be repeated."
+        "--tool", metavar="NAME=VALUE", help="A setting of the domain's actions, e.g. corpus=FILE. May be repeated."
     ),
 ]
 RowOptions = Annotated[
     list[str],
     typer.Option(
-        "--option", metavar="NAME=VALUE", help="How the benchmark reads its rows, e.g. images=DIR. May be repeated."
+        "--option",
+        metavar="NAME=VALUE",
+        help="A setting of the benchmark's reader, e.g. images=DIR. May be repeated.",
     ),
 ]
-Shots = Annotated[int | None, typer.Option(min=0, help="Demonstrations in front; by default all the domain has.")]
+Shots = Annotated[
+    int | None, typer.Option(min=0, help="Demonstrations in the prompt; default: all that the domain has.")
+]
 AnswerBy = Annotated[
     str,
     typer.Option(
         "--answer",
-        help="The answer is the last value ('last') or what the QA tool concludes ('qa', as LUMOS does it). "
-        "By default 'qa' where the domain has such a tool.",
+        help="The answer is the last value ('last') or what the QA tool concludes ('qa', as in LUMOS). "
+        "Default: 'qa' if the domain has such a tool.",
     ),
 ]
 AtLimit = Annotated[
     str,
     typer.Option(
         "--at-limit",
-        help="An answer at the limit of subgoals is 'wrong', or the agent is made to 'conclude' and is judged by that. "
-        "By default as LUMOS has it: 'conclude' in maths, else 'wrong'.",
+        help="An episode that reaches the limit of subgoals counts as 'wrong', or the agent must 'conclude' and this "
+        "answer is judged. Default, as in LUMOS: 'conclude' in maths, else 'wrong'.",
     ),
 ]
-Live = Annotated[bool, typer.Option("--live", help="Let actions call tools outside, such as Wikipedia.")]
-Replay = Annotated[str, typer.Option(metavar="JOB", help="Answer calls of tools outside as that job recorded them.")]
-Draw = Annotated[int, typer.Option(min=0, max=MOST, help="Tasks drawn into each sample set; 0: all tasks, no sets.")]
-Sets = Annotated[int, typer.Option(min=0, max=100, help="Sample sets, 3 if not said; their tasks may overlap.")]
-Samples = Annotated[int, typer.Option(min=1, max=1000, help="Tries at each task.")]
-Seed = Annotated[int, typer.Option(min=0, max=MOST, help="Of all sampling.")]
-Temperature = Annotated[float, typer.Option(min=0.0, help="0: greedy.")]
-TopP = Annotated[float, typer.Option(min=0.0, max=1.0)]
-MaxTokens = Annotated[int, typer.Option(min=1, max=MOST, help="Tokens of one reply.")]
+Live = Annotated[bool, typer.Option("--live", help="Allow actions to call external tools, such as Wikipedia.")]
+Replay = Annotated[str, typer.Option(metavar="JOB", help="Answer calls of external tools as that job recorded them.")]
+Draw = Annotated[
+    int, typer.Option(min=0, max=MAX_INTEGER, help="Tasks drawn into each sample set; 0: all tasks, no sets.")
+]
+Sets = Annotated[int, typer.Option(min=0, max=100, help="Number of sample sets, default 3; their tasks may overlap.")]
+Samples = Annotated[int, typer.Option(min=1, max=1000, help="Episodes per task.")]
+Seed = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Seed of all sampling.")]
+Temperature = Annotated[float, typer.Option(min=0.0, help="Sampling temperature; 0: greedy.")]
+TopP = Annotated[float, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1: off.")]
+MaxTokens = Annotated[int, typer.Option(min=1, max=MAX_INTEGER, help="Maximum number of tokens of one reply.")]
 MaxSubgoals = Annotated[
     int,
     typer.Option(
-        min=0, max=1000, help="After which iterative ends with 'limit'; 0: the domain's own, 8 (web 20, shop 6)."
+        min=0,
+        max=1000,
+        help="Limit of subgoals of an iterative episode; 0: the domain's default, 8 (web 20, shop 6).",
     ),
 ]
-Framing = Annotated[str, typer.Option(help="How turns are written: train, or eval as in the original's evaluation.")]
+Framing = Annotated[str, typer.Option(help="Layout of the turns: train, or eval as in the original's evaluation.")]

@@ -1,4 +1,4 @@
-"""Outages, for the person who waits: told at once, every minute while they last, and when they are over."""
+"""Outages, for the person who waits: reported at once, every minute while they last, and when they end."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Callable
 
 from lumos_queue.errors import EndpointDown
 
-TELL_SECONDS = 60.0  #: from one line about an outage to the next
-GIVE_UP_SECONDS = 60.0  #: without an item that was answered, while only a person can help
-_FOR_A_PERSON = (*range(300, 400), 401, 402, 403, 404, 405)  #: statuses that stay what they are until somebody acts
+REPORT_SECONDS = 60.0  #: between two lines about the same outage
+GIVE_UP_SECONDS = 60.0  #: without an answered item, while only a person can help
+_FOR_A_PERSON = (*range(300, 400), 401, 402, 403, 404, 405)  #: statuses that do not change until a person acts
 
 
 class Outage:
-    """Something that keeps a job from going on. `tell` says a line, `clock` gives seconds."""
+    """Something that keeps a job from going on. `report` prints a line, `clock` gives seconds."""
 
-    def __init__(self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
-        self._tell, self._clock = tell, clock
+    def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
+        self._report, self._clock = report, clock
         self._since: float | None = None
-        self._told_at = 0.0
+        self._reported_at = 0.0
 
-    def see(self, cause: str, over: bool) -> None:
-        """`cause`: what is seen of it now, empty while a try is under way; `over`: whether there was an answer."""
+    def update(self, cause: str, over: bool) -> None:
+        """`cause`: the current problem, empty while a request is under way; `over`: whether there was an answer."""
         now = self._clock()
         if cause and self._since is None:
-            self._since = self._told_at = now
-            self._tell(f"waits: {cause}")
-        elif cause and now - self._told_at >= TELL_SECONDS:
-            self._told_at = now
-            self._tell(f"waits since {self._seconds(now)}: {cause}")
+            self._since = self._reported_at = now
+            self._report(f"waits: {cause}")
+        elif cause and now - self._reported_at >= REPORT_SECONDS:
+            self._reported_at = now
+            self._report(f"still waits after {self._seconds(now)}: {cause}")
         elif not cause and over and self._since is not None:
-            self._tell(f"goes on after {self._seconds(now)}")
+            self._report(f"goes on after {self._seconds(now)}")
             self._since = None
 
     def _seconds(self, now: float) -> str:
@@ -38,20 +38,20 @@ class Outage:
         return f"{now - self._since:.0f} s"
 
 
-def gave_up(outage: EndpointDown) -> str:
-    """The line that says for what a command gave up."""
+def format_give_up(outage: EndpointDown) -> str:
+    """The line that says why a command gave up."""
     return f"gave up after {GIVE_UP_SECONDS:.0f} s without an answer: {outage}"
 
 
 class Patience:
-    """How long to wait for an endpoint that answers what only a person can change. Other outages end by themselves."""
+    """How long to wait for an endpoint whose answers only a person can change. Other outages end by themselves."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._since: float | None = None  # of the outage, or of the item that was answered last
+        self._since: float | None = None  # start of the outage, or when an item was last answered
 
-    def ends(self, outage: EndpointDown | None, answered: bool) -> bool:
-        """Whether to give up. `outage`: the current one; `answered`: whether an item was since the last look."""
+    def is_over(self, outage: EndpointDown | None, answered: bool) -> bool:
+        """Whether to give up. `outage`: the current one; `answered`: whether an item was, since the last call."""
         if outage is None or outage.status not in _FOR_A_PERSON:
             self._since = None
         elif self._since is None or answered:

@@ -1,33 +1,38 @@
-"""How commands speak: people read the terminal, programs read one JSON object on the last line of standard output."""
+"""The output of commands: text for people, or one JSON object on the last line of standard output for programs."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from lumos_queue.util.display import harmless, json_line, one_line
 
-#: Whether this command was called with --json: set once, as the command begins.
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+#: Whether this command was called with --json: set once, when the command starts.
 as_json = False
 
 
 def emit(value: dict[str, Any]) -> None:
-    """The command's result, for a program."""
+    """Print the command's result for a program."""
     print(json_line(value), flush=True)
 
 
 def show(text: str) -> None:
-    """Plain text for people, as a command's result."""
+    """Print the command's result as plain text for people."""
     print(harmless(text), flush=True)
 
 
 def say(text: str) -> None:
-    """A remark of one line for people: on standard error, so that it never mixes with a result."""
+    """Print a remark of one line for people: on standard error, so that it never mixes with a result."""
     print(one_line(text), file=sys.stderr, flush=True)
 
 
-def result(value: dict[str, Any], render) -> None:
-    """Show a result: as JSON, or rendered by a function that prints it."""
+def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) -> None:
+    """Print a result: as JSON, or by a function that prints it for people."""
     if as_json:
         emit(value)
     else:
@@ -43,23 +48,23 @@ def fail(problem: str) -> int:
     return 2
 
 
-def console(stderr: bool = False):
-    """Where tables and bars go."""
+def console(stderr: bool = False) -> Console:
+    """The console for tables and progress bars."""
     from rich.console import Console
     from rich.segment import Segment
 
-    class Harmless(Console):
-        """Every text passes here, however it was put together; what rich itself tells the terminal comes later."""
+    class SafeConsole(Console):
+        """A console that sanitizes every text; the control codes of rich itself are added later."""
 
-        def render(self, renderable, options=None):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             for one in super().render(renderable, options):
                 yield one if one.control else Segment(harmless(one.text), one.style)
 
-    return Harmless(stderr=stderr, highlight=False)
+    return SafeConsole(stderr=stderr, highlight=False)
 
 
 def escape(text: str) -> str:
-    """Text from outside, made harmless where markup is read."""
+    """Text from outside, sanitized and escaped for places where markup is read."""
     from rich.markup import escape
 
     return escape(harmless(text))

@@ -1,77 +1,88 @@
-"""`lumos tables`: the papers' tables beside what was run here, and the command that runs a row of them."""
+"""`lumos tables`: the papers' tables next to what was run here, and running a row of them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
+if TYPE_CHECKING:
+    from lumos_queue.papers.model import PaperColumn, PaperRow
+    from lumos_queue.settings import Settings
+
 
 def tables(
     what: Annotated[str, typer.Argument(
-        metavar="[TABLE[/ROW[/BENCHMARK]]]", help="1a to 8, or a row as in 1b/LUMOS-I/gsm8k; all tables without."
+        metavar="[TABLE[/ROW[/BENCHMARK]]]", help="A table (1a to 8, p3) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all."
     )] = "",
-    run: Annotated[bool, typer.Option("--run", help="Evaluate the row with exactly its configuration.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Evaluate the row, with exactly its configuration.")] = False,
     planner: opt.Planner = "", grounder: opt.Grounder = "", solver: opt.Solver = "", role: opt.Roles = [],
     tool: opt.ToolOptions = [], option: opt.RowOptions = [], data: opt.Data = None,
-    any_weights: Annotated[bool, typer.Option("--any-weights", help="Run with other weights than the row's.")] = False,
+    any_weights: Annotated[bool, typer.Option("--any-weights", help="Allow weights other than the row's.")] = False,
     live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False, again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Every row of the LUMOS papers' tables: what was published, what stored evaluations come to, what a row needs."""
-    from lumos_queue.cli.papers_shown import print_tables
+    """Compare the LUMOS papers' tables with stored jobs.
+
+    Shows each published figure, that of a stored evaluation, and what is needed to run the row here.
+    """
+    from lumos_queue.cli.paper_tables import print_tables
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
     if not run:
-        shown = _shown(settings, what)
+        shown = _read_tables(settings, what)
         return output.result({"tables": shown}, lambda _: print_tables(shown))
-    from lumos_queue.cli.run import submit_and_run
-    from lumos_queue.cli.submitting import finish
+    from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.papers.running import find_row, options_of
-    from lumos_queue.submission.agents import pairs
-    from lumos_queue.submission.job_request import inference
+    from lumos_queue.submission.agents import parse_pairs
+    from lumos_queue.submission.job_request import make_inference_job
 
     _, row, column = find_row(what)
     given = {"planner": planner, "grounder": grounder, "solver": solver}
-    roles = {name: url for name, url in given.items() if url} | pairs("--role", role)
+    roles = {name: url for name, url in given.items() if url} | parse_pairs("--role", role)
     if not any_weights:
         _require_weights(row, column, roles, settings)
     options = options_of(
-        row, column, data=data, roles=roles, tools=tool, options=option, live=live, replay=replay,
+        row,
+        column,
+        data=data,
+        roles=roles,
+        tools=tool,
+        options=option,
+        live=live,
+        replay=replay,
         skip_bad_rows=skip_bad_rows,
-    )  # fmt: skip
-    job, rows = inference("evaluate", options, settings, output.say)
-    follow = follow or not settings.broker_url
-    identifier, code = submit_and_run(settings, job, rows, priority=priority, again=again, follow=follow)
-    finish(settings, identifier, code, follow)
+    )
+    job, rows = make_inference_job("evaluate", options, settings, output.say)
+    submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)
 
 
-def _require_weights(row: Any, column: Any, roles: dict[str, str], settings: Any) -> None:
-    """Ask every endpoint who it is, before anything is stored."""
+def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], settings: Settings) -> None:
+    """Check the identity of every endpoint, before anything is stored."""
     import asyncio
 
     from lumos_queue.papers.matching import model_of
     from lumos_queue.papers.running import check_weights
-    from lumos_queue.submission.agents import address, identify
+    from lumos_queue.submission.agents import identify, resolve_address
 
-    urls = {role: address(url, deployed=False) for role, url in roles.items()}
-    told = asyncio.run(identify(set(urls.values()), settings))
-    check_weights(row, column, {role: model_of(told[url]) for role, url in urls.items()})
+    urls = {role: resolve_address(url, deployed=False) for role, url in roles.items()}
+    identities = asyncio.run(identify(set(urls.values()), settings))
+    check_weights(row, column, {role: model_of(identities[url]) for role, url in urls.items()})
 
 
-def _shown(settings: Any, what: str) -> list[dict[str, Any]]:
-    """The tables asked for; of one row where one is named. Without a database nothing was run."""
+def _read_tables(settings: Settings, what: str) -> list[dict[str, Any]]:
+    """The named table, or one row of it, or all tables. Without a database nothing has been run."""
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.papers.comparison import KEYS, papers_tables
     from lumos_queue.submission.database import database
 
     key, _, row = what.partition("/")
     keys = [key] if key else KEYS
-    if _stored(settings):
+    if _has_database(settings):
         with database(settings) as opened, opened.engine.connect() as connection:
             shown = papers_tables(connection, keys)
     else:
@@ -80,12 +91,11 @@ def _shown(settings: Any, what: str) -> list[dict[str, Any]]:
         handle, _, benchmark = row.partition("/")
         rows = shown[0]["rows"]
         shown[0]["rows"] = [
-            one for one in rows
-            if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"])
-        ]  # fmt: skip
+            one for one in rows if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"])
+        ]
         handles = {one["handle"].partition("/")[2] for one in rows if "handle" in one}
         if not handles:
-            raise SpecError(f"Table {key} has no rows that can be run: `lumos tables {key}` shows all of it.")
+            raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos tables {key}")
         if handle not in handles:
             raise unknown(f"row of table {key}", handle, handles)
         if not shown[0]["rows"]:
@@ -93,8 +103,8 @@ def _shown(settings: Any, what: str) -> list[dict[str, Any]]:
     return shown
 
 
-def _stored(settings: Any) -> bool:
-    """Whether there is a database; the embedded one is made by the first job."""
+def _has_database(settings: Settings) -> bool:
+    """Whether there is a database; the first job creates the embedded one."""
     from pathlib import Path
 
     url = settings.database

@@ -1,50 +1,57 @@
-"""Commands that go on from stored episodes: rollouts, blame, reground."""
+"""Commands that continue stored episodes: rollouts, blame, reground."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
+if TYPE_CHECKING:
+    from lumos_queue.cli.derived_jobs import DerivedOptions
+    from lumos_queue.rollouts.derived import Make
+
 rollouts_app = typer.Typer(rich_markup_mode=None)
 blame_app = typer.Typer(rich_markup_mode=None)
 
 Where = Annotated[str, typer.Option(help="Which episodes, as for lumos episodes.")]
-Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the tries that must be right.")]
+Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
 Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
 Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels of the module at fault.")]
 
-AllowTest = Annotated[bool, typer.Option("--allow-test", help="Write rows of test splits, too.")]
+AllowTest = Annotated[bool, typer.Option("--allow-test", help="Also write rows of test splits.")]
 
 
 @rollouts_app.callback(invoke_without_command=True)
 def rollouts(
     context: typer.Context, where: Where = "",
-    at: Annotated[str, typer.Option(help="each: from every prefix; last: from all the subgoals.")] = "each",
-    unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes that are not right by gold.")] = False,
+    at: Annotated[str, typer.Option(help="each: from every prefix; last: from all subgoals.")] = "each",
+    unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes not yet right by gold.")] = False,
     agent: opt.AgentName = "", planner: opt.Planner = "", grounder: opt.Grounder = "", samples: opt.Samples = 4,
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.7, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Submit an evaluation in which each chosen episode's first subgoals are given and the models go on."""
+    """Continue stored episodes from their first subgoals.
+
+    Submits an evaluation in which these subgoals are given and the models go on from there.
+    """
     if context.invoked_subcommand:
         return
-    from lumos_queue.cli.deriving import Asked
+    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.errors import unknown
     from lumos_queue.rollouts.stepwise import prefixes
 
     if at not in ("each", "last"):
-        raise unknown("place to go on at", at, ("each", "last"))
+        raise unknown("place to continue from", at, ("each", "last"))
     roles = {"planner": planner, "grounder": grounder}
-    asked = Asked(
+    asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
-    )  # fmt: skip
+    )
     _submit(asked, prefixes(at, unsettled), priority, again, follow, "lumos rollouts report {}")
 
 
@@ -54,7 +61,10 @@ def rollouts_report(
     out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
     allow_test: AllowTest = False, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Which subgoals were right: by the gold values, else by what the rollouts from there came to."""
+    """Show which subgoals were right.
+
+    By the gold values, else by the results of the rollouts from there.
+    """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
@@ -75,19 +85,21 @@ def blame(
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Submit two evaluations of failed episodes: one with a gold planner, one with a gold grounder.
+    """Find the module at fault in failed episodes.
 
-    Name the models that the episodes are of: what they said there is given again where the prompt is the same.
+    Submits two evaluations of these episodes: one with a gold planner, one with a gold grounder.
+
+    Give the models that made the episodes: where the prompt is the same, their recorded reply is used again.
     """
     if context.invoked_subcommand:
         return
-    from lumos_queue.cli.deriving import Asked
+    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.blame import replacements
 
     roles = {"planner": planner, "grounder": grounder}
-    asked = Asked(
+    asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
-    )  # fmt: skip
+    )
     _submit(asked, replacements, priority, again, follow, "lumos blame report {} {}")
 
 
@@ -97,7 +109,10 @@ def blame_report(
     threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, allow_test: AllowTest = False,
     json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Whose fault each episode is: planner, grounder, both or neither; of all episodes of the two jobs."""
+    """Show which module is at fault in each episode.
+
+    Planner, grounder, both or neither, for each failed episode of the two jobs.
+    """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
@@ -116,19 +131,33 @@ def reground(
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Ground the stored plans of episodes anew, and run the actions anew."""
-    from lumos_queue.cli.deriving import Asked
+    """Ground the stored plans of episodes again.
+
+    Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.
+    """
+    from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import regrounding
 
-    asked = Asked(
-        where, agent, {"grounder": grounder}, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing,
-        role, tool, at_limit,
-    )  # fmt: skip
+    asked = DerivedOptions(
+        where,
+        agent,
+        {"grounder": grounder},
+        samples,
+        seed,
+        temperature,
+        top_p,
+        max_tokens,
+        max_subgoals,
+        framing,
+        role,
+        tool,
+        at_limit,
+    )
     _submit(asked, regrounding, priority, again, follow, "lumos report {}")
 
 
-def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, reading: str) -> None:
-    from lumos_queue.cli.deriving import submit_derived
+def _submit(asked: DerivedOptions, make: Make, priority: int, again: bool, follow: bool, read_command: str) -> None:
+    from lumos_queue.cli.derived_jobs import submit_derived
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
@@ -136,17 +165,17 @@ def _submit(asked: Any, make: Any, priority: int, again: bool, follow: bool, rea
     chosen, jobs, code = submit_derived(settings, asked, make, priority=priority, again=again, follow=follow)
     names = list(jobs.values())
 
-    def show(found: dict[str, Any]) -> None:
+    def print_submitted(found: dict[str, Any]) -> None:
         for reason, count in found["left_out"].items():
             output.show(f"left out: {count} episodes ({reason})")
-        output.show(f"{found['episodes']} episodes. Read the result with: {reading.format(*names)}")
+        output.show(f"{found['episodes']} episodes are continued. Read the result with: {read_command.format(*names)}")
 
-    output.result(chosen | {"jobs": names}, show)
+    output.result(chosen | {"jobs": names}, print_submitted)
     raise typer.Exit(code)
 
 
 def _warn(found: dict[str, Any]) -> None:
-    """On stderr, as what goes into the files is not what is printed."""
+    """Print warnings about the written files: on standard error, apart from the result."""
     if found["of_test_split"]:
         output.say(f"{found['of_test_split']} rows are of a test split and were not written (--allow-test writes them)")
     if found["warning"]:
@@ -154,18 +183,20 @@ def _warn(found: dict[str, Any]) -> None:
 
 
 def _print_labels(found: dict[str, Any]) -> None:
-    output.show(f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
-          f"{found['ended']} have ended, {found['right']} are right")  # fmt: skip
+    output.show(
+        f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
+        f"{found['ended']} have ended, {found['right']} are right"
+    )
     _print_shares(found["labels"], found["subgoals"])
-    output.show(f"{found['rows']} rows with all labels known" + _gone(found))
+    output.show(f"{found['rows']} rows with all labels known" + _format_gone(found))
 
 
 def _print_faults(found: dict[str, Any]) -> None:
     output.show(f"{found['episodes']} failed episodes; at fault:")
     _print_shares(found["faults"], found["episodes"])
     pairs = found["pairs"]
-    told = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
-    output.show(f"preference pairs: {told}" + _gone(found))
+    counts = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
+    output.show(f"preference pairs: {counts}" + _format_gone(found))
 
 
 def _print_shares(counts: dict[str, int], whole: int) -> None:
@@ -173,5 +204,5 @@ def _print_shares(counts: dict[str, int], whole: int) -> None:
         output.show(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
 
 
-def _gone(found: dict[str, Any]) -> str:
-    return f"; {found['gone']} episodes are not in the database any more" if found["gone"] else ""
+def _format_gone(found: dict[str, Any]) -> str:
+    return f"; {found['gone']} episodes are no longer in the database" if found["gone"] else ""

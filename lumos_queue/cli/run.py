@@ -1,4 +1,4 @@
-"""Submitting a job and seeing it through: in this process when there is no broker, else by whoever hears the nudge."""
+"""Submit a job and wait for it: run in this process if there is no broker, else by workers that are notified."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from db.jobs import count_endings, get_job, progress
 from lumos_queue.cli import output
-from lumos_queue.cli.exits import Exit
+from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
 from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark
@@ -22,13 +22,13 @@ from workers.open_files import allow_open_files
 
 POOLS = ("cpu", "llm", "gpu")
 STOPPED = ("done", "cancelled", "paused")
-_ENDS = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def submit_and_run(
     settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int = 0, again: bool, follow: bool
 ) -> tuple[str, int]:
-    """Store the job and see it through; returns its id and the exit code. Says what a person should know."""
+    """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     with database(settings, create=True) as opened:
         identifier, new = submit(opened, settings, job, rows, windows=windows, priority=priority, again=again)
         with opened.engine.connect() as connection:
@@ -37,14 +37,16 @@ def submit_and_run(
         skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
         output.say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
     if not new:
-        output.say(f"job {identifier} is the same request and is {row.state}: shown instead (--again runs it anew)")
+        output.say(
+            f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
+        )
     if row.state in STOPPED:
-        return identifier, how_it_ended(settings, identifier, silent=follow)
-    return identifier, carry_on(settings, row, follow)
+        return identifier, check_completeness(settings, identifier, silent=follow)
+    return identifier, run_stored(settings, row, follow)
 
 
-def how_it_ended(settings: Settings, job: str, silent: bool = False) -> Exit:
-    """The exit code for a job that nobody works on any more; says how to go on, unless a report will."""
+def check_completeness(settings: Settings, job: str, silent: bool = False) -> Exit:
+    """The exit code of a job that has stopped; prints how to go on, unless `silent` as a report says it."""
     with database(settings) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)
         found = completeness(row, progress(connection, job), count_endings(connection, job))
@@ -53,25 +55,25 @@ def how_it_ended(settings: Settings, job: str, silent: bool = False) -> Exit:
     return Exit.INCOMPLETE if text else Exit.FINE
 
 
-def carry_on(settings: Settings, row: Any, follow: bool) -> Exit:
-    """Work on a stored job (its row) here, or nudge those who will; returns the exit code."""
+def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
+    """Run a stored job (its row) here, or notify the workers; returns the exit code."""
     job = row.id
     if not settings.broker_url:
         return _run_here(settings, job)
     from workers.notify import nudge
 
     if not nudge(settings, row.kind, job, row.items, row.pool):
-        output.say("the broker does not answer: a dispatcher will find the job")
+        output.say("the broker does not answer: a dispatcher will find the job without it")
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos job {job}   Read it with: lumos report {job}")
         return Exit.FINE
     with database(settings) as opened:
         code = _watch(Progress(opened, settings, job), threading.Event())
-    return code or how_it_ended(settings, job, silent=True)
+    return code or check_completeness(settings, job, silent=True)
 
 
 def _run_here(settings: Settings, job: str) -> Exit:
-    """Be the whole deployment: a dispatcher for this one job, in a thread, while the main thread shows how it goes."""
+    """Run the job with a dispatcher in a thread of this process, while the main thread shows the progress."""
     from workers.context import Process
     from workers.dispatcher import Dispatcher
     from workers.watchdog import Watchdog
@@ -82,14 +84,14 @@ def _run_here(settings: Settings, job: str) -> Exit:
     failure: list[BaseException] = []
     process = Process(settings)
 
-    def body() -> None:
+    def dispatch() -> None:
         try:
             Dispatcher(process, POOLS, only=job).run(stop.is_set)
-        except BaseException as error:  # handed over to the main thread
+        except BaseException as error:  # raised again by the main thread
             failure.append(error)
 
-    with Watchdog(process, stop.is_set), database(settings) as opened, _told_by_progress():
-        worker = threading.Thread(target=body, name="dispatcher")
+    with Watchdog(process, stop.is_set), database(settings) as opened, _quiet_outage_logs():
+        worker = threading.Thread(target=dispatch, name="dispatcher")
         worker.start()
         try:
             code = _watch(Progress(opened, settings, job, process), stop, worker)
@@ -99,12 +101,12 @@ def _run_here(settings: Settings, job: str) -> Exit:
             process.close()
     if failure:
         raise failure[0]
-    return code or how_it_ended(settings, job, silent=True)
+    return code or check_completeness(settings, job, silent=True)
 
 
 @contextmanager
-def _told_by_progress() -> Iterator[None]:
-    """What the parts of a deployment log of an outage, a person is told by the progress: not each try once more."""
+def _quiet_outage_logs() -> Iterator[None]:
+    """Mute the log lines about outages: the progress already reports them."""
     loggers = [logging.getLogger(name) for name in ("workers.run", "workers.dispatcher")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -120,14 +122,16 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
     """Show progress until the job has ended or Ctrl-C (or TERM). A second Ctrl-C ends the process at once."""
     asked = threading.Event()
 
-    def interrupt(*_) -> None:
-        for number in _ENDS:  # the next one takes effect at once; what is in flight is then owed when the lease ends
+    def interrupt(*_: object) -> None:
+        for (
+            number
+        ) in _STOP_SIGNALS:  # a second signal ends the process; items in flight are run again once the lease ends
             signal.signal(number, signal.SIG_DFL)
         asked.set()
         stop.set()
 
     given_up = ""
-    before = {number: signal.signal(number, interrupt) for number in _ENDS}
+    before = {number: signal.signal(number, interrupt) for number in _STOP_SIGNALS}
     try:
         with shown:
             while not asked.is_set():
@@ -148,7 +152,7 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
             signal.signal(number, handler)
     if given_up and shown.state not in STOPPED:
         output.say(output.harmless(given_up))
-        output.say(f"nothing is lost. Once that is put right go on with: lumos resume {shown.job}")
+        output.say(f"nothing is lost. Once this is fixed, go on with: lumos resume {shown.job}")
         return Exit.INCOMPLETE
     if asked.is_set() and shown.state not in STOPPED:
         output.say(f"stopped; nothing is lost. Go on with: lumos resume {shown.job}")

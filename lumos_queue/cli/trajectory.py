@@ -1,4 +1,4 @@
-"""One episode, for a person in three lanes, or for a program step by step."""
+"""One episode: for a person in three columns, for a program step by step."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.tables import gold_text
 from lumos_queue.commands import WITHIN, Call
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Subgoal
 
 
 def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
-    """What `trajectory_as_json` gives: subgoals, actions and results beside one another."""
+    """Print what `trajectory_as_json` gives: subgoals, actions and results side by side."""
     console = output.console()
     console.print(
         f"[bold]{shown['episode']}[/]  {shown['benchmark']} row {escape(shown['row'])}  {shown['formulation']}"
@@ -31,7 +30,7 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         for row in lanes(shown["steps"]):
             table.add_row(*row)
         console.print(table)
-    else:  # such as a row that no rule could convert
+    else:  # e.g. a row that no rule could convert
         console.print("\nno steps are stored\n", style="dim")
     calls = [step for step in shown["steps"] if step["prompt"]]
     for step in calls if prompts else ():
@@ -48,7 +47,7 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         console.print(escape(shown["message"]))
     for past in shown["earlier_endings"]:
         when = datetime.fromtimestamp(past["replaced_at"], UTC).strftime("%Y-%m-%d %H:%M")
-        console.print(escape(f"owed again at {when} UTC, before: {past['ending']}: {past['message']}"), soft_wrap=True)
+        console.print(escape(f"earlier ending, until {when} UTC: {past['ending']}: {past['message']}"), soft_wrap=True)
     if shown["level"]:
         console.print(f"{shown['origin']}, checked: {shown['level']}")
     if shown["parent"] is not None:
@@ -61,21 +60,24 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         note = f": {label['note']}" if label["note"] else ""
         console.print(escape(f"{label['labeller']} says: {what}{label['label']}{note}"))
     spent = sum(step["seconds"] for step in shown["steps"])
-    console.print(f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
-                  f"{shown['tokens']['completion']:,} out, {spent:.2f} s", style="dim")  # fmt: skip
+    console.print(
+        f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
+        f"{shown['tokens']['completion']:,} out, {spent:.2f} s",
+        style="dim",
+    )
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
-    """A verdict's name and, where that says more, its detail."""
+    """A verdict's name and, if it says more, its detail."""
     says_more = verdict["detail"] not in ("", verdict["name"])
     return f"{verdict['name']}: {verdict['detail']}" if says_more else verdict["name"]
 
 
 def lanes(steps: list[dict[str, Any]]) -> list[list[str]]:
-    """Rows of subgoal, action and result. Actions stand beside the subgoals noted just before them.
+    """Rows of subgoal, action and result. Actions are beside the subgoals noted just before them.
 
-    A reply from which nothing was read, such as the planner's last, has a row of its own; so has, below an action, what
-    it asked or called on its way.
+    A reply from which nothing was read, such as the planner's last, has its own row; so has each call that an
+    action makes of a model or a tool, below the action.
     """
     rows: list[list[str]] = []
     free = 0  # the row for the next action
@@ -121,39 +123,68 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "answer": episode.answer,
         "message": episode.message,
         "calls": episode.calls,
-        "tokens": {"prompt": sum(step.result.prompt_tokens for step in calls),
-                   "completion": sum(step.result.completion_tokens for step in calls)},
-        "scores": [{"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
-                   for score in trajectory.scores],
+        "tokens": {
+            "prompt": sum(step.result.prompt_tokens for step in calls),
+            "completion": sum(step.result.completion_tokens for step in calls),
+        },
+        "scores": [
+            {"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
+            for score in trajectory.scores
+        ],
         "origin": episode.origin,
         "level": episode.level,
         "parent": trajectory.parent,
-        "verdicts": [{"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
-                     for one in trajectory.verdicts],
+        "verdicts": [
+            {"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
+            for one in trajectory.verdicts
+        ],
         "earlier_endings": [
-            {name: getattr(past, name) for name in ("ending", "message", "answer", "attempt", "scores", "verdicts",
-                                                    "finished_at", "replaced_at")}
+            {
+                name: getattr(past, name)
+                for name in (
+                    "ending",
+                    "message",
+                    "answer",
+                    "attempt",
+                    "scores",
+                    "verdicts",
+                    "finished_at",
+                    "replaced_at",
+                )
+            }
             for past in trajectory.earlier
         ],
-        "steps": [_step(step) for step in trajectory.steps],
-    }  # fmt: skip
+        "steps": [_step_as_json(step) for step in trajectory.steps],
+    }
+
+
+def gold_text(gold: Any) -> str:
+    """The gold answer of a task as text; empty if none is known."""
+    known = gold.get("answer", gold) if isinstance(gold, dict) else gold
+    return "" if known is None else str(known)
 
 
 def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
-    """What people say of a db.reading.Trajectory: apart from it, as who is to judge must not see what others said."""
+    """The labels of a db.reading.Trajectory: apart from it, as a labeller must not see the labels of others."""
     from db.labels import name_of_step
 
     return [
-        {"labeller": row.labeller, "label": row.value, "note": row.note, "audit": row.audit, "at": row.labelled_at,
-         "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch)}
+        {
+            "labeller": row.labeller,
+            "label": row.value,
+            "note": row.note,
+            "audit": row.audit,
+            "at": row.labelled_at,
+            "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch),
+        }
         for row in trajectory.labels
-    ]  # fmt: skip
+    ]
 
 
-def _step(step: Any) -> dict[str, Any]:
-    shown = {"at": _at(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
+def _step_as_json(step: Any) -> dict[str, Any]:
+    shown = {"at": _format_position(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
-        shown["within"] = _at(step.position, step.branch // WITHIN - 1)
+        shown["within"] = _format_position(step.position, step.branch // WITHIN - 1)
     match step.result, step.detail:
         case Completion() as done, _:
             tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
@@ -176,5 +207,5 @@ def _step(step: Any) -> dict[str, Any]:
     raise TypeError("a step is a completion, an action, a call or a subgoal")
 
 
-def _at(position: int, branch: int) -> str:
+def _format_position(position: int, branch: int) -> str:
     return f"{position}.{branch}" if branch else str(position)

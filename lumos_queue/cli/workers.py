@@ -1,4 +1,4 @@
-"""Commands about what jobs share: workers, endpoints."""
+"""Commands of what jobs share: workers, endpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from lumos_queue.cli import output
 
 
 def workers(json: opt.Json = False) -> None:
-    """Worker processes that are alive, what they hold, and messages that were refused."""
+    """List the worker processes that are alive.
+
+    Also shows how many items they hold, and which messages were rejected.
+    """
     from db.reading import live_sessions, refused_messages
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -33,13 +36,19 @@ def workers(json: opt.Json = False) -> None:
 
 
 def endpoints(
-    url: Annotated[str, typer.Argument(help="Of an endpoint, exactly as jobs name it.")] = "",
+    url: Annotated[str, typer.Argument(help="The endpoint's address, exactly as jobs name it.")] = "",
     cap: Annotated[
-        int | None, typer.Option(min=0, max=opt.MOST, help="Requests in flight there over all workers; 0: no cap.")
+        int | None,
+        typer.Option(
+            min=0, max=opt.MAX_INTEGER, help="Maximum number of requests in flight, over all workers; 0: no cap."
+        ),
     ] = None,
     json: opt.Json = False,
 ) -> None:
-    """The caps of endpoints and who holds how much of them; with URL and --cap, set one."""
+    """List the caps of endpoints, or set one.
+
+    A cap limits the requests in flight, over all workers. With URL and --cap, one is set or removed.
+    """
     from db.shares import list_caps, set_cap
     from lumos_queue.endpoints.registry import check_url
     from lumos_queue.errors import SpecError
@@ -47,7 +56,7 @@ def endpoints(
     from lumos_queue.submission.database import database
 
     if bool(url) != (cap is not None):
-        raise SpecError("A cap needs both: lumos endpoints URL --cap NUMBER (0 takes the cap away).")
+        raise SpecError("Give both URL and --cap: lumos endpoints URL --cap NUMBER (0 removes the cap).")
     if url:
         check_url(url)
     with database(read_settings(), create=bool(url)) as opened:
@@ -70,14 +79,20 @@ def _print_workers(found: dict[str, Any]) -> None:
         table.add_column(name, justify="left" if name in ("host", "code") else "right")
     for one in found["workers"]:
         table.add_row(
-            str(one["id"]), escape(one["host"]), str(one["pid"]), one["code_version"][:12], str(one["items"]),
+            str(one["id"]),
+            escape(one["host"]),
+            str(one["pid"]),
+            one["code_version"][:12],
+            str(one["items"]),
             f"{one['silent_seconds']:.1f} s ago",
-        )  # fmt: skip
+        )
     console = output.console()
     console.print(table if found["workers"] else "No worker is alive. Start one with: lumos worker")
     for one in found["refused"]:
-        console.print(f"refused {one['messages']:,} messages, {escape(one['reason'])}; the latest: "
-                      f"{escape(one['latest'][:160])}", soft_wrap=True)  # fmt: skip
+        console.print(
+            f"rejected {one['messages']:,} messages: {escape(one['reason'])}; latest: {escape(one['latest'][:160])}",
+            soft_wrap=True,
+        )
 
 
 def _print_endpoints(found: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lumos_queue.records import MODULES, Verdict
+from lumos_queue.records import LEVELS, MODULES, Score, Verdict
 
 BOTH, PLANNER, GROUNDER = MODULES, ("planner",), ("grounder",)
 
@@ -77,6 +77,17 @@ def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def rejections(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [one for one in verdicts if one.rejects]
+
+
+def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
+    """The score of a checked annotation: 1 when no verdict rejects it, else 0 with the first that does.
+
+    The metric is `executed` where the source's annotations can be executed, else `accepted`.
+    """
+    metric = "executed" if LEVELS.index(source_level) >= LEVELS.index("executed") else "accepted"
+    wrong = rejections(verdicts)
+    detail = f"{wrong[0].name}: {wrong[0].detail}"[:DETAIL_CHARACTERS] if wrong else ""
+    return Score(metric, float(not wrong), detail=detail)
 
 
 def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""A named model behind an address: `tgi://`, `openai://`, `local:`, `scripted:`."""
+"""A named model behind an address: `tgi://`, `openai://`, `chat://`, `local:`, `scripted:`."""

@@ -5,8 +5,8 @@
     http://127.0.0.1:8080          KEY
     http://10.0.0.5:8080           KEY  cleartext
 
-Whoever submits a job says which servers the workers call, so a key goes to no other server than its own. Over plain
-http it goes to this machine alone, unless its line says `cleartext`. docs/decisions/0017 has the reasons.
+The person who submits a job says which servers the workers call, so a key goes to its own server only. Over plain http
+it goes to this machine only, unless its line says `cleartext`. docs/decisions/0017 has the reasons.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ EXAMPLE = "https://api.example.org KEY"
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
+    """The key of one server."""
+
     text: str = field(repr=False)
     cleartext: bool  #: may go over plain http to another machine
 
@@ -48,10 +50,10 @@ def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
         origin = _origin(words[0], where)
         key = ApiKey(words[1], cleartext=len(words) == 3)
         if not (key.text.isascii() and key.text.isprintable()):
-            raise SpecError(f"{where}: a key has letters, digits and signs of ASCII alone.")
+            raise SpecError(f"{where}: a key may only have letters, digits and signs of ASCII.")
         if origin.scheme == "http" and not key.cleartext and not _is_here(origin.host):
             raise SpecError(
-                f"{where}: over http anyone on the way can read the key: write https://, or 'cleartext' behind the key."
+                f"{where}: over http anyone on the way can read the key: write https://, or 'cleartext' after the key."
             )
         if origin in keys:
             raise SpecError(f"{where}: an earlier line has a key for the same server; keep one of them.")
@@ -87,7 +89,7 @@ def _origin(address: str, where: str) -> Origin:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a host is this machine; a name is looked at again when a connection is made."""
+    """Whether a host is this machine; the address of a name is checked again when a connection is made."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

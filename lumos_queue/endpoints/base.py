@@ -1,4 +1,4 @@
-"""What every endpoint offers, on one screen."""
+"""What every endpoint offers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lumos_queue.records import Completion
 
 if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
-    from lumos_queue.endpoints.traffic import Traffic
+    from lumos_queue.endpoints.admission import AdmissionControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class EndpointSettings(Protocol):
 
     @property
     def concurrency(self) -> int:
-        """Most requests of one process in flight to one endpoint."""
+        """The most requests of one process in flight to one endpoint."""
         ...
 
 
@@ -74,8 +74,8 @@ class Endpoint(Protocol):
     url: str
 
     @property
-    def traffic(self) -> Traffic | None:
-        """The gate its requests go through; None where there is nothing to cap."""
+    def admission(self) -> AdmissionControl | None:
+        """What limits its requests; None where there is nothing to cap."""
         ...
 
     async def generate(
@@ -84,10 +84,10 @@ class Endpoint(Protocol):
         """Continue `prompt`. The reply is cut before the first stop string and made storable.
 
         Prompts of the same `episode` go to the same replica, as far as its load allows: they share a prefix.
-        Raises EndpointDown when the endpoint has failed or refused so often that it is not asked any more,
+        Raises EndpointDown when the endpoint has failed or refused so often that it is no longer asked,
         InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
-        reply that is cut off or no valid JSON), EpisodeError('infra_error', …) when it will not (any other status,
-        with evidence that the request is at fault, or `images` for an endpoint that takes text alone) and Undecided
+        reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it will not (any other status,
+        with evidence that the request is at fault, or `images` for an endpoint that only takes text) and Undecided
         when there is no such evidence.
         """
         ...
@@ -95,9 +95,11 @@ class Endpoint(Protocol):
     async def identity(self) -> dict[str, Any]:
         """What the server says it is (model, revision, dtype, server version), as far as it says.
 
-        A value is a list where replicas differ. Raises SpecError when nothing answers there, or not what the scheme
-        says; one line with the way out.
+        A value is a list where replicas differ. Raises SpecError, one line with the way out, when nothing answers
+        there, or a server of another protocol than the scheme says.
         """
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End its connections; calls under way fail."""
+        ...

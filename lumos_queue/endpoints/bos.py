@@ -1,4 +1,4 @@
-"""Which servers leave `<s>` out of a prompt when they are asked to, as the framing `eval` does (spec/lumos.md 1.1).
+"""Which servers can be asked to leave `<s>` out of a prompt, as the framing `eval` does (spec/lumos.md 1.1).
 
 vLLM has a field for it. Text-generation-inference, SGLang and llama.cpp tokenize a text with what its tokenizer puts
 in front and have none (read in their sources, 2026), and behind chat:// a template decides.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 OWNERS = frozenset(("vllm",))  #: `owned_by` in /v1/models of the servers that take `add_special_tokens`
-DECIDES = "decides itself whether <s> stands in front of a prompt, also with --framing eval"
+DECIDES = "decides itself whether <s> precedes a prompt, also with --framing eval"
 _SCHEMES = ("local", "scripted")  #: a scripted endpoint has no tokenizer
 
 

@@ -1,4 +1,4 @@
-"""Requests to an endpoint: a place, a replica, and another try where that may help. What `tgi` and `openai` share."""
+"""Requests to an endpoint of several replicas: a slot, a replica, and another try where that may help."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
 
-BACKOFF_SECONDS = 30.0  #: longest wait between two tries; a server that asks for more gets its request later, not now
+MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its request fails and is owed again
 LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
-GRACE_SECONDS = 1.5  #: when nobody else has asked for so long, a control has to give the evidence
+GRACE_SECONDS = 1.5  #: when no other item has asked for so long, a control has to give the evidence
 CONTROL = "control"  #: stands for an item in the evidence of such a request
 
 T = TypeVar("T")
 
 
-class Reply(NamedTuple, Generic[T]):
+class TimedReply(NamedTuple, Generic[T]):
     """What a reader made of a reply, and where the time went: `waited` + `lost` + `seconds` is all of it."""
 
     value: T
@@ -39,12 +39,12 @@ class Reply(NamedTuple, Generic[T]):
 
 
 class Client:
-    """The replicas of one endpoint, behind one gate. Safe to use from many coroutines of one event loop."""
+    """The replicas of one endpoint under one admission control. Safe to use from many coroutines of one event loop."""
 
     def __init__(
         self,
         url: str,
-        bases: Sequence[str],
+        servers: Iterable[Http],
         settings: EndpointSettings,
         first_backoff: float,
         control: Callable[[], Mapping[str, Any]],
@@ -52,8 +52,8 @@ class Client:
         """`control`: the body of a request that any server of this protocol takes, of one token."""
         self._control, self._controlling = control, asyncio.Lock()
         self._control_failed_at = float("-inf")
-        self.traffic = Traffic(url, settings.concurrency)
-        self.replicas = Replicas(Http(base, settings) for base in bases)
+        self.admission = AdmissionControl(url, settings.concurrency)
+        self.replicas = Replicas(servers)
         self._retries = settings.request_retries
         self._request_seconds = settings.request_seconds
         self._asking = 0  #: requests under way, other than those that wait for evidence
@@ -65,17 +65,17 @@ class Client:
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         episode: str = "",
-        most_bytes: int = REPLY_BYTES,
-    ) -> Reply[T]:
-        """POST `body` to a replica. Where another replica is well a failed try is followed at once by one there.
+        max_bytes: int = REPLY_BYTES,
+    ) -> TimedReply[T]:
+        """POST `body` to a replica. A failed try is followed at once by one at another replica, if one is healthy.
 
-        Raises EndpointDown when the endpoint as a whole has failed too often or refuses everybody, InfrastructureError
-        when the tries of this request are used up, and of a request that is refused (evidence.py) EpisodeError when
-        that is its own fault, Undecided when nothing tells.
+        Raises EndpointDown when the endpoint as a whole has failed too often or refuses all requests,
+        InfrastructureError when the tries of this request are used up, and when it is refused (evidence.py)
+        EpisodeError if that is its own fault, Undecided if nothing tells.
         """
         self._asking += 1
         try:
-            return await self._post(path, body, read, episode, most_bytes)
+            return await self._post(path, body, read, episode, max_bytes)
         finally:
             self._asking -= 1
 
@@ -85,14 +85,14 @@ class Client:
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         episode: str,
-        most_bytes: int,
-    ) -> Reply[T]:
+        max_bytes: int,
+    ) -> TimedReply[T]:
         item: Hashable = episode or object()
         data = json.dumps(body).encode()
         asked, first = time.perf_counter(), 0.0
         tries, refusals, failure = 0, 0, None
         while True:
-            await self.traffic.enter()
+            await self.admission.enter()
             try:
                 tried: list[Replica] = []
                 refused: dict[Replica, RequestRefused] = {}
@@ -100,11 +100,13 @@ class Client:
                     sent = time.perf_counter()
                     first = first or sent
                     try:
-                        value = await self._try(replica, item, path, data, read, most_bytes, sent)
+                        value = await self._try(replica, item, path, data, read, max_bytes, sent)
                         for other in refused:  # what another answers it has no reason to refuse
-                            other.failed(time.perf_counter())
+                            other.note_failure(time.perf_counter())
                             other.evidence.forget(item)
-                        return Reply(value, time.perf_counter() - sent, first - asked, sent - first, tries + refusals)
+                        return TimedReply(
+                            value, time.perf_counter() - sent, first - asked, sent - first, tries + refusals
+                        )
                     except RequestRefused as error:
                         refused[replica] = error
                         refusals += 1
@@ -112,19 +114,19 @@ class Client:
                         failure = error
                         tries += 1
                         if not failure.rejected:
-                            self.traffic.failed(failure, sent, first, last_try=tries > self._retries)
+                            self.admission.note_failure(failure, sent, first, last_try=tries > self._retries)
                     tried.append(replica)
-                    self.traffic.check_breaker()
+                    self.admission.check_breaker()
             finally:
-                self.traffic.leave()
+                self.admission.leave()
             if refused:
                 await self._judge(item, path, refused)
                 continue
             assert failure is not None, "there is a replica for a first try"
             wait = self._wait_after(failure, tries)
-            if tries > self._retries or wait > BACKOFF_SECONDS:
+            if tries > self._retries or wait > MAX_BACKOFF_SECONDS:
                 raise failure
-            await self.traffic.pause(wait)
+            await self.admission.sleep(wait)
 
     async def _try(
         self,
@@ -133,48 +135,48 @@ class Client:
         path: str,
         data: bytes,
         read: Callable[..., T],
-        most_bytes: int,
+        max_bytes: int,
         sent: float,
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
-        replica.take()
-        vouched = replica.evidence.is_vouched(item)
+        replica.begin()
+        served = replica.evidence.is_serving_others(item)
         try:
-            value = await replica.http.post(path, data, read, most_bytes)
+            value = await replica.http.post(path, data, read, max_bytes)
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:
-                self.traffic.refused(sent, now)
+                self.admission.note_overload(sent, now)
             if error.rejected:
-                replica.served()
+                replica.note_success()
             else:
-                replica.failed(now)
+                replica.note_failure(now)
             if error.retry_after:
-                replica.quiet(error.retry_after, now)
-                if quiet := self.replicas.quiet_seconds():
-                    self.traffic.quiet(quiet)
+                replica.pause_for(error.retry_after, now)
+                if pause := self.replicas.pause_seconds():
+                    self.admission.pause_for(pause)
             raise
         except RequestRefused:
             now = time.perf_counter()
-            replica.evidence.note_refusal(item, vouched, now)
-            replica.refused(now)
+            replica.evidence.note_refusal(item, served, now)
+            replica.note_refusal(now)
             raise
         finally:
-            replica.give()
-        replica.served()
+            replica.end()
+        replica.note_success()
         replica.evidence.note_answer(item, sent)
-        self.traffic.succeeded(sent, time.perf_counter())
+        self.admission.note_success(sent, time.perf_counter())
         return value
 
     async def _judge(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> None:
         """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
-        self._convict(item, refused)
-        began = asked = time.perf_counter()  # when somebody else last asked
+        self._raise_if_blamed(item, refused)
+        began = asked = time.perf_counter()  # when another item last asked
         self._asking -= 1
-        self.traffic.suspended += 1
+        self.admission.suspended += 1
         try:
             while all(replica.evidence.is_open(item) for replica in refused):
-                await self.traffic.pause(LOOK_SECONDS)
+                await self.admission.sleep(LOOK_SECONDS)
                 now = time.perf_counter()
                 asked = now if self._asking else asked
                 # What was under way may take one time-out, what is sent after it another.
@@ -184,18 +186,18 @@ class Client:
                     self._give_up(item, refused, time.perf_counter())
         finally:
             self._asking += 1
-            self.traffic.suspended -= 1
-        self._convict(item, refused)
+            self.admission.suspended -= 1
+        self._raise_if_blamed(item, refused)
 
     async def _passes_control(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> bool:
-        """Whether those that refuse the item answer a request of our own, since nobody else is there to ask."""
+        """Whether those that refuse the item answer a request of ours, when no other item asks."""
         async with self._controlling:  # one control serves all that wait for it, whether it is answered or not
             if time.perf_counter() - self._control_failed_at < GRACE_SECONDS:
                 return False
             for replica in refused:
                 if not replica.evidence.is_open(item):
                     continue
-                await self.traffic.enter()
+                await self.admission.enter()
                 sent = time.perf_counter()
                 try:
                     await replica.http.post(path, json.dumps(self._control()).encode(), lambda reply, _: reply)
@@ -203,33 +205,33 @@ class Client:
                     self._control_failed_at = time.perf_counter()
                     return False
                 finally:
-                    self.traffic.leave()
+                    self.admission.leave()
                 replica.evidence.note_answer(CONTROL, sent)
         return True
 
-    def _convict(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
+    def _raise_if_blamed(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
         """Raises EpisodeError when enough speaks against the item."""
         for replica, refusal in refused.items():
-            if replica.evidence.convicts(item, refusal.status):
+            if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
                 raise EpisodeError("infra_error", str(refusal))
 
     def _give_up(self, item: Hashable, refused: Mapping[Replica, RequestRefused], now: float) -> None:
-        """Raises Undecided, or EndpointDown when those that refuse were the last."""
+        """Raises Undecided, or EndpointDown when no other replica is left."""
         for replica in refused:
             if not replica.evidence.is_lone(item):
                 replica.avoid(now)
         refusal = next(iter(refused.values()))
         if all(replica.out for replica in self.replicas.all):
-            self.traffic.shut(refusal.outage, refusal.status)
-            self.traffic.check_breaker()
+            self.admission.open_breaker(refusal.outage, refusal.status)
+            self.admission.check_breaker()
         raise Undecided(refusal.outage, refusal.status)
 
     def _wait_after(self, failure: TryFailed, tries: int) -> float:
-        if failure.retry_after is not None and (quiet := self.replicas.quiet_seconds()):
-            return quiet
+        if failure.retry_after is not None and (pause := self.replicas.pause_seconds()):
+            return pause
         # Half fixed, half random: clients that failed together do not come back together.
-        return min(BACKOFF_SECONDS, self._first_backoff * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
+        return min(MAX_BACKOFF_SECONDS, self._first_backoff * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
 
     async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """`describe` for a person: raises SpecError also when none answers."""
@@ -243,9 +245,9 @@ class Client:
     async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """What the replicas say they are; a list, in their order, where they differ.
 
-        Those that do not answer, or with a status that is none of success, are left out for a while. Raises
-        InfrastructureError when all are, EndpointRefused if one of them has answered, and SpecError when one answers
-        what `describe` refuses.
+        Those that do not answer, or not with a status of success, are left out for a while. Raises
+        InfrastructureError when all are, EndpointRefused if one of them has answered, and SpecError when one gives an
+        answer that `describe` refuses.
         """
         told = await asyncio.gather(*(describe(replica.http) for replica in self.replicas.all), return_exceptions=True)
         known: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
 """One connection to a model server, and one request at a time on it: HTTP/1.1, parsed by httptools (llhttp).
 
 Bytes are counted as they arrive, whatever they are (status lines, interim replies, chunk sizes), so that nothing a
-server sends is held beyond the bound. A compressed reply is refused: none was asked for, and it is unpacked nowhere.
+server sends is held beyond the bound. A compressed reply is refused: none was asked for, and nothing unpacks it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import cast
 
 import httptools
 
-HEAD_BYTES = 64 * 2**10  #: of everything before a reply's body
-MOST_HEADERS = 256
+MAX_HEAD_BYTES = 64 * 2**10  #: of everything before a reply's body
+MAX_HEADERS = 256
 
 
 class Broken(Exception):
-    """Raised when a connection ends, or what arrives is no HTTP, before a whole reply is there."""
+    """Raised when a connection ends, or what arrives is not HTTP, before a whole reply is there."""
 
 
 class Unreachable(Broken):
-    """Raised when there is no connection: nothing was sent."""
+    """Raised when no connection could be made: nothing was sent."""
 
 
 class ForbiddenHost(Unreachable):
@@ -35,7 +35,7 @@ class TooLong(Broken):
         super().__init__(message)
 
 
-class Reply:
+class HttpReply:
     """Status, headers (names in small letters) and body."""
 
     __slots__ = ("body", "headers", "reason", "status")
@@ -45,47 +45,47 @@ class Reply:
 
 
 class Connection(asyncio.Protocol):
-    """The parser calls the methods that start with `on_`."""
+    """A connection to a server. The parser calls the methods that start with `on_`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop):
         self.open = False
         self.deadline = 0.0
         self._loop = loop
-        self._reply: asyncio.Future[Reply] | None = None
+        self._reply: asyncio.Future[HttpReply] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop's is a class of its own
+        self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop's is another class
 
-    async def exchange(self, message: bytes, most_bytes: int) -> Reply:
-        """Raises TooLong as soon as more than `most_bytes` have arrived."""
+    async def exchange(self, message: bytes, max_bytes: int) -> HttpReply:
+        """Raises TooLong as soon as more than `max_bytes` have arrived."""
         self._parser = httptools.HttpResponseParser(self)
         self._begin()
-        self._left, self._most_bytes = most_bytes, most_bytes
+        self._left, self._max_bytes = max_bytes, max_bytes
         self._headed = False
         self._reply = self._loop.create_future()
         self._transport.write(message)
         return await self._reply
 
     def end(self, error: Exception) -> None:
-        """Close at once; the request on it, if there is one, fails with `error`."""
+        """Close at once; the request under way, if there is one, fails with `error`."""
         self.open = False
         self._transport.abort()
         self._fail(error)
 
     def data_received(self, data: bytes) -> None:
         if self._reply is None or self._reply.done():
-            self.end(Broken("the server sent something unasked"))
+            self.end(Broken("the server sent something without being asked"))
             return
         self._left -= len(data)
         try:
             self._parser.feed_data(data if self._left >= 0 else data[: self._left])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self.end(error.__context__ if isinstance(error.__context__, Broken) else Broken(f"no HTTP ({error})"))
+            self.end(error.__context__ if isinstance(error.__context__, Broken) else Broken(f"not HTTP ({error})"))
             return
         if self._left < 0:
-            self._end_long(self._most_bytes)
-        elif not self._headed and self._most_bytes - self._left > HEAD_BYTES:
-            self._end_long(HEAD_BYTES)
+            self._end_long(self._max_bytes)
+        elif not self._headed and self._max_bytes - self._left > MAX_HEAD_BYTES:
+            self._end_long(MAX_HEAD_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.open = False
@@ -103,8 +103,8 @@ class Connection(asyncio.Protocol):
             self._reason += reason[:200]
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self._headers) >= MOST_HEADERS:
-            raise TooLong(f"more than {MOST_HEADERS} headers", self._parser.get_status_code())
+        if len(self._headers) >= MAX_HEADERS:
+            raise TooLong(f"more than {MAX_HEADERS} headers", self._parser.get_status_code())
         self._headers[name.lower().decode("latin-1")] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -114,7 +114,7 @@ class Connection(asyncio.Protocol):
         self._headed = True
         self._to_the_end = not ("content-length" in self._headers or "transfer-encoding" in self._headers)
         if status < 300 and self._compressed:
-            raise Broken("a compressed reply, where none was asked for")
+            raise Broken("a compressed reply, which was not asked for")
 
     def on_body(self, body: bytes) -> None:
         self._body += body
@@ -143,7 +143,7 @@ class Connection(asyncio.Protocol):
         self._to_the_end = False
         if self._reply is not None and not self._reply.done():
             reason, body = self._reason.decode("latin-1"), b"" if self._compressed else bytes(self._body)
-            self._reply.set_result(Reply(self._parser.get_status_code(), reason, self._headers, body))
+            self._reply.set_result(HttpReply(self._parser.get_status_code(), reason, self._headers, body))
 
     def _fail(self, error: Exception) -> None:
         if self._reply is not None and not self._reply.done():

@@ -1,8 +1,8 @@
-"""HTTP/1.1 to one address over connections that are kept: what a request costs decides how many workers it takes.
+"""HTTP/1.1 to one address over connections that are kept open, at little processor time for each request.
 
-A general client spends more on each request than all the rest of this project. This one knows one address, one kind of
+A general client spends more on each request than all the rest of this project. This one has one address, one kind of
 request and replies of bounded size (lumos_queue/endpoints/connection.py). One request at a time on a connection, no
-redirects, no proxies, no cookies, no compression. docs/decisions/0007 tells what it saves.
+redirects, no proxies, no cookies, no compression. docs/decisions/0007 says what that saves.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import asyncio
 import time
 from urllib.parse import urlsplit
 
-from lumos_queue.endpoints.connection import Broken, Connection, Reply, Unreachable
+from lumos_queue.endpoints.connection import Broken, Connection, HttpReply, Unreachable
 from lumos_queue.endpoints.dial import dial, tls_context
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.util.addresses import Origin
 
 
 class Connections:
-    """The connections to one address. Belongs to the event loop of its first request; how many there are is up to the
-    callers, who have one for each request in flight.
+    """The connections to one address. They belong to the event loop of the first request. There is one for
+    each request in flight, so callers decide how many there are.
     """
 
     def __init__(
@@ -27,13 +27,13 @@ class Connections:
         base: str,
         headers: dict[str, str],
         connect_seconds: float,
-        most_bytes: int,
+        max_bytes: int,
         hosts: Hosts | None = None,
         loopback_only: bool = False,
     ):
         """`base`: http://HOST[:PORT] or https://…; a path in it goes before each request's own.
 
-        `most_bytes`: of a reply, with its head. `hosts`: those that may be called. `loopback_only`: this machine alone.
+        `max_bytes`: of a reply, with its head. `hosts`: those that may be called. `loopback_only`: only this machine.
         """
         self._origin = Origin.of(base)
         self._hosts, self._loopback_only = hosts or Hosts(), loopback_only
@@ -41,15 +41,15 @@ class Connections:
         authority = self._origin.authority
         fields = {"Host": authority, "Accept": "application/json", "Accept-Encoding": "identity", **headers}
         self._head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        self._connect_seconds, self._most_bytes = connect_seconds, most_bytes
+        self._connect_seconds, self._max_bytes = connect_seconds, max_bytes
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
         self._watch: asyncio.TimerHandle | None = None
 
     async def request(
-        self, method: str, path: str, body: bytes, seconds: float, most_bytes: int | None = None
-    ) -> Reply:
-        """Send one request and return the whole reply; at most `seconds` from now, at most `most_bytes` long.
+        self, method: str, path: str, body: bytes, seconds: float, max_bytes: int | None = None
+    ) -> HttpReply:
+        """Send one request and return the whole reply; at most `seconds` from now, at most `max_bytes` long.
 
         Raises ForbiddenHost, Unreachable, TimeoutError, TooLong, or Broken when the connection ends early.
         """
@@ -61,7 +61,7 @@ class Connections:
                 break
         else:
             connection = await self._connect(min(seconds, self._connect_seconds))
-        return await self._exchange(connection, message, deadline, most_bytes or self._most_bytes)
+        return await self._exchange(connection, message, deadline, max_bytes or self._max_bytes)
 
     def close(self) -> None:
         for connection in (*self._idle, *self._busy):
@@ -81,36 +81,36 @@ class Connections:
                 _, connection = await loop.create_connection(lambda: Connection(loop), sock=dialled, **tls)
         except TimeoutError:
             raise Unreachable(f"no connection within {seconds:g} s") from None
-        except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; the other: no name at all
+        except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; the other: not a name at all
             raise Unreachable(f"no connection: {error}") from error
         return connection
 
-    async def _exchange(self, connection: Connection, message: bytes, deadline: float, most_bytes: int) -> Reply:
+    async def _exchange(self, connection: Connection, message: bytes, deadline: float, max_bytes: int) -> HttpReply:
         self._busy.add(connection)
         connection.deadline = deadline
         if self._watch is None:
             self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones)
         try:
-            reply = await connection.exchange(message, most_bytes)
+            reply = await connection.exchange(message, max_bytes)
         except BaseException:
-            connection.end(Broken("given up"))  # what may still arrive belongs to nobody
+            connection.end(Broken("given up"))  # what may still arrive is the reply to no other request
             raise
         finally:
             self._busy.discard(connection)
         if reply.status >= 500:
-            connection.end(Broken("after a failure"))  # uvicorn, for one, closes it then, and does not say so
+            connection.end(Broken("after a failure"))  # uvicorn, for example, closes it then without saying so
         if connection.open:
             self._idle.append(connection)
         return reply
 
     def _end_late_ones(self) -> None:
-        """One timer for all requests in place of one for each."""
+        """One timer for all requests instead of one for each."""
         now = time.monotonic()
         for connection in [one for one in self._busy if one.deadline <= now]:
             connection.end(TimeoutError())
         self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones) if self._busy else None
 
     def _pause(self) -> float:
-        """Until the next deadline, but not for so long that a new, earlier one would be overlooked."""
+        """Seconds to the next deadline, at most a quarter, so that a new, earlier one is not overlooked."""
         now = time.monotonic()
         return min(0.25, max(0.005, min((one.deadline for one in self._busy), default=now) - now))

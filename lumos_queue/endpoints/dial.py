@@ -1,7 +1,7 @@
-"""From the name of a server to a connected socket: every address is checked, and the first that answers is taken.
+"""From the name of a server to a connected socket: every address is checked, and the first that answers is used.
 
-Addresses are tried a quarter of a second after one another, IPv6 and IPv4 by turns (RFC 8305, Happy Eyeballs), so that
-a dead one costs as much and no more. Between the check and the connection nothing is looked up again.
+Addresses are tried a quarter of a second after one another, alternating IPv6 and IPv4 (RFC 8305, Happy Eyeballs), so
+that a dead one costs no more than that. Between the check and the connection nothing is looked up again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import aiohappyeyeballs
 
 from lumos_queue.endpoints.connection import ForbiddenHost
 from lumos_queue.endpoints.hosts import Hosts
-from lumos_queue.util.addresses import meant
+from lumos_queue.util.addresses import plain_address
 
 STAGGER_SECONDS = 0.25  #: between the starts of two tries
 
@@ -53,13 +53,13 @@ def _is_address(host: str) -> bool:
 
 
 def _elsewhere(address: str) -> str:
-    if meant(ipaddress.ip_address(address)).is_loopback:
+    if plain_address(ipaddress.ip_address(address)).is_loopback:
         return ""
-    return f"{address} is another machine, which the key in LUMOS_API_KEYS is not for: its line does not say cleartext"
+    return f"{address} is another machine, and the line of its key in LUMOS_API_KEYS does not say cleartext"
 
 
 def tls_context() -> ssl.SSLContext:
-    """The one of this process: reading the trusted certificates takes tens of milliseconds."""
+    """One for the process: reading the trusted certificates takes tens of milliseconds."""
     return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

@@ -6,16 +6,16 @@ is set up anew, 401 while a key is exchanged, 400 for a prompt that is too long.
 - one try *counts* against an item when another item got a 2xx from the same server before it and another after it.
   'After' is a request that was sent when the refusal had come: what was under way before says nothing.
 - three tries that count are the item's own fault: the episode ends as `infra_error`. Between two tries the request
-  waits, outside of any place, for the evidence about the first.
-- 413 and 422 mostly speak of the request: two such tries will do. One does not, or a second of them would end all that
-  is in flight.
-- when nobody else has asked for a while, a control is sent: a request of our own, of one token, which counts like
-  another item's. If it is answered, evidence goes on as above. If not, the item is given back uncharged; if others are
-  refused as well, or the same item was refused again with no 2xx to anybody in between, the server is left out, and
-  probed later, like one that fails. When none is left, the job waits.
+  waits, without a slot, for the evidence about the first.
+- 413 and 422 are mostly about the request: two such tries are enough. One is not, or a second of such replies to
+  everything would end all that is in flight.
+- when no other item has asked for a while, a control is sent: a request made by this client, of one token, which
+  counts like another item's. If it is answered, evidence goes on as above. If not, the item is given back uncharged; if
+  others are refused as well, or the same item was refused again with no 2xx to any item in between, the server is left
+  out, and probed later, like one that fails. When none is left, the job waits.
 
-Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve those alone. What is
-known lives as long as the client, a slice. docs/decisions/0016.
+Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve only those. What is
+known is kept as long as the client, for a slice. docs/decisions/0016.
 """
 
 from __future__ import annotations
@@ -23,67 +23,67 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from lumos_queue.endpoints.statuses import OF_THE_REQUEST
+from lumos_queue.endpoints.statuses import ABOUT_THE_REQUEST
 
-TRIES = 3  #: that count, and the item is charged
+MAX_TRIES = 3  #: that count: then the item is charged
 
 
 @dataclass(slots=True)
-class _Doubt:
+class _Refusals:
     """The refusals of one item since its last 2xx."""
 
     at: float = 0.0  #: of the latest one
     before: bool = False  #: whether another item got a 2xx before that try
-    open: bool = False  #: nobody else got a 2xx for a request sent since
+    open: bool = False  #: no other item got a 2xx for a request sent since
     again: bool = False  #: refused twice while open
     count: int = 0  #: tries with evidence before and after
 
 
 class Evidence:
-    """What one server's answers say. An item is whatever is equal for its requests. Times are time.perf_counter's."""
+    """What one server's answers say. An item is a value that all its requests have. Times are perf_counter's."""
 
     def __init__(self) -> None:
         self._answered: tuple[Hashable, ...] = ()  # the latest two different items that got a 2xx
-        self._doubts: dict[Hashable, _Doubt] = {}
+        self._refusals: dict[Hashable, _Refusals] = {}
 
     def note_answer(self, item: Hashable, sent: float) -> None:
         """A request of `item`, sent at `sent`, got a 2xx."""
-        self._doubts.pop(item, None)
+        self._refusals.pop(item, None)
         if item not in self._answered[:1]:
             self._answered = (item, *self._answered[:1])
-        for doubt in self._doubts.values():
-            if doubt.open and sent >= doubt.at:
-                doubt.open = doubt.again = False
-                doubt.count += doubt.before
+        for refusals in self._refusals.values():
+            if refusals.open and sent >= refusals.at:
+                refusals.open = refusals.again = False
+                refusals.count += refusals.before
 
-    def is_vouched(self, item: Hashable) -> bool:
+    def is_serving_others(self, item: Hashable) -> bool:
         """Whether others got a 2xx since the item's last refusal, or at all. To be asked before a try is sent."""
-        doubt = self._doubts.get(item)
-        return not doubt.open if doubt else any(other != item for other in self._answered)
+        refusals = self._refusals.get(item)
+        return not refusals.open if refusals else any(other != item for other in self._answered)
 
     def note_refusal(self, item: Hashable, before: bool, now: float) -> None:
-        """A try of `item` was refused; `before` is what `is_vouched` said before it was sent."""
-        doubt = self._doubts.setdefault(item, _Doubt())
-        doubt.again = doubt.open
-        doubt.at, doubt.before, doubt.open = now, before, True
+        """A try of `item` was refused; `before` is what `is_serving_others` said before it was sent."""
+        refusals = self._refusals.setdefault(item, _Refusals())
+        refusals.again = refusals.open
+        refusals.at, refusals.before, refusals.open = now, before, True
 
     def is_open(self, item: Hashable) -> bool:
         """Whether evidence about its latest refusal is still missing."""
-        doubt = self._doubts.get(item)
-        return doubt is not None and doubt.open
+        refusals = self._refusals.get(item)
+        return refusals is not None and refusals.open
 
     def is_lone(self, item: Hashable) -> bool:
         """Whether all that speaks against the server is one refusal of this item."""
-        return not any(doubt.open and (doubt.again or other != item) for other, doubt in self._doubts.items())
+        return not any(one.open and (one.again or other != item) for other, one in self._refusals.items())
 
-    def convicts(self, item: Hashable, status: int) -> bool:
+    def blames(self, item: Hashable, status: int) -> bool:
         """Whether enough tries count against the item, whose latest refusal had this status."""
-        doubt = self._doubts.get(item)
-        if doubt is None:
+        refusals = self._refusals.get(item)
+        if refusals is None:
             return False
-        if status in OF_THE_REQUEST:
-            return doubt.count + (doubt.open and doubt.before) >= 2
-        return doubt.count >= TRIES
+        if status in ABOUT_THE_REQUEST:
+            return refusals.count + (refusals.open and refusals.before) >= 2
+        return refusals.count >= MAX_TRIES
 
     def forget(self, item: Hashable) -> None:
-        self._doubts.pop(item, None)
+        self._refusals.pop(item, None)

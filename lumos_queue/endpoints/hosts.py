@@ -1,8 +1,8 @@
-"""Which model servers a process may call: `LUMOS_ENDPOINT_HOSTS`, and addresses that none of them has.
+"""Which model servers a process may call: `LUMOS_ENDPOINT_HOSTS`, and addresses that are always refused.
 
-Whoever submits a job names the endpoints, and the workers call them from where they stand. So the list decides over
-names and addresses, and addresses at which a cloud tells its machines secrets, or that are not a server's at all, are
-refused without a list, too. What decides is the address that a connection is about to be made to; docs/decisions/0017.
+The person who submits a job names the endpoints, and the workers call them from their own network. So the list decides
+about names and addresses; addresses at which a cloud gives its machines secrets, or that cannot be a server's, are
+refused without a list, too. The address that counts is that of the connection to be made; docs/decisions/0017.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.addresses import METADATA, Address, ascii_name, embedded_addresses, meant, special_kind
+from lumos_queue.util.addresses import METADATA, Address, ascii_name, embedded_addresses, plain_address, special_kind
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _HOST_AND_PORT = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")
@@ -20,8 +20,10 @@ _THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
 
 
 class _Rule(NamedTuple):
+    """One entry of the list."""
+
     name: str  #: '' for a network
-    below: bool  #: names that end with it are meant
+    below: bool  #: it means all names that end with it
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
     port: int | None
 
@@ -38,7 +40,7 @@ class _Rule(NamedTuple):
 
 
 class Hosts:
-    """The list. An empty one allows any host; an address of the refused kinds must be listed as itself."""
+    """The list. An empty one allows any host; an address of a refused kind must be listed as an address of its own."""
 
     def __init__(self, text: str = ""):
         """`text`: HOST, HOST:PORT, *.SUFFIX, ADDRESS or NETWORK/BITS, with commas. Raises SpecError."""
@@ -46,7 +48,7 @@ class Hosts:
 
     def problem(self, host: str, port: int, address: str) -> str:
         """Why `address`, which `host` stands for, must not be connected to, and the way out; '' when it may."""
-        found = meant(ipaddress.ip_address(address))
+        found = plain_address(ipaddress.ip_address(address))
         fitting = [rule for rule in self._rules if rule.fits(host, port, found)]
         if any(rule.one_address for rule in fitting):
             return ""

@@ -2,8 +2,8 @@
 
 Worth another try: no connection, a time-out, 408, 424, 425, 429, 5xx, and a reply that is cut off or not what was asked
 for. Any other status is a refusal, and whose fault it is takes evidence (evidence.py). Redirects are not followed, and
-proxies of the environment are not used: the address that was written down is the one that is spoken to, and the only
-one to see the key.
+proxies of the environment are not used: requests go to the address that was written down, and no other server sees the
+key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from lumos_queue.endpoints.api_keys import find_key
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.connection import Broken, ForbiddenHost, Reply, TooLong, Unreachable
+from lumos_queue.endpoints.connection import Broken, ForbiddenHost, HttpReply, TooLong, Unreachable
 from lumos_queue.endpoints.connections import Connections
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
@@ -25,16 +25,16 @@ from lumos_queue.util.addresses import Origin
 from lumos_queue.util.sanitize import storable
 
 CONNECT_SECONDS = 10.0
-PROBE_SECONDS = 10.0  #: for what is asked once, about the server itself
+PROBE_SECONDS = 10.0  #: for questions about the server itself
 REPLY_BYTES = 8 * 2**20  #: a longer reply is refused, whatever was asked for
 PROBE_BYTES = 4 * 2**20  #: for what a server says about itself: lists of models are long
-RETRY_AFTER_SECONDS = 3600.0  #: no server's wish for a pause counts for more
+MAX_RETRY_AFTER_SECONDS = 3600.0  #: a server that asks for a longer pause gets this one
 
 T = TypeVar("T")
 
 
 def reply_bytes(max_tokens: int) -> int:
-    """The most bytes of a reply that may have so many tokens; a longer one did not come from keeping to them.
+    """The most bytes of a reply that may have so many tokens; a longer one has more tokens than that.
 
     64 KiB for the head and what surrounds the text, and 1 KiB a token: the longest tokens have some 130 bytes, up to
     six times as many when JSON escapes them, and servers that list a reply's tokens take about 200 for each.
@@ -43,7 +43,7 @@ def reply_bytes(max_tokens: int) -> int:
 
 
 class Malformed(ValueError):
-    """Raised by a reader when a reply is no such reply; worth another try."""
+    """Raised when a reply does not hold what was asked for; worth another try."""
 
 
 class TryFailed(InfrastructureError):
@@ -56,7 +56,7 @@ class TryFailed(InfrastructureError):
 
     @property
     def rejected(self) -> bool:
-        """The server is well, and has no place."""
+        """The server is healthy, and has no capacity."""
         return self.status == 429
 
     @property
@@ -95,15 +95,15 @@ class Http:
         path: str,
         data: bytes,
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
-        most_bytes: int = REPLY_BYTES,
+        max_bytes: int = REPLY_BYTES,
     ) -> T:
-        """POST `data`: what `read` makes of the reply, of at most `most_bytes`, and its headers. One try.
+        """POST `data`: what `read` makes of the reply, of at most `max_bytes`, and its headers. One try.
 
         Raises TryFailed, or RequestRefused.
         """
         url = self.base + path
         try:
-            reply = await self._send(path, data, most_bytes)
+            reply = await self._send(path, data, max_bytes)
             if reply.status >= 300:
                 raise refusal(url, reply.status, reply.headers, self._without_key(reply.body), reply.reason)
             return read(json_object(reply.body), reply.headers)
@@ -119,45 +119,52 @@ class Http:
             cause = "unreachable" if isinstance(error, Unreachable) else "broken"
             raise TryFailed(f"{url} failed: {one_line(str(error))}", cause=cause) from None
 
-    async def _send(self, path: str, data: bytes, most_bytes: int) -> Reply:
-        return await self._connections.request("POST", path, data, self._seconds, most_bytes)
+    async def _send(self, path: str, data: bytes, max_bytes: int) -> HttpReply:
+        return await self._connections.request("POST", path, data, self._seconds, max_bytes)
 
     def _without_key(self, body: bytes) -> bytes:
-        """What a server says about a failure becomes part of messages; some repeat the request's headers in it."""
+        """What a server says about a failure goes into messages, and some servers repeat the request's headers."""
         return body.replace(self._key.text.encode(), b"[the key]") if self._key else body
 
-    async def get(self, path: str) -> tuple[int, Any]:
-        """The status of `path` and its JSON value, None when it is no JSON. One try.
+    async def fetch(self, path: str) -> HttpReply:
+        """GET `path`: the reply, whatever its status; without a body when that is too long. One try.
 
         Raises InfrastructureError when nothing answers.
         """
         url = self.base + path
         try:
-            reply = await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds))
+            return await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds))
         except TooLong as error:
-            return error.status, None
+            return HttpReply(error.status, "", {}, b"")
         except ForbiddenHost as error:
             raise InfrastructureError(f"which is not called from here: {error}") from None
         except (Broken, TimeoutError) as error:
             problem = "no answer in time" if isinstance(error, TimeoutError) else one_line(str(error))
             raise InfrastructureError(f"nothing answers at {url} ({problem})") from None
+
+    async def probe(self, path: str) -> tuple[int, Any]:
+        """The status of `path` and its JSON value, None when it is not JSON.
+
+        Raises InfrastructureError as `fetch`, EndpointRefused as `check_access`.
+        """
+        reply = await self.fetch(path)
+        self.check_access(reply.status)
         try:
             return reply.status, _json(reply.body)
         except Malformed:
             return reply.status, None
 
-    async def probe(self, path: str) -> tuple[int, Any]:
-        """`get` for a person: raises also EndpointRefused, when the key is refused."""
-        status, value = await self.get(path)
+    def check_access(self, status: int) -> None:
+        """Raises EndpointRefused, for a person to read, when the status of a reply says that the key is refused."""
         if status in (401, 403):
             origin = Origin.of(self.base)
             problem = f"wants a key ({status}): write '{origin} KEY' into a file, and its path into LUMOS_API_KEYS."
             if self._key:
                 problem = f"refuses the key ({status}): correct its line in the file of LUMOS_API_KEYS."
             raise EndpointRefused(f"{origin} {problem}", status=status)
-        return status, value
 
     async def close(self) -> None:
+        """End the connections; requests under way fail."""
         self._connections.close()
 
 
@@ -165,10 +172,11 @@ def _json(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"no JSON ({one_line(str(error))})") from None
+        raise Malformed(f"not JSON ({one_line(str(error))})") from None
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
+    """The JSON object that a reply is. Raises Malformed when it is none."""
     value = _json(raw)
     if not isinstance(value, dict):
         raise Malformed(f"JSON, but a {type(value).__name__} where an object is expected")
@@ -190,7 +198,7 @@ def _retry_after(value: str) -> float | None:
         seconds = float(value) if value[:1].isdigit() else _until(value)
     except (ValueError, OverflowError):
         return None
-    return min(max(seconds, 0.0), RETRY_AFTER_SECONDS)
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
 
 
 def _until(date: str) -> float:

@@ -1,11 +1,11 @@
 """A model in this process, on the CPU: `local:DIR`, a Hugging Face folder with safetensors weights.
 
 One thread per folder decodes, in float32. It is a continuous batch: a request joins between two tokens and leaves as
-soon as it is done, so nobody waits for the longest reply. Endpoints on the same folder share model and batch.
+soon as it is done, so that none waits for the longest reply. Endpoints on the same folder share model and batch.
 
-Greedy replies do not depend on who shares the batch. Other shapes round the last bits of the logits differently (about
-1e-6), which could only matter where two tokens nearly tie; such a token is decided by running its sequence alone.
-Sampled replies depend on the seed alone, up to the same rounding.
+Greedy replies do not depend on what else is in the batch. Other shapes round the last bits of the logits differently
+(about 1e-6), which only matters where two tokens nearly tie; such a token is decided by running its sequence alone.
+Sampled replies depend on the seed only, up to the same rounding.
 """
 
 from __future__ import annotations
@@ -22,22 +22,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.model_folder import check_folder, identity, weights
 from lumos_queue.endpoints.replies import completion
+from lumos_queue.endpoints.urls import local_path
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
 from lumos_queue.records import Completion
 
-ROWS = 64  #: sequences decoded together at most
-PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass at most, padding included
+MAX_ROWS = 64  #: sequences decoded together
+MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
 NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; far above float32 noise
+
+
+def open_local(url: str, _settings: EndpointSettings) -> Local:
+    """The endpoint at `local:DIR`. Raises SpecError when that is not a model folder."""
+    return Local(url, local_path(url))
 
 
 class Local:
     """The endpoint: it hands requests to the thread that holds the model."""
 
-    traffic = None  #: the thread takes what comes, as many at once as it can
+    admission = None  #: the thread takes all requests, as many at once as it can
 
     def __init__(self, url: str, folder: Path):
         check_folder(folder)
@@ -106,7 +112,7 @@ class Batcher:
         self._mask: Any = None  #: [row, position], 0 where padded
 
     def _run(self) -> None:
-        while (arrived := self._arrived()) is not None:
+        while (arrived := self._take_arrivals()) is not None:
             try:
                 import torch
 
@@ -127,10 +133,10 @@ class Batcher:
         for row in self._rows:
             row.reply.set_exception(InfrastructureError("the model was closed while it wrote the reply"))
 
-    def _arrived(self) -> list[Row] | None:
+    def _take_arrivals(self) -> list[Row] | None:
         """Rows that wait and fit, oldest first; waits for one if nothing runs. None: stop."""
         arrived: list[Row] = []
-        while len(self._rows) + len(arrived) < ROWS:
+        while len(self._rows) + len(arrived) < MAX_ROWS:
             try:
                 row = self.arrivals.get(block=not self._rows and not arrived)
             except queue.Empty:
@@ -160,7 +166,7 @@ class Batcher:
             ).eval()
         except MemoryError:
             raise
-        except Exception as error:  # whatever a foreign folder makes two libraries raise
+        except Exception as error:  # a folder made by others can make two libraries raise anything
             reason = str(error).partition("\n")[0]
             raise SpecError(f"'{self._folder}' cannot be loaded as a language model: {reason}") from None
         ends = model.generation_config.eos_token_id
@@ -184,7 +190,7 @@ class Batcher:
         ready.sort(key=lambda row: len(row.tokens))
         while ready:
             width = len(ready[-1].tokens)
-            group = ready[-max(1, PREFILL_TOKENS // width) :]
+            group = ready[-max(1, MAX_PREFILL_TOKENS // width) :]
             del ready[-len(group) :]
             self._prefill(group, width)
 
@@ -302,14 +308,14 @@ def _widen(tensor: Any, width: int, dim: int) -> Any:
     return torch.nn.functional.pad(tensor, (missing, 0) if dim == -1 else (0, 0, missing, 0)) if missing else tensor
 
 
-_batchers: dict[tuple, Batcher] = {}
+_batchers: dict[tuple[tuple[str, float, int], ...], Batcher] = {}
 _sharing = threading.Lock()
 # A forked child has the dictionary but not the threads.
 os.register_at_fork(after_in_child=_batchers.clear)
 
 
 def _share(folder: Path) -> Batcher:
-    """The batcher of a folder's present weights, kept from endpoint to endpoint; others leave when nobody uses them."""
+    """The batcher of a folder's present weights, shared by endpoints; one of other weights ends when unused."""
     key = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in weights(folder.resolve()))
     with _sharing:
         for other, batcher in list(_batchers.items()):

@@ -1,4 +1,4 @@
-"""A Hugging Face model folder, as far as one can tell without loading it."""
+"""A Hugging Face model folder, examined without loading it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lumos_queue.util.untrusted_json import read_json
 
 
 def check_folder(folder: Path) -> None:
-    """Raises SpecError when the folder is no model or the libraries to run it are not installed."""
+    """Raises SpecError when the folder is not a model or the libraries to run it are not installed."""
     if not folder.is_dir():
         raise SpecError(f"No folder '{folder}': local: names a Hugging Face model folder on the machine that runs it.")
     for name in ("config.json", "tokenizer.json"):
         if not (folder / name).is_file():
-            raise SpecError(f"'{folder}' is no model folder: it has no {name}.")
+            raise SpecError(f"'{folder}' is not a model folder: it has no {name}.")
     if not any(folder.glob("*.safetensors")):
         raise SpecError(f"'{folder}' has no *.safetensors weights; other formats can run code and are refused.")
     if not (util.find_spec("torch") and util.find_spec("transformers")):

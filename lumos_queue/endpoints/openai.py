@@ -1,8 +1,8 @@
 """Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
 
 POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` speak it; only fields that
-all of them know are sent, as `transformers serve` answers 422 to any other, but for vLLM's own where a prompt is to
-have no `<s>` in front. `transformers serve` also ignores a temperature
+all of them know are sent, as `transformers serve` answers 422 to any other; the exception is vLLM's own field for a
+prompt without `<s>` in front. `transformers serve` also ignores a temperature
 above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves stop strings in the text.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.bos import OWNERS
-from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
+from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
@@ -24,65 +24,78 @@ from lumos_queue.records import Completion
 LISTS_ALL = ("vllm", "sglang", "llamacpp")
 
 
-class OpenAI:
+class OpenAI(ServerEndpoint):
     """One model of one server, or of several replicas. Without a name the first replica's only model is meant."""
 
-    def __init__(
-        self, url: str, bases: Sequence[str], model: str, settings: EndpointSettings, first_backoff: float = 0.5
-    ):
-        self.url = url
-        self._model = model
+    _path = "/v1/completions"
+
+    def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
+        super().__init__(url, settings, first_backoff)
         self._owners: set[str] = set()  #: of the models, as the servers that were asked have it
-        self._client = Client(url, bases, settings, first_backoff, self._control)
-        self.traffic = self._client.traffic
 
     async def generate(
         self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
     ) -> Completion:
-        """Raises also SpecError when no model is named and the server does not have exactly one.
-
-        Completions take text alone: EpisodeError when there are images.
-        """
-        refuse_images(self.url, images)
-        if not self._model or not (sampling.bos or self._owners):
-            await self._client.describe(self._describe)
+        """Raises also SpecError when no model is named and the server does not have exactly one."""
+        asked = await self._input(prompt, sampling, images)
         body: dict[str, Any] = {
             "model": self._model,
-            "prompt": prompt,
+            **asked,
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
         }
         if sampling.stop:
-            body["stop"] = sampling.stop[:4]
-        if not sampling.bos and self._owners <= OWNERS:
-            body["add_special_tokens"] = False
+            body["stop"] = list(sampling.stop[:4])
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
-        reply = await self._client.post("/v1/completions", body, _read, episode, reply_bytes(sampling.max_tokens))
-        text, truncated, asked, written, note = reply.value
+        reply = await self._client.post(self._path, body, self._read, episode, reply_bytes(sampling.max_tokens))
+        text, truncated, read, written, note = reply.value
         return completion(
             text,
             sampling.stop,
             truncated=truncated,
-            prompt_tokens=asked,
+            prompt_tokens=read,
             completion_tokens=written,
             **reply.cost,
             note=note,
         )
 
+    async def _input(self, prompt: str, sampling: Sampling, images: Sequence[ImagePart]) -> dict[str, Any]:
+        """The fields of a request that hold the prompt. Completions take text alone: EpisodeError for images."""
+        refuse_images(self.url, images)
+        if not self._model or not (sampling.bos or self._owners):
+            await self._client.describe(self._describe)
+        vllm_only = {"add_special_tokens": False} if not sampling.bos and self._owners <= OWNERS else {}
+        return {"prompt": prompt, **vllm_only}
+
     def _control(self) -> dict[str, Any]:
         return {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
 
-    async def identity(self) -> dict[str, Any]:
-        """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
-        return await self._client.identity(self._describe)
+    def _read(self, reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
+        """Text, whether the token limit ended it, the tokens of prompt and reply, and a note on what was clamped."""
+        choices, usage = reply.get("choices"), reply.get("usage")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        choice = choice if isinstance(choice, dict) else {}
+        text = self._text(choice)
+        if not isinstance(usage, dict):
+            usage = {}
+        notes: list[str] = []
+        asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
+        return text, choice.get("finish_reason") == "length", asked, written, "; ".join(notes)
+
+    def _text(self, choice: dict[str, Any]) -> str:
+        """The text of a reply's first choice. Raises Malformed when it has none."""
+        if not isinstance(choice.get("text"), str):
+            raise Malformed("no text in 'choices[0].text'")
+        return choice["text"]
 
     async def _describe(self, http: Http) -> dict[str, Any]:
+        """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
         health, _ = await http.probe("/health")
         models = _models(await http.probe("/v1/models"))
         if health != 200 and not models:
             raise EndpointRefused(
-                f"{self.url} is no server of the OpenAI protocol (GET /health answered {health}): "
+                f"{self.url} is not a server of the OpenAI protocol (GET /health answered {health}): "
                 "for text-generation-inference write tgi://HOST:PORT.",
                 status=health,
             )
@@ -96,9 +109,6 @@ class OpenAI:
         if isinstance(version, dict):
             known["version"] = version.get("version")
         return {"model": name} | {key: value for key, value in known.items() if value is not None}
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _models(answer: tuple[int, Any]) -> dict[str, dict[str, Any]]:
@@ -114,16 +124,3 @@ def _only(models: Mapping[str, Any], url: str) -> str:
         return next(iter(models))
     known = f"it has {', '.join(models)}" if models else "it lists none"
     raise SpecError(f"{url} does not say which model to use ({known}): add ?model=NAME.")
-
-
-def _read(reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
-    """Text, whether the token limit ended it, the tokens of prompt and reply, and a note on what was clamped."""
-    choices, usage = reply.get("choices"), reply.get("usage")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
-        raise Malformed("no text in 'choices[0].text'")
-    if not isinstance(usage, dict):
-        usage = {}
-    notes: list[str] = []
-    asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
-    return choice["text"], choice.get("finish_reason") == "length", asked, written, "; ".join(notes)

@@ -2,140 +2,56 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from collections.abc import Callable
 
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
+from lumos_queue.endpoints.urls import TRANSPORTS, check_address, local_path
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.util.addresses import usual_host
-from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.registry import Registry
 
-#: scheme → (what it is, the transport, or '' for none)
-TRANSPORTS = {
-    "tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "chat": "http", "chats": "https",
-    "local": "", "scripted": "",
-}  # fmt: skip
-#: Schemes whose address says which model is meant.
-_NAMED = ("openai", "openais", "chat", "chats")
-
-#: Schemes whose requests can hold images; whether the model looks at them is its server's affair.
-_SEEING = ("chat", "chats", "tgi", "tgis")
+#: What opens the endpoint at a checked address.
+SCHEMES: Registry[Callable[[str, EndpointSettings], Endpoint]] = Registry(
+    "endpoint scheme",
+    {
+        "tgi": "lumos_queue.endpoints.tgi:Tgi",
+        "tgis": "lumos_queue.endpoints.tgi:Tgi",
+        "openai": "lumos_queue.endpoints.openai:OpenAI",
+        "openais": "lumos_queue.endpoints.openai:OpenAI",
+        "chat": "lumos_queue.endpoints.chat:Chat",
+        "chats": "lumos_queue.endpoints.chat:Chat",
+        "local": "lumos_queue.endpoints.local:open_local",
+        "scripted": "lumos_queue.endpoints.scripted:open_scripted",
+    },
+)
+#: Schemes whose requests can hold images; whether the model looks at them depends on its server.
+_TAKING_IMAGES = ("chat", "chats", "tgi", "tgis")
 
 
 def check_url(url: str) -> None:
     """Check an address without opening it. Raises SpecError; its message never repeats credentials."""
-    scheme, colon, rest = url.partition(":")
+    scheme, colon, _ = url.partition(":")
     if not (colon and scheme.isalnum()):
-        raise SpecError(f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(TRANSPORTS))}.")
-    if scheme not in TRANSPORTS:
-        raise unknown("endpoint scheme", scheme, TRANSPORTS)
-    if TRANSPORTS[scheme]:
-        _check_address(scheme, url)
+        raise SpecError(f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(SCHEMES))}.")
+    if scheme not in SCHEMES:
+        raise unknown("endpoint scheme", scheme, SCHEMES.names)
+    if scheme in TRANSPORTS:
+        check_address(scheme, url)
     elif scheme == "local":
         from lumos_queue.endpoints.model_folder import check_folder
 
-        check_folder(local_path(rest))
+        check_folder(local_path(url))
     else:
         from lumos_queue.endpoints.scripted import read_rules
 
-        read_rules(local_path(rest))
+        read_rules(local_path(url))
 
 
 def takes_images(url: str) -> bool:
     """Whether prompts to the endpoint at a checked address may come with images."""
-    return url.partition(":")[0] in _SEEING
+    return url.partition(":")[0] in _TAKING_IMAGES
 
 
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
     """The endpoint at an address; nothing is sent or loaded before its first call. Raises SpecError as `check_url`."""
     check_url(url)
-    scheme, _, rest = url.partition(":")
-    match scheme:
-        case "tgi" | "tgis":
-            from lumos_queue.endpoints.tgi import Tgi
-
-            return Tgi(url, base_urls(url), settings)
-        case "openai" | "openais":
-            from lumos_queue.endpoints.openai import OpenAI
-
-            return OpenAI(url, base_urls(url), model_name(url), settings)
-        case "chat" | "chats":
-            from lumos_queue.endpoints.chat import Chat
-
-            return Chat(url, base_urls(url), model_name(url), settings)
-        case "local":
-            from lumos_queue.endpoints.local import Local
-
-            return Local(url, local_path(rest))
-        case _:
-            from lumos_queue.endpoints.scripted import Scripted
-
-            return Scripted.from_file(local_path(rest), url)
-
-
-def local_path(rest: str) -> Path:
-    """The path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
-    if not rest or "\0" in rest:
-        raise SpecError("local: and scripted: are followed by a path, as in local:models/starter.")
-    return from_launch(Path(rest).expanduser())
-
-
-def base_urls(url: str) -> list[str]:
-    """The http or https address of each replica of a checked URL of a server, without query and last slash."""
-    found = [urlsplit(one) for one in _replicas(url)]
-    return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}" for parts in found]
-
-
-def model_name(url: str) -> str:
-    """The `model` in the query of a checked openai or chat URL, or ''."""
-    return dict(parse_qsl(urlsplit(_replicas(url)[0]).query)).get("model", "")
-
-
-def _replicas(url: str) -> list[str]:
-    """A URL for each of the hosts, which are separated by commas."""
-    scheme, slashes, rest = url.partition("://")
-    hosts = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    return [scheme + slashes + host + rest[len(hosts) :] for host in hosts.split(",")]
-
-
-def _check_address(scheme: str, url: str) -> None:
-    form = f"{scheme}://HOST:PORT[,HOST:PORT]"
-    form += "[/PREFIX][?model=NAME]" if scheme in _NAMED else "[/PREFIX]"
-    if "@" in url.partition("?")[0]:
-        # Before any parsing: a parser's own message could quote the secret.
-        raise SpecError(
-            f"Credentials in an endpoint's URL are refused: write {form}; keys belong into the file of LUMOS_API_KEYS."
-        )
-    replicas = _replicas(url)
-    for replica in replicas:
-        parts = _split(replica, form)
-        if not parts.hostname:
-            raise SpecError(f"No host in the endpoint's URL: expected {form}.")
-        allowed = {"model"} if scheme in _NAMED else set()
-        pairs = parse_qsl(parts.query, keep_blank_values=True)
-        if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
-            # What is there is not repeated: it may be a key.
-            raise SpecError(f"The endpoint's URL says more than {form}; a key belongs into the file of LUMOS_API_KEYS.")
-        if len(pairs) > 1 or any(not value for _, value in pairs):
-            raise SpecError(f"The endpoint's URL must name one model: expected {form}.")
-    if len(set(base_urls(url))) < len(replicas):
-        raise SpecError(f"The endpoint's URL names the same replica twice: expected {form}.")
-
-
-def _split(url: str, form: str) -> SplitResult:
-    wrong = SpecError(f"The endpoint's URL cannot be read: expected {form}.")
-    if any(not character.isprintable() or character.isspace() for character in url):
-        raise wrong
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - reading it checks it
-    except ValueError:
-        raise wrong from None
-    if not url.startswith(f"{parts.scheme}://"):
-        raise wrong
-    try:
-        usual_host(parts.hostname or "")
-    except ValueError:
-        raise wrong from None
-    return parts
+    return SCHEMES.load(url.partition(":")[0])(url, settings)

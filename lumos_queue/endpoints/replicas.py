@@ -1,4 +1,4 @@
-"""Several servers of one model: who serves which request, who is sick, who wants quiet.
+"""Several servers of one model: which one serves a request, health checks, Retry-After.
 
 The requests of an episode share a long prefix, which a server keeps in its cache, so they go to one replica: the one
 with the highest hash of episode and address (D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous,
@@ -15,9 +15,9 @@ from hashlib import blake2b
 from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.http import Http
 
-FAILURES = 3  #: in a row, and a replica is left out
-PAUSE_SECONDS = 1.0  #: before it is tried again, doubled each time that fails
-LONGEST_PAUSE_SECONDS = 60.0
+MAX_FAILURES = 3  #: in a row, and a replica is left out
+PAUSE_SECONDS = 1.0  #: before it is tried again, doubled each time that this fails
+MAX_PAUSE_SECONDS = 60.0
 BUSIER = 1.25  #: times the mean number in flight, plus one: more than that is clearly busier
 
 
@@ -26,18 +26,18 @@ class Replica:
 
     def __init__(self, http: Http):
         self.http = http
-        self.evidence = Evidence()  #: whose fault its refusals are
+        self.evidence = Evidence()  #: about its refusals: whose fault they are
         self.in_flight = 0
         self._failures = 0
-        self._pause = 0.0  #: seconds it is left out, 0 while it is well
+        self._pause = 0.0  #: seconds it is left out, 0 while it is healthy
         self._out_until = 0.0
-        self._probing = False  #: one request is finding out whether it is well again
-        self._quiet_until = 0.0
+        self._probing = False  #: one request is finding out whether it is healthy again
+        self._retry_after = 0.0
 
-    def usable(self, now: float) -> bool:
+    def is_usable(self, now: float) -> bool:
         if self._pause and (now < self._out_until or self._probing):
             return False
-        return now >= self._quiet_until
+        return now >= self._retry_after
 
     @property
     def out(self) -> bool:
@@ -46,27 +46,29 @@ class Replica:
 
     @property
     def returns_at(self) -> float:
-        return max(self._out_until, self._quiet_until)
+        return max(self._out_until, self._retry_after)
 
-    def take(self) -> Replica:
+    def begin(self) -> Replica:
+        """A request is about to be sent."""
         self.in_flight += 1
         self._probing = self.out
         return self
 
-    def give(self) -> None:
+    def end(self) -> None:
+        """That request is over."""
         self.in_flight -= 1
         if not self.in_flight:
             self._probing = False  # a probe that was cancelled
 
-    def served(self) -> None:
+    def note_success(self) -> None:
         self._failures, self._pause, self._probing = 0, 0.0, False
 
-    def failed(self, now: float) -> None:
+    def note_failure(self, now: float) -> None:
         self._failures += 1
-        if self._failures >= FAILURES and now >= self._out_until:
+        if self._failures >= MAX_FAILURES and now >= self._out_until:
             self.leave_out(now)
 
-    def refused(self, now: float) -> None:
+    def note_refusal(self, now: float) -> None:
         """A refusal keeps out what is out already: its probe has failed. To leave it out takes evidence."""
         if self.out:
             self.avoid(now)
@@ -77,16 +79,17 @@ class Replica:
             self.leave_out(now)
 
     def leave_out(self, now: float) -> None:
-        self._pause = min(2 * self._pause or PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+        self._pause = min(2 * self._pause or PAUSE_SECONDS, MAX_PAUSE_SECONDS)
         self._out_until, self._probing = now + self._pause, False
-        self._failures = max(self._failures, FAILURES)  # the next failure, the probe's, leaves it out again
+        self._failures = max(self._failures, MAX_FAILURES)  # the next failure, the probe's, leaves it out again
 
-    def quiet(self, seconds: float, now: float) -> None:
-        self._quiet_until = max(self._quiet_until, now + seconds)
+    def pause_for(self, seconds: float, now: float) -> None:
+        """Send it nothing for so long: it has asked for that by Retry-After."""
+        self._retry_after = max(self._retry_after, now + seconds)
 
-    def wants_quiet(self, now: float) -> float:
-        """Seconds for which it does, from now on."""
-        return max(0.0, self._quiet_until - now)
+    def pause_seconds(self, now: float) -> float:
+        """How long it has asked for no requests, from now on."""
+        return max(0.0, self._retry_after - now)
 
 
 class Replicas:
@@ -96,14 +99,14 @@ class Replicas:
         self.all = [Replica(client) for client in clients]
 
     def choose(self, episode: str, tried: Collection[Replica] = ()) -> Replica | None:
-        """A replica for a request of this episode, other than those it has just tried; None when there is none.
+        """A replica for a request of this episode, other than those tried just now; None when there is none.
 
         When all are left out the one that would return first is asked nevertheless, so that failures come to light.
         """
         if len(self.all) == 1:
             return None if tried else self.all[0]
         now = time.perf_counter()
-        usable = [one for one in self.all if one not in tried and one.usable(now)]
+        usable = [one for one in self.all if one not in tried and one.is_usable(now)]
         if not usable:
             return None if tried else min(self.all, key=lambda one: one.returns_at)
         for one in usable:
@@ -116,11 +119,11 @@ class Replicas:
         most = BUSIER * sum(one.in_flight for one in usable) / len(usable) + 1
         return home if home.in_flight <= most else least
 
-    def quiet_seconds(self) -> float:
-        """How long none of those that are well wants to be asked."""
+    def pause_seconds(self) -> float:
+        """How long all of those that are healthy have asked for no requests."""
         now = time.perf_counter()
-        well = [one for one in self.all if not one.out] or self.all
-        return min(one.wants_quiet(now) for one in well)
+        healthy = [one for one in self.all if not one.out] or self.all
+        return min(one.pause_seconds(now) for one in healthy)
 
 
 def _weight(episode: str, base: str) -> bytes:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from lumos_queue.records import Completion
 from lumos_queue.util.sanitize import storable
 
-#: A server that does not skip special tokens shows the end of a Llama-2 reply as this text.
+#: How a server that does not skip special tokens shows the end of a Llama-2 reply.
 END = "</s>"
-#: The largest count that is believed: what a column of a call's tokens holds (32 bits, signed). Sums have 64.
-MOST_COUNTED = 2**31 - 1
+#: The largest count that is stored: a column of a call's tokens has 32 bits, signed. Sums have 64.
+MAX_COUNT = 2**31 - 1
 
 
 def cut(text: str, stops: Iterable[str]) -> str:
@@ -36,8 +36,8 @@ def completion(
 ) -> Completion:
     """The reply cut at the stop strings, stripped and storable.
 
-    `truncated` says that the server ran into the limit of tokens; a stop string in the text outweighs it, since not
-    every server honours stop strings.
+    `truncated`: the server ran into the limit of tokens; a stop string in the text counts more, since not every server
+    honours stop strings.
     """
     kept = cut(text, (*stops, END))
     reply, replaced = storable(kept.strip())
@@ -55,13 +55,13 @@ def completion(
 def count(value: object, name: str, notes: list[str]) -> int:
     """A number as a server reports it under `name`, of tokens or milliseconds; 0 when there is none.
 
-    What is not a number from 0 to MOST_COUNTED is taken as the nearest of these, and a line is added to `notes`.
+    What is not a number from 0 to MAX_COUNT is taken as the nearest of these, and a line is added to `notes`.
     """
     if value is None:
         return 0
     taken = _nearest(value)
-    if taken is None or not 0 <= taken <= MOST_COUNTED:
-        wrong, taken = value, max(0, min(taken or 0, MOST_COUNTED))
+    if taken is None or not 0 <= taken <= MAX_COUNT:
+        wrong, taken = value, max(0, min(taken or 0, MAX_COUNT))
         notes.append(f"{name} {_shown(wrong)} clamped to {taken}")
     return int(taken)
 

@@ -1,4 +1,4 @@
-"""Who can be asked beside planner, grounder and solver, and how each is sampled."""
+"""The roles beside planner, grounder and solver, and how each is sampled."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from lumos_queue.endpoints.base import Sampling
 JUDGE = "judge"  #: says whether an answer is right; may be left out
 _SHORT = Sampling(max_tokens=100, stop=())  #: as the original asked its question answering tool and its judge
 
-#: Roles that actions, judges and captions need: never sampled at random, as only the agent is what is tried.
+#: Roles that actions, judges and captions need: never sampled at random, as only the agent is evaluated.
 TOOL_ROLES = {"qa": _SHORT, "vqa": _SHORT, JUDGE: _SHORT, "captioner": Sampling(max_tokens=512, stop=())}

@@ -1,11 +1,11 @@
-"""An endpoint whose replies are written down beforehand: for tests and for demonstrations of the control flow.
+"""An endpoint with prepared replies: for tests and for demonstrations of the control flow.
 
 A rules file holds a JSON list (or one JSON object per line) of
 
     {"contains": "Should we stop planning?", "reply": "Yes, I will stop planning.", "delay": 0.1}
 
-The first rule whose `contains` occurs in the prompt answers; `delay`, in seconds, may be left out. Images are taken and
-not looked at: the identity says so.
+The first rule whose `contains` occurs in the prompt answers; `delay`, in seconds, may be left out. Images are accepted
+and ignored: the identity says so.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
+from lumos_queue.endpoints.urls import local_path
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
 from lumos_queue.records import Completion
 from lumos_queue.util.untrusted_json import read_json
@@ -28,13 +29,15 @@ from lumos_queue.util.untrusted_json import read_json
 
 @dataclass(frozen=True, slots=True)
 class Rule:
+    """The reply to prompts that contain a text."""
+
     contains: str
     reply: str
     delay: float = 0.0  #: seconds
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """The rules of a file, in order. Raises SpecError (no such file, no JSON) and BadRow (a rule that is none)."""
+    """The rules of a file, in order. Raises SpecError (no such file, not JSON) and BadRow (a wrong rule)."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -42,7 +45,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     try:
         rows = read_json(text) if text.lstrip().startswith("[") else [read_json(row) for row in text.split("\n") if row]
     except ValueError as error:
-        raise SpecError(f"The rules file '{path}' is no JSON list of rules: {error}.") from None
+        raise SpecError(f"The rules file '{path}' is not a JSON list of rules: {error}.") from None
     return tuple(_rule(number, row) for number, row in enumerate(rows, 1))
 
 
@@ -60,8 +63,16 @@ def _rule(number: int, row: object) -> Rule:
     return Rule(row["contains"], row["reply"], delay)
 
 
+def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
+    """The endpoint at `scripted:FILE`. Raises SpecError when that is not a rules file."""
+    path = local_path(url)
+    rules = read_rules(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Scripted(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
+
+
 class Scripted:
-    """Answers from rules, from a list in order, or from a function of the prompt. `prompts` keeps what was asked."""
+    """Answers by rules, from a list in order, or by a function of the prompt. `prompts` keeps what was asked."""
 
     def __init__(
         self,
@@ -70,17 +81,10 @@ class Scripted:
         identity: dict[str, Any] | None = None,
     ):
         self.url = url
-        self.traffic = None
+        self.admission = None
         self.prompts: list[str] = []
         self._identity = (identity or {"model": "scripted"}) | {"images": "no image seen"}
-        self._next: Callable[[str], Rule | str] = replies if callable(replies) else _written_down(replies)
-
-    @classmethod
-    def from_file(cls, path: Path, url: str) -> Scripted:
-        """Raises SpecError when the file is no rules file."""
-        rules = read_rules(path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return cls(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
+        self._next: Callable[[str], Rule | str] = replies if callable(replies) else _prepare(replies)
 
     async def generate(
         self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
@@ -101,7 +105,7 @@ class Scripted:
         """Nothing is held open."""
 
 
-def _written_down(replies: Sequence[Rule | str]) -> Callable[[str], Rule | str]:
+def _prepare(replies: Sequence[Rule | str]) -> Callable[[str], Rule | str]:
     rules = [reply for reply in replies if isinstance(reply, Rule)]
     return _by_rules(rules) if rules else _in_order([reply for reply in replies if isinstance(reply, str)])
 

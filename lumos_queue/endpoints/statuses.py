@@ -6,27 +6,27 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-#: Beside 5xx: the server has no place or no time now (408, 424: what it depends on has not, 425, 429).
+#: Besides 5xx: the server has no capacity or no time now (408, 424: what it depends on has not, 425, 429).
 RETRIED = (408, 424, 425, 429)
-#: Said of one request by a server that understands requests; elsewhere of a path that is another program's.
-OF_THE_REQUEST = (413, 422)
+#: About one request, from a server that understands requests; otherwise from a path that belongs to another program.
+ABOUT_THE_REQUEST = (413, 422)
 
 #: status: (what it probably means, what to do)
 CAUSES = {
-    400: ("it accepts no such request", "check ?model= and the length of the prompts against the server's log"),
+    400: ("it does not accept such a request", "check ?model= and the length of the prompts against the server's log"),
     401: ("it wants a key, or another one", "set LUMOS_API_KEYS for this host (docs/running.md)"),
-    402: ("the account has no credit left", "pay at the provider's, or use another endpoint"),
+    402: ("the account has no credit left", "pay the provider, or use another endpoint"),
     403: ("the key may not use it, or a firewall refuses", "check LUMOS_API_KEYS for this host (docs/running.md)"),
     404: ("nothing is served at this path, or no such model", "check the URL's scheme, prefix and ?model="),
     405: ("the path belongs to another protocol", "check the URL's scheme and prefix"),
-    407: ("a proxy stands in between", "write the server's own address"),
+    407: ("there is a proxy in between", "write the server's own address"),
     410: ("the path or the model was withdrawn", "check the URL's prefix and ?model="),
     413: ("the request is too long for it", "raise the server's limit, or ask for shorter prompts"),
     422: ("it does not understand the request", "check the URL's scheme and prefix"),
     451: ("it is withheld for legal reasons", "use another endpoint"),
 }
 _REDIRECT = "it sends requests elsewhere, and redirects are not followed"
-_OTHER = ("it refuses requests", "look at the server and at what stands before it")
+_OTHER = ("it refuses requests", "look at the server and at any proxy in front of it")
 
 
 def may_pass(status: int) -> bool:
@@ -35,7 +35,7 @@ def may_pass(status: int) -> bool:
 
 
 def explain(url: str, status: int, location: str = "", said: str = "") -> str:
-    """One line for whoever waits: host and port, status, what it probably means, and the way out."""
+    """One line for the person who waits: host and port, status, what it probably means, and the way out."""
     if 300 <= status < 400:
         cause, remedy = _REDIRECT, f"write {_shown(location) or 'the address of the server itself'} as the endpoint"
     else:

@@ -1,19 +1,21 @@
 """Hugging Face text-generation-inference, by its own protocol: `tgi://HOST:PORT`, `tgis://` over TLS.
 
 POST /generate takes the raw prompt. It refuses temperature 0 and top_p 1, which are its defaults, and more than four
-stop strings; the rest are cut on our side. Images stand in front of the prompt as Markdown with data: addresses; a
+stop strings; the rest are cut here. Images precede the prompt as Markdown with data: addresses; a
 server started with its default --payload-limit takes 2 MB of request, that is images of up to about 1.4 MB.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
-from lumos_queue.endpoints.client import Client
+from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
+from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import with_markdown_images
 from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
 from lumos_queue.records import Completion
@@ -22,16 +24,8 @@ from lumos_queue.records import Completion
 IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "version", "sha", "max_total_tokens")
 
 
-_CONTROL = {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
-
-
-class Tgi:
+class Tgi(ServerEndpoint):
     """One model on one text-generation-inference server, or on several replicas."""
-
-    def __init__(self, url: str, bases: Sequence[str], settings: EndpointSettings, first_backoff: float = 0.5):
-        self.url = url
-        self._client = Client(url, bases, settings, first_backoff, lambda: _CONTROL)
-        self.traffic = self._client.traffic
 
     async def generate(
         self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
@@ -61,23 +55,32 @@ class Tgi:
             note="; ".join(notes),
         )
 
-    async def identity(self) -> dict[str, Any]:
-        return await self._client.identity(self._describe)
+    def _control(self) -> dict[str, Any]:
+        return {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
 
     async def _describe(self, http: Http) -> dict[str, Any]:
-        status, info = await http.probe("/info")
+        library = await asyncio.to_thread(_import_library)
+        status, info = await library.read_info(http)
+        http.check_access(status)
         if status >= 500:
             raise InfrastructureError(f"{http.base}/info answers {status}")
         if status != 200 or not isinstance(info, dict) or "model_id" not in info:
             line = (
-                f"{self.url} is no text-generation-inference server (GET /info answered {status}): "
+                f"{self.url} is not a text-generation-inference server (GET /info answered {status}): "
                 "for vLLM, SGLang, llama.cpp or transformers serve write openai://HOST:PORT."
             )
             raise SpecError(line) if status == 200 else EndpointRefused(line, status=status)
+        health = await library.read_health(http)
+        if health >= 500:  # any other failure is of a proxy that does not serve this path
+            raise InfrastructureError(f"{http.base}/health answers {health}")
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
 
-    async def close(self) -> None:
-        await self._client.close()
+
+def _import_library() -> ModuleType:
+    """In a thread, so that requests under way go on meanwhile."""
+    from lumos_queue.endpoints import tgi_info
+
+    return tgi_info
 
 
 def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float, list[str]]:

@@ -20,7 +20,7 @@ def data_url(image: ImagePart) -> str:
 def with_images(messages: Sequence[dict[str, str]], images: Sequence[ImagePart]) -> list[dict[str, Any]]:
     """Chat messages (`role`, `content`) with the images before the text of the user's first turn, as in Markdown.
 
-    There is the task: a conversation that goes on, as with a teacher that is asked again, repeats what came before.
+    That turn has the task: a longer conversation, as with a teacher that is asked again, repeats what came before.
     """
     shown: list[dict[str, Any]] = list(messages)
     if not images:
@@ -36,17 +36,17 @@ def with_images(messages: Sequence[dict[str, str]], images: Sequence[ImagePart])
 def with_markdown_images(prompt: str, images: Sequence[ImagePart]) -> str:
     """The form of text-generation-inference: `![](data:…)` for each image, then the prompt, which names none itself.
 
-    The server fetches the address in `![](http://…)` from where it stands, inside somebody's network, and prompts hold
-    choices, captions and replies of models: there the mark becomes `! [](…)`, also where no image is sent.
+    The server fetches the address in `![](http://…)` from its own, perhaps internal, network, and prompts hold
+    choices, captions and replies of models: in them the mark becomes `! [](…)`, also where no image is sent.
     """
     shown = "".join(f"{_MARKDOWN}{data_url(image)})" for image in images)
     return shown + prompt.replace(_MARKDOWN, "! [](")
 
 
 def refuse_images(url: str, images: Sequence[ImagePart]) -> None:
-    """Raises EpisodeError when there are images: for endpoints that take text alone."""
+    """Raises EpisodeError when there are images: for endpoints that only take text."""
     if images:
         raise EpisodeError(
             "infra_error",
-            f"{url} takes no images: let this role be played by chat://HOST:PORT?model=NAME or tgi://HOST:PORT.",
+            f"{url} takes no images: use chat://HOST:PORT?model=NAME or tgi://HOST:PORT for this role.",
         )

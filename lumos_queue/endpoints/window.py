@@ -1,13 +1,13 @@
-"""How many requests at once are of use: a window that finds what the server can take.
+"""How many requests at once are useful: a window that finds what the server can take.
 
 As in TCP (M. Allman et al.: RFC 5681) it doubles each round trip up to a threshold, grows by an eighth beyond, and is
 halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018) latency also
 says stop. What is compared is the mean of one round with the mean of an earlier round at a smaller window: a model
-server that batches gets slower with each request and is still worth filling, so more latency alone is no reason. It
+server that batches gets slower with each request and is still worth filling, so more latency alone is not a reason. It
 is one when the round's latency has grown nearly as much as the window, since then the requests that were added only
 wait. The window then shrinks by the gradient, old latency / new latency, to where the queue begins.
 
-Lengths of replies vary, but a round has as many replies as the window has places, and the next round has as many.
+Lengths of replies vary, but a round has as many replies as the window has slots, and the next round has as many.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ BELOW = 0.85  #: of where the queue seems to begin; errors of judgement would el
 
 
 class Window:
-    """At most `size` requests in flight, from 1 to `most`. Times are seconds of one monotonic clock."""
+    """At most `size` requests in flight, from 1 to `limit`. Times are seconds of one monotonic clock."""
 
-    def __init__(self, most: int):
-        self._most = float(most)
-        self.size = min(float(FIRST), self._most)
-        self._doubles_to = self._most  # beyond, growth is slow
+    def __init__(self, limit: int):
+        self._limit = float(limit)
+        self.size = min(float(FIRST), self._limit)
+        self._doubles_to = self._limit  # beyond, growth is slow
         self._stopped_by_latency = False
         self._cut_at = float("-inf")
         self._compared: tuple[float, float] | None = None  # size and mean latency of an earlier round
@@ -33,12 +33,12 @@ class Window:
     def _begin(self, now: float) -> None:
         self._began, self._replies, self._seconds, self._filled = now, 0, 0.0, False
 
-    def was_full(self) -> None:
+    def note_full(self) -> None:
         """Some request waits because of this window. It grows only then."""
         self._filled = True
 
-    def replied(self, sent: float, now: float) -> bool:
-        """A reply has come to a request of time `sent`. True when the window has changed."""
+    def note_reply(self, sent: float, now: float) -> bool:
+        """A reply has come to a request sent at `sent`. True when the window has changed."""
         if sent < self._began:
             return False  # of the round before, at another size
         self._replies += 1
@@ -63,13 +63,13 @@ class Window:
                     self._stopped_by_latency = True
                     return
                 self._compared = self.size, latency
-                if self._stopped_by_latency:  # by chance, or the server has room again
-                    self._doubles_to = self._most
+                if self._stopped_by_latency:  # by chance, or the server has capacity again
+                    self._doubles_to = self._limit
         self.size += self.size if self.size < self._doubles_to else max(1.0, self.size / 8)
-        self.size = min(self.size, self._most)
+        self.size = min(self.size, self._limit)
 
-    def refused(self, sent: float, now: float, in_flight: int) -> None:
-        """The server had no place for a request of time `sent`: halve, once for all that were sent before this."""
+    def note_overload(self, sent: float, now: float, in_flight: int) -> None:
+        """The server had no capacity for a request sent at `sent`: halve, once for all that were sent before this."""
         if sent >= self._cut_at:
             self._cut_at = now
             self.size = min(self.size, max(1.0, float(in_flight)))
@@ -79,5 +79,5 @@ class Window:
     def _shrink(self, factor: float) -> None:
         self._stopped_by_latency = False
         self.size = max(1.0, self.size * factor)
-        self._doubles_to = min(self._most, max(self.size, FIRST))
+        self._doubles_to = min(self._limit, max(self.size, FIRST))
         self._compared = None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lumos_queue.commands import Do, Final
 from lumos_queue.records import Action, Execution, Outcome
-from lumos_queue.scoring.limit import CONCLUDE
+from lumos_queue.scoring.limit import AtLimit
 
 ANSWERING = ("QA", "Calculator")  #: actions whose values are answers
 CONCLUSION = "Conclude"  #: the action that makes one answer of them: no grounder wrote it
@@ -31,7 +31,7 @@ def concluded(task, agent, seen, ending="answered", version=2):
 
 def at_limit(task, agent, seen, version=2):
     """The answer of an agent that reached its limit of subgoals (limit.py); where none counts, the last value."""
-    if agent.at_limit == CONCLUDE:
+    if agent.at_limit == AtLimit.CONCLUDE:
         return (yield from concluded(task, agent, seen, "limit", version))
     return last_value(seen, ending="limit")
 

@@ -16,10 +16,10 @@ from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
-from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, reason_verdicts, rejections
+from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts, reason_verdicts
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Performer
@@ -28,7 +28,7 @@ from lumos_queue.jobs.base import Result, Work
 from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Outcome, Score, Task, Verdict
+from lumos_queue.records import LEVELS, Outcome, Task, Verdict
 
 TEACHING = Sampling(max_tokens=800, stop=())
 #: What a teacher can be shown of a row's image, and what that means. A caption stands in the task's text.
@@ -47,7 +47,7 @@ class Context:
     head: str  #: what every prompt for the teacher begins with
     meter: Meter | None
     identities: tuple[tuple[str, str, dict[str, Any]], ...] = ()  #: role, URL, what the server says it is
-    traffic: Mapping[str, Traffic] | None = None  #: of the endpoint that can have a cap, by URL
+    traffic: Mapping[str, AdmissionControl] | None = None  #: of the endpoint that can have a cap, by URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Convert:
                 teacher = endpoints["teacher"] = open_endpoint(self.teacher, settings)
                 stack.push_async_callback(teacher.close)
                 identities = (("teacher", self.teacher, await teacher.identity()),)
-                traffic = {self.teacher: teacher.traffic} if teacher.traffic else {}
+                traffic = {self.teacher: teacher.admission} if teacher.admission else {}
             if self.teacher and self.budget:
                 meter = stack.enter_context(
                     Meter.opened(settings, self.prompt_price, self.completion_price, self.budget)
@@ -166,7 +166,4 @@ class Convert:
 
 def _result(source: Source, outcome: Outcome, verdicts: list[Verdict], level: str) -> Result:
     found = merge_verdicts(verdicts)
-    wrong = rejections(found)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
-    score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
-    return Result(outcome, (score,), verdicts=found, level=level)
+    return Result(outcome, (acceptance_score(source.level, found),), verdicts=found, level=level)

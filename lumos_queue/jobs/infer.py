@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.registry import open_interface
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.episode import Formulation, Journal, run_episode
 from lumos_queue.execution.executor import Performer
 from lumos_queue.execution.prefill import Given
@@ -28,7 +28,7 @@ class Context:
 
     performer: Performer
     identities: tuple[tuple[str, str, dict[str, Any]], ...]  #: role, URL, what the server says it is
-    traffic: dict[str, Traffic]  #: of the endpoints that can have a cap, by URL
+    traffic: dict[str, AdmissionControl]  #: of the endpoints that can have a cap, by URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Infer:
             stack.push_async_callback(caller.close)
             images = stack.enter_context(Images.opened(settings))
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
-            traffic = {url: one.traffic for url, one in opened.items() if one.traffic}
+            traffic = {url: one.admission for url, one in opened.items() if one.admission}
             performer = Performer(by_role, actions, self.agent.sampling, self.seed, caller, images.load)
             yield Context(performer, tuple(identities), traffic)
 

@@ -1,1 +1,1 @@
-"""The tables of the LUMOS papers: what was published, and what stored jobs of the same configuration come to."""
+"""The tables of the LUMOS papers: the published figures, and those of stored jobs of the same configuration."""

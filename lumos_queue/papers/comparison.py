@@ -1,6 +1,6 @@
-"""The tables as they stand today: each published figure with what stored jobs come to, as JSON.
+"""The papers' tables compared with stored jobs: each published figure with ours, as JSON.
 
-What is read of the database: jobs and endpoints of one kind at once, and the scores of each job that is shown.
+The database is read for the jobs and endpoints of one kind at once, and for the scores of each job that is shown.
 """
 
 from __future__ import annotations
@@ -17,34 +17,36 @@ from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
 from lumos_queue.papers.interfaces import interfaces
-from lumos_queue.papers.matching import Candidate, best, candidates, missing, other_judge
-from lumos_queue.papers.model import QUOTED, Column, Row, Table, number
+from lumos_queue.papers.matching import StoredEvaluation, find_best, other_judge, stored_evaluations, weight_mismatches
+from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import scores
 
 KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
 TITLES = {
-    "4": "Conversion: rows of each source, and annotations left of them", "5": "Sources for extensions, and their rows",
-    "6": "Seconds for 100 instances", "8": "Action interfaces",
-}  # fmt: skip
+    "4": "Conversion: rows of each source, and annotations left of them",
+    "5": "Sources for extensions, and their rows",
+    "6": "Seconds for 100 instances",
+    "8": "Action interfaces",
+}
 
 
 @dataclass(slots=True)
-class Stored:
-    """What the database holds of evaluations; scores are read once for each job that is shown."""
+class EvaluationScores:
+    """The stored evaluations and their scores, which are read once for each job that is shown."""
 
     connection: Connection | None
-    found: list[Candidate] = field(default_factory=list)
+    found: list[StoredEvaluation] = field(default_factory=list)
     _scores: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: Connection | None) -> Stored:
-        """`connection` None: there is no database yet."""
+    def of(cls, connection: Connection | None) -> EvaluationScores:
+        """`connection`: None if there is no database yet."""
         if connection is None:
             return cls(None)
         jobs = jobs_of_kind(connection, "evaluate")
-        return cls(connection, candidates(jobs, endpoints_of_kind(connection, "evaluate")))
+        return cls(connection, stored_evaluations(jobs, endpoints_of_kind(connection, "evaluate")))
 
     def scores(self, job: Any) -> dict[str, Any]:
         assert self.connection is not None
@@ -56,12 +58,12 @@ class Stored:
 
 
 def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[dict[str, Any]]:
-    """The tables of these keys, with titles and rows. Raises SpecError for a table that there is not."""
+    """The tables of these keys, with titles and rows. Raises SpecError for an unknown table."""
     keys = list(keys)
     for key in keys:
         if key not in KEYS:
             raise unknown("table of the papers", key, KEYS)
-    stored = Stored.of(connection)
+    stored = EvaluationScores.of(connection)
     return [{"table": key, "title": _title(key), "rows": _rows(key, stored)} for key in keys]
 
 
@@ -69,13 +71,13 @@ def _title(key: str) -> str:
     return TITLES.get(key) or TABLES[key].title
 
 
-def _rows(key: str, stored: Stored) -> list[dict[str, Any]]:
+def _rows(key: str, stored: EvaluationScores) -> list[dict[str, Any]]:
     match key:
         case "4":
             return conversions(stored.connection)
         case "5":
             status = "a candidate: converted neither by the papers nor here"
-            return [_given(name, f"{rows:,}", "[P]", status) for name, rows in TABLE_5.items()]
+            return [_published_only(name, f"{rows:,}", "[P]", status) for name, rows in TABLE_5.items()]
         case "6":
             return [_time(stored, *row, seconds) for row, seconds in TABLE_6.items()]
         case "8":
@@ -83,27 +85,35 @@ def _rows(key: str, stored: Stored) -> list[dict[str, Any]]:
     return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
 
 
-def _given(name: str, published: str, source: str, status: str) -> dict[str, Any]:
+def _published_only(name: str, published: str, source: str, status: str) -> dict[str, Any]:
     return {"row": name, "column": "", "published": published, "source": source, "status": status}
 
 
-def result_rows(table: Table, row: Row, stored: Stored) -> list[dict[str, Any]]:
-    """A row of results: one object for each of its figures."""
+def result_rows(table: PaperTable, row: PaperRow, stored: EvaluationScores) -> list[dict[str, Any]]:
+    """A row of a table of results: one object for each of its figures."""
     return [_figure(table, row, COLUMNS[key], stored) for key in table.columns if key in row.figures]
 
 
-def _figure(table: Table, row: Row, column: Column, stored: Stored) -> dict[str, Any]:
+def _figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: EvaluationScores) -> dict[str, Any]:
     figure = row.figures[column.key]
     shown: dict[str, Any] = {
-        "row": row.name, "handle": f"{table.key}/{row.handle}", "benchmark": column.benchmark, "metric": column.metric,
-        "column": column.label, "published": figure, "value": number(figure), "trained_on": "*" in figure,
-        "source": row.source, "published_n": column.size, "note": "; ".join(filter(None, (row.note, column.note))),
-    }  # fmt: skip
+        "row": row.name,
+        "handle": f"{table.key}/{row.handle}",
+        "benchmark": column.benchmark,
+        "metric": column.metric,
+        "column": column.label,
+        "published": figure,
+        "value": number(figure),
+        "trained_on": "*" in figure,
+        "source": row.source,
+        "published_n": column.size,
+        "note": "; ".join(filter(None, (row.note, column.note))),
+    }
     if row.quoted:
         return shown | {"note": "", "status": f"not run: {QUOTED}"}
     if column.benchmark not in NAMES:
         return shown | {"status": f"not run: no benchmark '{column.benchmark}' here"}
-    found = best(row, column, stored.found)
+    found = find_best(row, column, stored.found)
     if found is None:
         return shown | {"status": f"not run: needs {row.needs(column)}"}
     metric = stored.scores(found.job)["metrics"].get(column.metric)
@@ -111,46 +121,62 @@ def _figure(table: Table, row: Row, column: Column, stored: Stored) -> dict[str,
         needed = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
         return shown | {"status": f"not run: job {found.job.id} has no score by {needed}"}
     ours = {
-        "job": found.job.id, "value": round(100 * metric["value"], 2),
-        "ci95": [round(100 * bound, 2) for bound in metric["ci95"]], "n": found.size, "of": metric["of"],
-        "tools": found.tools, "models": dict(found.models),
-    }  # fmt: skip
+        "job": found.job.id,
+        "value": round(100 * metric["value"], 2),
+        "ci95": [round(100 * bound, 2) for bound in metric["ci95"]],
+        "n": found.size,
+        "of": metric["of"],
+        "tools": found.tools,
+        "models": dict(found.models),
+    }
     return shown | {"ours": ours, "status": _status(row, column, found, metric)}
 
 
-def _status(row: Row, column: Column, found: Candidate, metric: dict[str, Any]) -> str:
-    said = []
+def _status(row: PaperRow, column: PaperColumn, found: StoredEvaluation, metric: dict[str, Any]) -> str:
+    remarks = []
     if "bounds" in metric:
         low, high = (100 * bound for bound in metric["bounds"])
-        said.append(f"incomplete: {low:.1f} to {high:.1f}")
-    said += _others(row, column, found)
+        remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
+    remarks += _differences(row, column, found)
     if column.size and found.size != column.size:
-        said.append(f"n differs: {found.size} of {column.size}")
-    return "; ".join(said) or "run"
+        remarks.append(f"n differs: {found.size} of {column.size}")
+    return "; ".join(remarks) or "run"
 
 
-def _others(row: Row, column: Column, found: Candidate) -> list[str]:
-    """What was done otherwise than by the papers: weights and tools, the judge, settings."""
-    wrong, settings = missing(row, found.models), found.departures(column)
+def _differences(row: PaperRow, column: PaperColumn, found: StoredEvaluation) -> list[str]:
+    """What differs from the papers: weights and tools, the judge, settings."""
+    wrong, settings = weight_mismatches(row, found.models), found.departures(column)
     return [
-        *([f"other weights: {'; '.join(wrong)}"] if wrong else []), *other_judge(column, found.models),
+        *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
+        *other_judge(column, found.models),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
-    ]  # fmt: skip
+    ]
 
 
-def _time(stored: Stored, name: str, formulation: str, domain: str, benchmark: str, seconds: int) -> dict[str, Any]:
-    """Of an evaluation: seconds by the wall clock from its first slice to its end, pauses included."""
+def _time(
+    stored: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
+) -> dict[str, Any]:
+    """A row of Table 6: the wall-clock seconds of an evaluation from its first slice to its end, pauses included."""
     column = replace(COLUMNS[benchmark], judge="")
-    row = Row(name, {benchmark: str(seconds)}, formulation, domain)
+    row = PaperRow(name, {benchmark: str(seconds)}, formulation, domain)
     shown: dict[str, Any] = {
-        "row": name, "benchmark": benchmark, "column": f"{column.label.split()[0]}, s", "published": str(seconds),
-        "source": "[P]", "note": "the papers: 2 × A6000, batches of 16",
-    }  # fmt: skip
+        "row": name,
+        "benchmark": benchmark,
+        "column": f"{column.label.split()[0]}, s",
+        "published": str(seconds),
+        "source": "[P]",
+        "note": "the papers: 2 × A6000, batches of 16",
+    }
     done = [one for one in stored.found if one.job.started_at is not None and one.job.finished_at is not None]
-    found = best(row, column, [one for one in done if one.job.state == "done"])
+    found = find_best(row, column, [one for one in done if one.job.state == "done"])
     if found is None:
         return shown | {"status": f"not run: needs {row.needs(column)}"}
     took = 100 * (found.job.finished_at - found.job.started_at) / found.job.items
-    ours = {"job": found.job.id, "value": round(took, 2), "n": found.size, "tools": found.tools,
-            "models": dict(found.models)}  # fmt: skip
-    return shown | {"ours": ours, "status": "; ".join(_others(row, column, found)) or "run"}
+    ours = {
+        "job": found.job.id,
+        "value": round(took, 2),
+        "n": found.size,
+        "tools": found.tools,
+        "models": dict(found.models),
+    }
+    return shown | {"ours": ours, "status": "; ".join(_differences(row, column, found)) or "run"}

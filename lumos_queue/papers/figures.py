@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A domain of Table 4: rows of each source, and how many annotations were left of them, plan and ground."""
+    """A domain of Table 4: rows of each source, and the annotations made of them, for planner and grounder."""
 
     domain: str
-    sources: Mapping[str, int]  #: name of conversion/sources to rows
+    sources: Mapping[str, int]  #: dataset to rows
     plan: int
     ground: int
     turns: float  #: on average, App. B

@@ -1,4 +1,4 @@
-"""What a row of a published table is: its figures, and the configuration that would give them here."""
+"""Rows and columns of the published tables: figures, and the configuration that reproduces them here."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ QUOTED = "quoted from its paper"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One figure's benchmark, as the papers measured it. `n` is their number of tasks; 0 where they do not say."""
+class PaperColumn:
+    """A benchmark as the papers measured it. `n` is their number of tasks; 0 if they do not say."""
 
     key: str
     label: str
@@ -32,22 +32,22 @@ class Column:
     sets: int = 0  #: sample sets
     max_subgoals: int = 8
     options: Mapping[str, str] = field(default_factory=dict)  #: how the benchmark reads its rows
-    judge: str = ""  #: the model whose votes the metric is made of
-    tools: tuple[str, ...] = ()  #: options of the actions without which it would be another benchmark
-    data: str = ""  #: the file that it is measured on, where no other row of the tables needs it
+    judge: str = ""  #: the model whose votes the metric counts
+    tools: tuple[str, ...] = ()  #: settings of the actions without which it would be another benchmark
+    data: str = ""  #: the file that it is measured on, if no other row needs it
     note: str = ""
 
     @property
     def size(self) -> str:
-        """The number of tasks in words; empty where the papers do not say."""
+        """The number of tasks as text; empty if the papers do not say."""
         return f"{self.draw:,} × {self.sets}" if self.draw else f"{self.n:,}" if self.n else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An agent with its published figures. `figures` maps a column's key to the figure as printed, without per cent.
+class PaperRow:
+    """An agent with its published figures. `figures` maps a column's key to the figure as printed, without `%`.
 
-    A `*` in it says that the agent was trained on that benchmark's training set, `≈` that it was read off a chart.
+    `*` marks an agent that was trained on that benchmark's training set, `≈` a figure that was read off a chart.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Row:
     formulation: str = ""  #: of this project; empty for a quoted row
     domain: str = ""  #: in the name of the weights
     size: str = ""  #: '' for 7B or '-13B'
-    weights: Mapping[str, str] = field(default_factory=dict)  #: role to the name of weights, where no rule gives it
+    weights: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: role to the name of weights, if it does not follow from domain, formulation and size
     tools: Mapping[str, str] = field(default_factory=dict)  #: tool role to the model that the papers used
     source: str = "[P]"  #: [P] ACL version, [P1] arXiv v1, [P3] arXiv v3
     note: str = ""
-    fitted: str = (
-        ""  #: on which file the weights are fitted, and how it becomes training text, where nobody released them
-    )
-    slug: str = ""  #: what the row is called on the command line, where its name will not do
+    fitted: str = ""  #: for weights that were never released: the data to train on, and the command that makes it
+    slug: str = ""  #: the row's name on the command line, if `name` does not give one
 
     @property
     def quoted(self) -> bool:
@@ -72,8 +72,8 @@ class Row:
     def handle(self) -> str:
         return self.slug or re.sub(r"[^A-Za-z0-9.+-]+", "-", self.name).strip("-")
 
-    def needed(self) -> dict[str, str]:
-        """Role to the name of the weights that play it. Empty where the weights have no name."""
+    def needed_weights(self) -> dict[str, str]:
+        """Role to the name of its weights. Empty if the weights have no name."""
         if self.weights or not self.domain or self.formulation not in _NAMED:
             return dict(self.weights)
         end = f"{_NAMED[self.formulation]}{self.size}"
@@ -84,9 +84,9 @@ class Row:
         """Whether the weights were published."""
         return (self.domain, _NAMED.get(self.formulation, ""), self.size) in RELEASED and not self.weights
 
-    def needs(self, column: Column) -> str:
-        """What it takes to run the row on a benchmark, in words."""
-        weights, tools = self.needed(), [f"{model} as {role}" for role, model in self.tools.items()]
+    def needs(self, column: PaperColumn) -> str:
+        """What is needed to run the row on a benchmark, as text."""
+        weights, tools = self.needed_weights(), [f"{model} as {role}" for role, model in self.tools.items()]
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
         tools += [column.data] if column.data else []
@@ -99,13 +99,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PaperTable:
     """A published table of results."""
 
     key: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
 
 
 def number(figure: str) -> float | None:

@@ -1,4 +1,4 @@
-"""The settings of the papers' evaluations, and those in which a stored job departs from them."""
+"""The settings of the papers' evaluations, and the departures of a stored job from them."""
 
 from __future__ import annotations
 
@@ -7,42 +7,46 @@ from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import VERSION
-from lumos_queue.papers.model import Column
+from lumos_queue.papers.model import PaperColumn
 from lumos_queue.prompts.instructions import domain_named
-from lumos_queue.scoring.limit import LIMITED, WRONG
+from lumos_queue.scoring.limit import LIMITED, AtLimit
 
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
 FRAMING = "train"
 
 
-def wanted(column: Column, formulation: str) -> dict[str, Any]:
-    """Name of a setting to its value in the evaluation that gives a column's figures."""
+def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
+    """Each setting and its value in the evaluation that reproduces a column's figures."""
     from lumos_queue.submission.agents import answer_by
 
     benchmark = open_benchmark(column.benchmark)
     settings = {
-        "samples": SAMPLES, "temperature": TEMPERATURE, "top_p": TOP_P, "max_tokens": MAX_TOKENS, "framing": FRAMING,
+        "samples": SAMPLES,
+        "temperature": TEMPERATURE,
+        "top_p": TOP_P,
+        "max_tokens": MAX_TOKENS,
+        "framing": FRAMING,
         "shots": domain_named(benchmark.domain).few_shot if formulation == "iterative" else 0,
         "answer_by": answer_by(benchmark),
-    }  # fmt: skip
+    }
     if formulation in LIMITED:
         settings |= {"max_subgoals": column.max_subgoals, "at_limit": domain_named(benchmark.domain).at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
-        settings["formulation_version"] = VERSION  # the first asked the QA tool once more than the original
+        settings["formulation_version"] = VERSION  # version 1 asked the QA tool once more than the original
     return settings
 
 
-def departures(column: Column, formulation: str, infer: Mapping[str, Any]) -> list[str]:
-    """In what a job's settings (its `spec["infer"]`) are others than the papers', in words."""
+def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) -> list[str]:
+    """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
-    found = {"at_limit": WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
+    found = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     return [
-        f"{name} is {_shown(found[name])}, not {_shown(value)}"
-        for name, value in wanted(column, formulation).items()
+        f"{name} is {_format_setting(found[name])}, not {_format_setting(value)}"
+        for name, value in paper_settings(column, formulation).items()
         if name in found and found[name] != value
     ]
 
 
-def _shown(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

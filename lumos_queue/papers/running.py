@@ -1,4 +1,4 @@
-"""From a published row to the evaluation that gives its figures here, with exactly its configuration."""
+"""From a published row to the evaluation that reproduces its figures, with exactly its configuration."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.papers import protocol
 from lumos_queue.papers.columns import COLUMNS
-from lumos_queue.papers.matching import missing, other_judge
-from lumos_queue.papers.model import QUOTED, Column, Row, Table
+from lumos_queue.papers.matching import other_judge, weight_mismatches
+from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
 
 
-def find_row(what: str) -> tuple[Table, Row, Column]:
-    """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out where the row has one only.
+def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
+    """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
 
-    Raises SpecError, listing the choices, where there is no such row, or it cannot be run.
+    Raises SpecError, listing the choices, if there is no such row, or if it cannot be run.
     """
     key, _, rest = what.partition("/")
     if key not in TABLES:
@@ -34,7 +34,7 @@ def find_row(what: str) -> tuple[Table, Row, Column]:
     columns = {COLUMNS[one].benchmark: COLUMNS[one] for one in reversed(list(row.figures))}
     if not benchmark and len(columns) > 1:
         choices = " or ".join(f"{key}/{handle}/{one}" for one in sorted(columns))
-        raise SpecError(f"The row '{row.name}' has several benchmarks: name one, as in {choices}.")
+        raise SpecError(f"The row '{row.name}' has several benchmarks: name one, e.g. {choices}.")
     benchmark = benchmark or next(iter(columns))
     if benchmark not in columns:
         raise unknown(f"benchmark of the row '{row.name}'", benchmark, columns)
@@ -42,35 +42,61 @@ def find_row(what: str) -> tuple[Table, Row, Column]:
 
 
 def options_of(
-    row: Row, column: Column, *, data: Path | None, roles: Mapping[str, str], tools: Sequence[str],
-    options: Sequence[str], live: bool, replay: str, skip_bad_rows: bool,
-) -> Any:  # fmt: skip
-    """What `lumos evaluate` would be asked for this figure. `roles` maps each role to an address.
+    row: PaperRow,
+    column: PaperColumn,
+    *,
+    data: Path | None,
+    roles: Mapping[str, str],
+    tools: Sequence[str],
+    options: Sequence[str],
+    live: bool,
+    replay: str,
+    skip_bad_rows: bool,
+) -> Any:
+    """The options of `lumos evaluate` for this figure. `roles` maps each role to an address.
 
-    Greedy, 512 tokens, the train framing and every task of the papers' protocol.
+    Greedy, 512 tokens, the train framing, and every task of the papers' protocol.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
-    from lumos_queue.submission.job_request import Options
+    from lumos_queue.submission.job_request import InferenceOptions
 
     others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
     chosen = [*options, *(f"{name}={value}" for name, value in column.options.items())]
-    return Options(
-        benchmark=column.benchmark, data=data, split=column.split, formulation=row.formulation, agent="",
-        planner=roles.get("planner", ""), grounder=roles.get("grounder", ""), solver=roles.get("solver", ""), limit=0,
-        samples=protocol.SAMPLES, seed=0, temperature=protocol.TEMPERATURE, top_p=protocol.TOP_P,
-        max_tokens=protocol.MAX_TOKENS, max_subgoals=column.max_subgoals, framing=protocol.FRAMING,
-        skip_bad_rows=skip_bad_rows, roles=others, tools=tools, options=chosen, live=live, replay=replay,
-        draw=column.draw, sets=column.sets,
-    )  # fmt: skip
+    return InferenceOptions(
+        benchmark=column.benchmark,
+        data=data,
+        split=column.split,
+        formulation=row.formulation,
+        agent="",
+        planner=roles.get("planner", ""),
+        grounder=roles.get("grounder", ""),
+        solver=roles.get("solver", ""),
+        limit=0,
+        samples=protocol.SAMPLES,
+        seed=0,
+        temperature=protocol.TEMPERATURE,
+        top_p=protocol.TOP_P,
+        max_tokens=protocol.MAX_TOKENS,
+        max_subgoals=column.max_subgoals,
+        framing=protocol.FRAMING,
+        skip_bad_rows=skip_bad_rows,
+        roles=others,
+        tools=tools,
+        options=chosen,
+        live=live,
+        replay=replay,
+        draw=column.draw,
+        sets=column.sets,
+    )
 
 
-def check_weights(row: Row, column: Column, models: Mapping[str, str]) -> None:
-    """Raises SpecError where a role is not played by the row's weights, or a judge is there and not the papers'.
+def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str]) -> None:
+    """Raises SpecError if a role has other weights than the row's, or if a judge is given that is not the papers'.
 
     `models` maps each role to a model's name.
     """
-    if wrong := missing(row, models) + (other_judge(column, models) if JUDGE in models else []):
+    if wrong := weight_mismatches(row, models) + (other_judge(column, models) if JUDGE in models else []):
         raise SpecError(
-            f"This would not be the row '{row.name}': {'; '.join(wrong)}. With --any-weights it runs all the same, and "
-            "is shown as run with other weights."
+            f"This would not be the row '{row.name}': {'; '.join(wrong)}. To run it nevertheless, give "
+            "--any-weights: it is then shown as run with other weights."
         )

@@ -1,11 +1,11 @@
-"""Table 4: what conversions of the papers' sources left, theirs and the stored ones.
+"""Table 4: annotations made by conversions of the papers' sources, by the papers and by stored jobs.
 
-All comparable conversions of a source are added up: of its train rows, with subgoals of several actions, the papers'
-limit of tokens, and images shown where there are any; by rule, or by whichever teacher. Others are named and left out.
+All comparable conversions of a source are added up: of its train rows, with high-level subgoals, the papers' limit of
+tokens, and images shown if there are any; by rule, or by any teacher. Other conversions are listed and left out.
 
-Each row counts once. A row is known by its id, or, where rows are only numbered, by number and question. Of several
-jobs the newest that has judged it counts, whatever it found; a row that none has judged yet is in the denominator. A
-file without ids whose rows were numbered anew is taken for other rows.
+Each row counts once. A row is identified by its id, or, if rows are only numbered, by number and question. Of several
+jobs, the newest that has judged the row counts, whatever the result; a row that none has judged is still in the
+denominator. If the rows of a file without ids were renumbered, they count as other rows.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ SETTINGS = {"subgoals": ("high",), "most_tokens": (1024,), "vision": ("image", "
 
 @dataclass(slots=True)
 class Yield:
-    """What the conversions of one source come to."""
+    """The conversions of one source, added up."""
 
-    jobs: list[Any] = field(default_factory=list)  #: that are added up, the newest first
-    left_out: list[str] = field(default_factory=list)  #: other jobs, and why, in words
+    jobs: list[Any] = field(default_factory=list)  #: the jobs added up, newest first
+    left_out: list[str] = field(default_factory=list)  #: other jobs, and the reasons, as text
     rows: list[ConvertedRow] = field(default_factory=list)  #: each row once
 
-    def accepted(self, *modules: str) -> int:
-        """Rows that each of these modules' training accepts."""
+    def count_accepted(self, *modules: str) -> int:
+        """Number of rows that are accepted for each of these modules."""
         return sum(row.judged and row.rejected.isdisjoint(modules) for row in self.rows)
 
     def figures(self) -> dict[str, Any]:
         turns = [row.turns for row in self.rows if row.judged and "planner" not in row.rejected]
         ways = {"teacher" if job.spec.get("teacher") else "by rule" for job in self.jobs}
         return {
-            "job": ", ".join(job.id for job in self.jobs), "n": f"{len(self.rows):,}",
-            "value": self.accepted(*MODULES), "plan": self.accepted("planner"), "ground": self.accepted("grounder"),
-            "turns": round(sum(turns) / len(turns), 3) if turns else None, "how": " and ".join(sorted(ways)),
-        }  # fmt: skip
+            "job": ", ".join(job.id for job in self.jobs),
+            "n": f"{len(self.rows):,}",
+            "value": self.count_accepted(*MODULES),
+            "plan": self.count_accepted("planner"),
+            "ground": self.count_accepted("grounder"),
+            "turns": round(sum(turns) / len(turns), 3) if turns else None,
+            "how": " and ".join(sorted(ways)),
+        }
 
 
 def conversions(connection: Connection | None) -> list[dict[str, Any]]:
@@ -58,8 +62,12 @@ def _rows(connection: Connection | None, jobs: Sequence[Any], domain: Converted)
     found = {source: _yield(connection, jobs, source) for source in domain.sources}
     rows = []
     for source, published in domain.sources.items():
-        row: dict[str, Any] = {"row": f"{domain.domain}: {source}", "column": "rows", "published": f"{published:,}",
-                               "source": "[P]"}  # fmt: skip
+        row: dict[str, Any] = {
+            "row": f"{domain.domain}: {source}",
+            "column": "rows",
+            "published": f"{published:,}",
+            "source": "[P]",
+        }
         one = found[source]
         if one.jobs:
             row["ours"] = one.figures()
@@ -87,9 +95,9 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], source: str) -> Y
 
 
 def _departures(job: Any) -> list[str]:
-    """In what a conversion is no part of the papers' table, in words."""
-    told = [f"split is {job.split}, not {SPLIT}"] if job.split != SPLIT else []
-    return told + [
+    """Why a conversion is not comparable to the papers' table, as text."""
+    reasons = [f"split is {job.split}, not {SPLIT}"] if job.split != SPLIT else []
+    return reasons + [
         f"{name} is {job.spec[name]}, not {values[0]}"
         for name, values in SETTINGS.items()
         if name in job.spec and job.spec[name] not in values
@@ -98,18 +106,20 @@ def _departures(job: Any) -> list[str]:
 
 def _total(domain: Converted, found: Mapping[str, Yield]) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "row": f"{domain.domain}: annotations", "column": "plan / ground",
-        "published": f"{domain.plan:,} / {domain.ground:,} of {sum(domain.sources.values()):,}", "source": "[P]",
+        "row": f"{domain.domain}: annotations",
+        "column": "plan / ground",
+        "published": f"{domain.plan:,} / {domain.ground:,} of {sum(domain.sources.values()):,}",
+        "source": "[P]",
         "note": "; ".join(filter(None, (f"{domain.turns} turns on average", domain.note))),
-    }  # fmt: skip
+    }
     if lacking := [source for source, one in found.items() if not one.jobs]:
         return row | {"status": f"not run: no conversion of {', '.join(lacking)}"}
     rows = sum(len(one.rows) for one in found.values())
-    counts = {name: sum(one.accepted(name) for one in found.values()) for name in MODULES}
+    counts = {name: sum(one.count_accepted(name) for one in found.values()) for name in MODULES}
     ours = {"n": f"{rows:,}", "plan": counts["planner"], "ground": counts["grounder"]}
     return row | {"ours": ours, "status": _status(rows, sum(domain.sources.values()))}
 
 
 def _status(rows: int, published: int) -> str:
-    """The papers count a source's rows after some were left out: a source as published has at least as many."""
+    """The papers count a source's rows after leaving out some: the source as published has at least as many."""
     return "run" if rows >= published else f"n differs: {rows:,} of {published:,}"

@@ -12,7 +12,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.prompts.dialogue import Dialogue
 from lumos_queue.prompts.instructions import DOMAINS
 from lumos_queue.records import Task
-from lumos_queue.scoring.limit import WRONG
+from lumos_queue.scoring.limit import AtLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Agent:
         """Say what the domain says, so that a stored agent names it."""
         if not self.at_limit:
             domain = DOMAINS.get(self.domain)
-            object.__setattr__(self, "at_limit", domain.at_limit if domain else WRONG)
+            object.__setattr__(self, "at_limit", domain.at_limit if domain else AtLimit.WRONG)
 
     def dialogue(self, task: Task) -> Dialogue:
         return Dialogue(task, self.domain, self.framing, self.shots)
@@ -47,7 +47,7 @@ class Agent:
     def as_json(self) -> dict[str, Any]:
         """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
         found = asdict(self) | {"sampling": self.sampling.as_json()}
-        if self.at_limit == WRONG:
+        if self.at_limit == AtLimit.WRONG:
             del found["at_limit"]
         return found
 
@@ -55,7 +55,8 @@ class Agent:
     def from_json(cls, value: Mapping[str, Any]) -> Agent:
         sampling = dict(value["sampling"])
         sampling["stop"] = tuple(sampling["stop"])
-        return cls(**{"at_limit": WRONG, **value, "sampling": Sampling(**sampling)})  # it was, before it could be said
+        # Agents stored before there was a choice name none.
+        return cls(**{"at_limit": AtLimit.WRONG, **value, "sampling": Sampling(**sampling)})
 
     @property
     def digest(self) -> str:

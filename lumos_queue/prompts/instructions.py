@@ -7,7 +7,7 @@ from importlib import import_module
 
 from lumos_queue.actions.session import describe
 from lumos_queue.errors import unknown
-from lumos_queue.scoring.limit import CONCLUDE, WRONG
+from lumos_queue.scoring.limit import AtLimit
 
 PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
 
@@ -58,7 +58,7 @@ class Domain:
     reports: str = "result"  #: what the planner is told after a subgoal: its 'result', or that it is 'done'
     shows_earlier: bool = False  #: whether the grounder is told the earlier results
     most_subgoals: int = 8  #: after which the iterative formulation gives up, unless it is told otherwise
-    at_limit: str = WRONG  #: what an answer is worth there, unless it is told otherwise (limit.py)
+    at_limit: str = AtLimit.WRONG  #: what an answer is worth there, unless it is told otherwise (limit.py)
     few_shot: int = 0  #: demonstrations that its conversations begin with; such domains have no word for stopping
     primes: str = ""  #: what the grounder's first reply is begun with
     calls: bool = True  #: whether actions are calls, `R1 = Name(…)`; else anything may follow `R1 = `
@@ -80,7 +80,7 @@ class Domain:
 DOMAINS = {
     domain.name: domain
     for domain in (
-        Domain("maths", _GROUND + _MATHS, at_limit=CONCLUDE),
+        Domain("maths", _GROUND + _MATHS, at_limit=AtLimit.CONCLUDE),
         Domain("complex_qa", _GROUND + _COMPLEX_QA, shows_earlier=True),
         Domain("web_agent", _GROUND + _WEB_AGENT, reports="done", most_subgoals=20),
         Domain(

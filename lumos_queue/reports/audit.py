@@ -1,4 +1,4 @@
-"""What an audit says: the precision of the acceptance check, and how far its labellers agree."""
+"""The report of an audit: the precision of the acceptance check, and how far its labellers agree."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ JUDGED = ("right", "wrong")
 COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
-class Place(Protocol):
-    """One place of the sample, as db.audits.Sampled has it."""
+class AuditSample(Protocol):
+    """One place of the sample (db.audits.Sampled)."""
 
     @property
     def place(self) -> int: ...
@@ -30,20 +30,20 @@ class Place(Protocol):
 
 
 def opinion(labels: Mapping[str, str]) -> str:
-    """What the labellers say together: who is unsure says nothing; `disputed` when right and wrong are both said."""
+    """The joint label of an item: `unsure` counts for nothing; `disputed` if both right and wrong were given."""
     said = {label for label in labels.values() if label in JUDGED}
     if len(said) > 1:
         return "disputed"
     return said.pop() if said else "unsure" if labels else "unlabelled"
 
 
-def make_audit_report(audit: Any, samples: Sequence[Place], labeller: str = "") -> dict[str, Any]:
-    """The report as plain values; with `labeller`, by this person's labels alone.
+def make_audit_report(audit: Any, samples: Sequence[AuditSample], labeller: str = "") -> dict[str, Any]:
+    """The report as plain values; with `labeller`, only by this person's labels.
 
-    Precision is of places judged right or wrong, weighted by what they stand for (statistics.stratified_share).
-    `if_unsure_wrong` counts what is unsure or disputed as wrong. `gone` is how many places at least were removed with
-    their jobs: those missing before the last one left, as how many were drawn is not stored. `removed` is about how
-    many annotations of the population they stood for.
+    Precision is the share of right among the places judged right or wrong, weighted by the annotations that each
+    represents (statistics.stratified_share). `if_unsure_wrong` counts unsure and disputed places as wrong. `gone` is a
+    lower bound of the places removed with their jobs: those missing before the last one left, as the number drawn is
+    not stored. `removed` is about how many annotations of the population they represented.
     """
     given = [{who: label for who, label in one.labels.items() if labeller in ("", who)} for one in samples]
     opinions = [opinion(labels) for labels in given]
@@ -88,8 +88,8 @@ def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
     return {"share": share, "ci95": [low, high], "judged": sum(one.judged for one in strata)}
 
 
-def _agreements(samples: Sequence[Place]) -> list[dict[str, Any]]:
-    """For each two labellers, over the places that both labelled; `unsure` is a label of its own."""
+def _agreements(samples: Sequence[AuditSample]) -> list[dict[str, Any]]:
+    """For each pair of labellers, over the places that both labelled; `unsure` counts as a third label."""
     names = sorted({who for one in samples for who in one.labels})
     found = []
     for first, second in combinations(names, 2):
@@ -102,7 +102,14 @@ def _agreements(samples: Sequence[Place]) -> list[dict[str, Any]]:
         else:
             why = "no item was labelled by both"
         agreed = sum(one == other for one, other in pairs)
-        found.append({"labellers": [first, second], "items": len(pairs), "agreed": agreed,
-                      "share": agreed / len(pairs) if pairs else None, "kappa": kappa,
-                      "undefined": why or None})  # fmt: skip
+        found.append(
+            {
+                "labellers": [first, second],
+                "items": len(pairs),
+                "agreed": agreed,
+                "share": agreed / len(pairs) if pairs else None,
+                "kappa": kappa,
+                "undefined": why or None,
+            }
+        )
     return found

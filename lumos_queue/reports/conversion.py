@@ -1,7 +1,7 @@
-"""What a conversion gave: rows in, training rows out for each module, why not the others, how checked, at what cost.
+"""The report of a conversion: rows in, accepted rows for each module, reasons for rejection, check levels, cost.
 
-A row *turns* as often as its planner speaks in the iterative formulation: once for each subgoal, and once to stop. By
-that count the web tasks of the LUMOS paper, with 7.3 actions a task and one action a subgoal, have its 8.25 turns.
+The *turns* of a row are the planner's replies in the iterative formulation: one for each subgoal, and one to stop.
+Counted like this, the web tasks of the LUMOS paper, with 7.3 actions a task and one action a subgoal, have its 8.25.
 
 *Accepted for both* is a row of which no verdict rejects either module's training row. Only such rows are counted by the
 level at which they were checked.
@@ -25,7 +25,7 @@ from lumos_queue.reports.remarks import remarks
 
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     """The part of a conversion's report that other jobs do not have."""
-    rejected = _rejected(connection, job.id)
+    rejected = _count_rejected(connection, job.id)
     judged = _count(connection, *_judged(job.id))
     accepted = {name: judged - rejected.get(name, 0) for name in (*MODULES, "both")}
     levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
@@ -52,7 +52,7 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
 
 
 def _judged(job: str) -> tuple[ColumnElement[bool], ...]:
-    """Episodes that ended in a judgement: not those that an endpoint refused."""
+    """Conditions for episodes that ended in a judgement, unlike those with infra_error."""
     return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")))
 
 
@@ -60,8 +60,8 @@ def _count(connection: Connection, *conditions: Any) -> int:
     return connection.execute(select(func.count()).select_from(EpisodeRow).where(*conditions)).scalar_one()
 
 
-def _rejected(connection: Connection, job: str) -> dict[str, int]:
-    """Rows that are rejected for each module, and under 'both' those that are rejected for at least one."""
+def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
+    """Rows rejected for each module, and under 'both' those rejected for at least one."""
     found = (
         select(VerdictRow.module, func.count(distinct(VerdictRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
@@ -77,7 +77,7 @@ def _rejected(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _speed(connection: Connection, job: Any, judged: int) -> float | None:
-    """Judged rows a second, from the first slice's start to the end of the job, or to now; pauses included."""
+    """Judged rows per second, from the first slice's start to the end of the job, or to now; pauses included."""
     if job.started_at is None:
         return None
     seconds = (job.finished_at or clock(connection)) - job.started_at
@@ -97,7 +97,7 @@ def _levels(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _at_least(levels: dict[str, int], rows: int, accepted: int) -> dict[str, dict[str, Any]]:
-    """How many were checked at a level or a stronger one, from the weakest found to the strongest, and as shares."""
+    """For each level found, from the weakest: rows checked at it or a stronger one, as a number and as shares."""
     found = [level for level in LEVELS if level in levels]
     counts = {level: sum(levels[other] for other in found[place:]) for place, level in enumerate(found)}
     return {
@@ -107,7 +107,7 @@ def _at_least(levels: dict[str, int], rows: int, accepted: int) -> dict[str, dic
 
 
 def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Rows by filter and module, the commonest filter first."""
+    """Rows by filter and module, the most frequent filter first."""
     counted = func.count()
     rows = connection.execute(
         select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, counted)
@@ -117,18 +117,18 @@ def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
     )
     found: dict[str, dict[str, Any]] = {}
     for name, rejects, module, count in rows:
-        found.setdefault(name, _filter(name, bool(rejects)))[module] = count
+        found.setdefault(name, _describe_filter(name, bool(rejects)))[module] = count
     return sorted(found.values(), key=lambda one: (-max(one[module] for module in MODULES), one["name"]))
 
 
-def _filter(name: str, rejects: bool) -> dict[str, Any]:
+def _describe_filter(name: str, rejects: bool) -> dict[str, Any]:
     meaning = REASONS.get(name) or VERDICTS.get(name, ((), ""))[1]
     return {"name": name, "meaning": meaning, "rejects": rejects, **dict.fromkeys(MODULES, 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRow:
-    """What a conversion gave for one row. `rejected`: the modules whose training row some verdict rejects."""
+    """The result of a conversion for one row. `rejected`: the modules whose training row some verdict rejects."""
 
     row: str
     question: str
@@ -158,7 +158,7 @@ def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
 
 
 def _average_turns(connection: Connection, job: str) -> float | None:
-    """Of rows that the planner's training accepts; None when there is none."""
+    """Average turns of the rows accepted for the planner; None if there are none."""
     spoilt = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
     mean = connection.execute(
         select(func.avg(_subgoals())).select_from(EpisodeRow).where(*_judged(job), EpisodeRow.id.not_in(spoilt))
@@ -167,7 +167,7 @@ def _average_turns(connection: Connection, job: str) -> float | None:
 
 
 def _subgoals() -> Any:
-    """How many subgoals an episode's annotation has: those after the teacher's last reply."""
+    """The number of subgoals of an episode's annotation: those after the teacher's last reply."""
     mine = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     last = (
         select(func.max(CompletionRow.position))

@@ -1,4 +1,4 @@
-"""What a person should know about a conversion beside its numbers, one line each."""
+"""Remarks on a conversion beside its numbers, one line each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from lumos_queue.records import MODULES
 
-MANY = 0.05  #: share of the rows from which on it is said how a filter can be changed
+MIN_SHARE = 0.05  #: of overlong rows, from which a remark is made
 
 
 def remarks(spec: Mapping[str, Any], judged: int, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     """`judged`: rows with a judgement; `verdicts`: rows by filter and module, as the report has them."""
     rows = max((one[module] for one in verdicts if one["name"] == "overlong" for module in MODULES), default=0)
-    if not rows or rows < MANY * judged:
+    if not rows or rows < MIN_SHARE * judged:
         return []
     return [
         f"{rows:,} of {judged:,} rows are overlong: a training conversation may have {spec['most_tokens']:,} tokens. "

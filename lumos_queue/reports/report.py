@@ -1,7 +1,8 @@
-"""A job's report, computed from rows at the moment of asking: nothing in it is stored, everything can be traced."""
+"""A job's report, computed from the stored rows on each call: nothing of it is stored."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -39,10 +40,20 @@ def make_report(connection: Connection, job: Any) -> Report:
     """The report of a job's row, as JSON. Rates have all items of the job as their denominator."""
     items = progress(connection, job.id)
     report: Report = {
-        "job": job.id, "kind": job.kind, "state": job.state, "waiting": job.waiting, "benchmark": job.benchmark,
-        "split": job.split, "formulation": job.formulation, "n": job.items, "finished": items.get("done", 0),
-        "items": items, "seconds": _seconds(connection, job), "code_version": job.code_version, "seed": job.seed,
-    }  # fmt: skip
+        "job": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "waiting": job.waiting,
+        "benchmark": job.benchmark,
+        "split": job.split,
+        "formulation": job.formulation,
+        "n": job.items,
+        "finished": items.get("done", 0),
+        "items": items,
+        "seconds": _seconds(connection, job),
+        "code_version": job.code_version,
+        "seed": job.seed,
+    }
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings)
     if job.kind == "train":
@@ -51,31 +62,7 @@ def make_report(connection: Connection, job: Any) -> Report:
         }
     if job.kind in ("infer", "evaluate"):
         report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
-    sums = totals(connection, job.id)
-    report |= {
-        "endings": endings,
-        "code_versions": [
-            {"code_version": version, "episodes": episodes} for version, episodes in code_versions(connection, job.id)
-        ],
-        "prompts": {
-            role: [{"prefix": prefix, "episodes": episodes} for prefix, episodes in found]
-            for role, found in prompt_heads(connection, job.id).items()
-        },
-        "calls": sums.calls,
-        "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
-        "phases": {name: round(seconds, 3) for name, seconds in seconds_by_phase(connection, job.id).items()},
-        "latency": {
-            role: {name: round(seconds, 6) for name, seconds in means.items()}
-            for role, _, means in latency_by_role(connection, job.id)
-        },
-        "calls_by_ending": [
-            dict(zip(("ending", "subgoals", "calls", "episodes"), row, strict=True))
-            for row in calls_by_ending(connection, job.id)
-        ],
-        "problems": [
-            dict(zip(("ending", "message", "episodes"), row, strict=True)) for row in messages(connection, job.id)
-        ],
-    }
+    report |= _episode_figures(connection, job.id, endings)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check
     if job.kind == "convert":
@@ -88,13 +75,42 @@ def make_report(connection: Connection, job: Any) -> Report:
         infer = job.spec["infer"]
         report |= scores(job, values_by_metric(connection, job.id), benchmark.metrics, tasks)
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
-        report["tools"] = _tools(job.formulation, infer) | _bos(connection, job.id, infer["agent"])
+        report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report["baselines"] = baselines(benchmark, list(tasks.values()))
     return report
 
 
-def _tools(formulation: str, infer: Report) -> Report:
-    """The tool set that a number was made with, what was not said included, and which rows were drawn."""
+def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int]) -> Report:
+    """What is counted of the episodes of any job but a training: endings, calls, tokens, seconds."""
+    sums = totals(connection, job)
+    return {
+        "endings": endings,
+        "code_versions": [
+            {"code_version": version, "episodes": episodes} for version, episodes in code_versions(connection, job)
+        ],
+        "prompts": {
+            role: [{"prefix": prefix, "episodes": episodes} for prefix, episodes in found]
+            for role, found in prompt_heads(connection, job).items()
+        },
+        "calls": sums.calls,
+        "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
+        "phases": {name: round(seconds, 3) for name, seconds in seconds_by_phase(connection, job).items()},
+        "latency": {
+            role: {name: round(seconds, 6) for name, seconds in means.items()}
+            for role, _, means in latency_by_role(connection, job)
+        },
+        "calls_by_ending": [
+            dict(zip(("ending", "subgoals", "calls", "episodes"), row, strict=True))
+            for row in calls_by_ending(connection, job)
+        ],
+        "problems": [
+            dict(zip(("ending", "message", "episodes"), row, strict=True)) for row in messages(connection, job)
+        ],
+    }
+
+
+def _list_tools(formulation: str, infer: Report) -> Report:
+    """The tool set that a score was made with, defaults included, and which rows were drawn."""
     agent = infer["agent"]
     found: Report = {}
     if formulation not in UNEXECUTED:
@@ -103,24 +119,27 @@ def _tools(formulation: str, infer: Report) -> Report:
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
 
 
-def _bos(connection: Connection, job: str, agent: Report) -> Report:
-    """Whether `<s>` stood in front of the prompts of an agent that leaves it out; nothing of the others."""
+def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
+    """For an agent that leaves out `<s>`: whether its prompts began with it all the same; empty for other agents."""
     if agent["sampling"].get("bos", True):
         return {}
-    kept = {one.url for one in endpoints_of(connection, job)
-            if one.role not in TOOL_ROLES and not leaves_out_bos(one.url, one.identity)}  # fmt: skip
+    kept = {
+        one.url
+        for one in endpoints_of(connection, job)
+        if one.role not in TOOL_ROLES and not leaves_out_bos(one.url, one.identity)
+    }
     return {"<s>": f"none, but {', '.join(sorted(kept))} {DECIDES}" if kept else "none"}
 
 
-def expected_calls(formulation: str, subgoals: int, most_subgoals: int) -> int | None:
-    """Model calls of an episode with so many subgoals; None for a formulation that has no such rule.
+def expected_calls(formulation: str, subgoals: int, max_subgoals: int) -> int | None:
+    """Model calls of an episode with so many subgoals; None for a formulation without such a rule.
 
-    One-pass: a plan and its grounding. Iterative: two for each subgoal, and one to be told that the planner stops,
-    unless the limit of subgoals is reached.
+    One-pass: a plan and its grounding. Iterative: two for each subgoal, and one in which the planner stops, unless the
+    limit of subgoals is reached.
     """
     if formulation == "one-pass":
         return 2
-    return 2 * subgoals + (subgoals < most_subgoals) if formulation == "iterative" else None
+    return 2 * subgoals + (subgoals < max_subgoals) if formulation == "iterative" else None
 
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
@@ -128,14 +147,15 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
     if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS[agent["domain"]].few_shot:
-        return None  # calls of tools are counted with the agent's; episodes that end by themselves have no last plan
+        return None  # calls of tools are counted too; episodes of such domains end without a last plan
     most = agent.get("max_subgoals", 0)
-    # Neither has a rule of calls: an endpoint that failed, and a context that was full before the last subgoal.
+    # No rule holds if an endpoint failed, or if the context was full before the last subgoal.
     judged = [
-        shape for shape in shapes
+        shape
+        for shape in shapes
         if shape["ending"] not in ("infra_error", "limit")
         or (shape["ending"] == "limit" and job.formulation == "iterative" and shape["subgoals"] == most)
-    ]  # fmt: skip
+    ]
     expected = [expected_calls(job.formulation, shape["subgoals"], most) for shape in judged]
     if not judged or None in expected:
         return None

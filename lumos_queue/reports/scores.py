@@ -1,4 +1,4 @@
-"""What an evaluation's scores come to: each metric's value over all items, with its interval."""
+"""The scores of an evaluation: each metric's value over all items, with its interval."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ Values = Sequence[tuple[int, float, int]]
 
 
 def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """The main metric, which is the first, and all of them with intervals.
+    """The main metric, which is the first of `metrics`, and all metrics with intervals.
 
-    Items without a judgement, for reasons that are not the agent's, make the report incomplete: `value` counts them as
-    wrong, `bounds` as all wrong and as all right, and the interval spans both. A metric that an episode has no score of
-    while it has one of the main metric does not apply to it: `of` says over how many trials each metric is taken.
+    Items that are not judged, for reasons other than the agent, make the report incomplete: `value` counts them as
+    wrong, `bounds` as all wrong and as all right, and the interval spans both. If an episode has a score of the main
+    metric but not of another one, the other does not apply to it: `of` is the number of trials of each metric.
     """
     main = values.get(metrics[0], [])
     missing = job.items - len(main)
     found = {name: _metric(job, values[name], missing, tasks) for name in metrics if name in values}
     first = found.get(metrics[0]) or _metric(job, [], missing, tasks)
     report: dict[str, Any] = {
-        "metric": metrics[0], "value": first["value"], "ci95": first["ci95"], "complete": not missing,
-    }  # fmt: skip
+        "metric": metrics[0],
+        "value": first["value"],
+        "ci95": first["ci95"],
+        "complete": not missing,
+    }
     if all(value in (0, 1) and trials == 1 for _, value, trials in main):
         report["correct"] = int(sum(value for _, value, _ in main))
     if missing:
@@ -38,11 +41,13 @@ def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks
 
 
 def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
-    """What each rule without a model scores on these tasks, weighted as the agent's score is."""
+    """The score of each baseline (a rule without a model) on these tasks, weighted like the agent's score."""
     sets = [float(len(task.inputs.get("sets", "1"))) for task in tasks]
     found = {}
     for name, verdicts in benchmark.baselines(tasks).items():
-        weights = sets if len(verdicts) == len(tasks) else [1.0] * len(verdicts)  # else one for each step
+        weights = (
+            sets if len(verdicts) == len(tasks) else [1.0] * len(verdicts)
+        )  # otherwise there is one verdict for each step
         triples = [
             (place, float(value), weight) for place, (value, weight) in enumerate(zip(verdicts, weights, strict=True))
         ]
@@ -58,9 +63,10 @@ def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -
     worst = weighted_interval([*seen, *((task, 0.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
     best = weighted_interval([*seen, *((task, 1.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
     found: dict[str, Any] = {
-        "value": round(worst[0], 6), "ci95": [round(worst[1], 6), round(best[2], 6)],
+        "value": round(worst[0], 6),
+        "ci95": [round(worst[1], 6), round(best[2], 6)],
         "of": sum(trials for _, _, trials in values) + round(sum(weight for _, weight in owed)),
-    }  # fmt: skip
+    }
     if missing:
         found["bounds"] = [round(worst[0], 6), round(best[0], 6)]
     elif sets:
@@ -74,7 +80,7 @@ def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -
 def _owed(
     job: Any, seen: Sequence[tuple[int, float, float]], missing: int, tasks: Mapping[int, Task], sets: Mapping[int, int]
 ) -> list[tuple[Any, float]]:
-    """(cluster, weight) of what was not judged: the tasks' remaining samples, each as heavy as a judged one is."""
+    """(cluster, weight) of the samples that were not judged, each with the average weight of a judged one."""
     if not missing:
         return []
     samples = job.spec.get("infer", job.spec).get("samples", 1)

@@ -1,1 +1,1 @@
-"""What people say of episodes, and what follows from it."""
+"""Labels and corrections of episodes by people."""

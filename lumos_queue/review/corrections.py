@@ -1,14 +1,14 @@
-"""Corrections: a person changes subgoals or actions of an episode, and a new episode holds the result.
+"""Corrections: a person changes subgoals or actions of an episode, and the result is stored as a new episode.
 
-Nothing is overwritten. Where the domain's actions can be run here they all run again, so that later results follow
-from what was changed; elsewhere the stated results stand. Then the same checks judge it that judge a conversion.
+Nothing is overwritten. If the domain's actions can be run here, all of them run again, so that later results follow
+from the changes; otherwise the stated results are kept. The new episode is then checked as a conversion is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from lumos_queue.conversion.lengths import load_token_counter
 from lumos_queue.conversion.oracle import StatedResults, with_stated_results
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply
-from lumos_queue.conversion.verdicts import make_verdicts, merge_verdicts, rejections
+from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import MemoryJournal, run_episode
 from lumos_queue.errors import SpecError
@@ -36,23 +36,23 @@ from lumos_queue.execution.executor import Performer
 from lumos_queue.formulations.annotation import act_out
 from lumos_queue.notation import write_action, write_annotation
 from lumos_queue.rationales.comparison import matches_stated
-from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Execution, Outcome, Score, Task, Verdict
-from lumos_queue.review.edits import Changes, Steps, changed
+from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Outcome, Task, Verdict
+from lumos_queue.review.edits import Changes, Steps, apply_changes
 from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.version import code_version
 
-MOST_TOKENS = 1024  #: of a module's conversation, where the parent's job does not say
-Seen = Sequence[tuple[Action, str, Execution]]
+MAX_TOKENS = 1024  #: of a module's conversation, if the parent's job does not say
+Seen = Sequence[tuple[Action, str, Execution]]  #: each action, its stated result, its execution
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
-    """The new episode."""
+class Correction:
+    """The new episode of a correction."""
 
     episode: str  #: JOB-NUMBER
     parent: str
-    level: str  #: how it was checked; empty: no module accepts it
+    level: str  #: its check level; empty: it is accepted for no module
     answer: str | None
     verdicts: tuple[Verdict, ...]
 
@@ -63,63 +63,73 @@ def annotation_text(database: Database, name: str) -> str:
         return write_annotation(_steps_of(finished_trajectory(connection, name), True))
 
 
-def correct(database: Database, settings: Settings, name: str, changes: Changes) -> Corrected:
+def correct(database: Database, settings: Settings, name: str, changes: Changes) -> Correction:
     """Store the episode of that name with the changes as a new one, submitted by `settings.user`.
 
-    Raises SpecError when a change cannot be made or read, when it changes nothing, or when an action fails.
+    Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
     with database.engine.connect() as connection:
         parent = finished_trajectory(connection, name)
     before = _steps_of(parent, bool(changes.text))
-    episode = asyncio.run(_checked(parent, before, changed(before, changes), {} if changes.text else changes.actions))
+    episode = asyncio.run(
+        _check_correction(parent, before, apply_changes(before, changes), {} if changes.text else changes.actions)
+    )
     parent_name = f"{parent.job.id}-{parent.item.ordinal}"
     new = NewJob(
-        kind="correct", pool="cpu", digest=secrets.token_hex(32),  # each correction is one of its own
-        spec={"episode": parent_name, "source": _source_name(parent), **_told(changes)},
-        benchmark=parent.task.benchmark, formulation="annotation", agent="",
-        split=parent.episode.split, licence=parent.episode.licence, seed=0, project=settings.project,
-        submitted_by=settings.user, priority=0, code_version=code_version(),
-    )  # fmt: skip
+        kind="correct",
+        pool="cpu",
+        digest=secrets.token_hex(32),  # every correction is a new job
+        spec={"episode": parent_name, "source": _source_name(parent), **_changes_as_json(changes)},
+        benchmark=parent.task.benchmark,
+        formulation="annotation",
+        agent="",
+        split=parent.episode.split,
+        licence=parent.episode.licence,
+        seed=0,
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=0,
+        code_version=code_version(),
+    )
     job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
-    return Corrected(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))
+    return Correction(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))
 
 
-def _told(changes: Changes) -> dict[str, Any]:
-    """The request as its job keeps it."""
+def _changes_as_json(changes: Changes) -> dict[str, Any]:
+    """The changes as their job stores them."""
     actions = {f"{subgoal}-{place}": storable(text)[0] for (subgoal, place), text in changes.actions.items()}
     subgoals = {str(number): storable(text)[0] for number, text in changes.subgoals.items()}
     return {"subgoals": subgoals, "actions": actions, "text": storable(changes.text)[0]}
 
 
 def _steps_of(parent: Trajectory, whole: bool) -> Steps:
-    """The steps to change. With `whole`, also those of which nobody says which action belongs to which subgoal."""
+    """The steps to change. With `whole`, also steps whose actions are not assigned to subgoals."""
     found = annotation_of(parent.steps, "") or (one_pass_annotation_of(parent.steps, "") if whole else None)
     if found is None:
         raise SpecError(
             f"Episode {parent.job.id}-{parent.item.ordinal} does not have actions for each subgoal. "
-            "Give all of it: lumos correct EPISODE --file FILE (--print shows what is there)."
+            "Give the whole annotation: lumos correct EPISODE --file FILE (--print shows the current one)."
         )
     return found.steps
 
 
-async def _checked(
+async def _check_correction(
     parent: Trajectory, before: Steps, steps: Steps, stated: Mapping[tuple[int, int], str]
 ) -> ImportedEpisode:
-    """The corrected episode, acted out and judged. `stated` has the changed actions, whose results must be as said."""
+    """The corrected episode, executed and checked. `stated`: the changed actions, whose results must be as stated."""
     task, source = parent.task, _source_of(parent)
     actions = _actions_of(source)
     runs = not isinstance(actions, StatedResults)
-    steps = tuple(map(_without_results if runs else with_stated_results, steps))
+    steps = tuple(map(_drop_results if runs else with_stated_results, steps))
     try:
-        seen, recorded = await _acted_out(task, steps, actions)
-        _refuse_failures(before, steps, seen, stated, runs)
-        check = AnnotationCheck(
-            source, task, (parent.job.spec or {}).get("most_tokens", MOST_TOKENS), load_token_counter("")
-        )
+        seen, recorded = await _execute(task, steps, actions)
+        _require_success(before, steps, seen, stated, runs)
+        most = (parent.job.spec or {}).get("most_tokens", MAX_TOKENS)
+        check = AnnotationCheck(source, task, most, load_token_counter(""))
         results = iter(execution.result for _, _, execution in seen)
         found = tuple(replace(step, results=tuple(next(results) for _ in step.actions)) for step in steps)
-        if _text(found) == _text(before):
-            raise SpecError("Nothing of the episode changes: it reads so already, and gives these results.")
+        if _comparable(found) == _comparable(before):
+            raise SpecError("Nothing changes: the episode already has this text and these results.")
         check.check(TeacherReply(found))
         outcome = check.judge([(action, execution.result, execution) for action, _, execution in seen])
         check.note_links(None)
@@ -133,39 +143,37 @@ async def _checked(
     if check.level == "format" and outcome.ending == "answered":
         outcome = Outcome(_last_result(seen) or parent.episode.answer or "", "answered")
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merge_verdicts(check.verdicts))
-    wrong = rejections(verdicts)
-    metric = "executed" if LEVELS.index(source.level) >= LEVELS.index("executed") else "accepted"
-    score = Score(metric, float(not wrong), detail=f"{wrong[0].name}: {wrong[0].detail}"[:300] if wrong else "")
+    score = acceptance_score(source.level, verdicts)
     return ImportedEpisode(
         parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
     )
 
 
-def _without_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
-    """The step with each action's own text: results that it states may no longer hold."""
+def _drop_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
+    """The step with actions rewritten without their stated results, which may no longer hold."""
     return replace(step, actions=tuple(replace(action, raw=write_action(action)) for action in step.actions))
 
 
-def _text(steps: Steps) -> list[tuple[str, list[str], tuple[str, ...]]]:
-    """What of the steps matters, however it was written."""
+def _comparable(steps: Steps) -> list[tuple[str, list[str], tuple[str, ...]]]:
+    """The content of the steps, regardless of how it was written."""
     return [(step.subgoal.text, [write_action(action) for action in step.actions], step.results) for step in steps]
 
 
 def _source_name(parent: Trajectory) -> str:
-    """A source of one's own is opened by its module, which the conversion's request names, not by its benchmark."""
+    """The name that opens the source: a custom source has a module, named in the conversion's request."""
     return (parent.job.spec or {}).get("source") or parent.task.benchmark
 
 
 def _source_of(parent: Trajectory) -> Source:
-    """The source that the episode's task is of; for what comes from elsewhere, one that knows the domain at most."""
+    """The source of the episode's task; for imported tasks, one that knows at most the domain."""
     try:
         return open_source(_source_name(parent))
     except SpecError:
-        return _Elsewhere(parent.task)
+        return _UnknownSource(parent.task)
 
 
-class _Elsewhere(Source):
-    """Annotations of which no gold answer is known: only their form can be judged."""
+class _UnknownSource(Source):
+    """A source without known gold answers: only the form of its annotations can be checked."""
 
     def __init__(self, task: Task):
         self.name, self.domain, self.level = task.benchmark, task.inputs.get("domain", ""), "format"
@@ -174,14 +182,14 @@ class _Elsewhere(Source):
 def _actions_of(source: Source) -> StatelessActions:
     try:
         return open_stateless(source.domain)
-    except SpecError:  # its tools are not at hand
+    except SpecError:  # its tools are not available
         return StatedResults(source.domain)
 
 
-async def _acted_out(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
+async def _execute(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
     journal, seen = MemoryJournal(), []
 
-    def formulation(_task, _agent):
+    def formulation(_task: Task, _agent: object) -> Generator[Any, Any, Outcome]:
         seen.extend((yield from act_out(steps)))
         return Outcome(None, "answered")
 
@@ -190,10 +198,10 @@ async def _acted_out(task: Task, steps: Steps, actions: StatelessActions) -> tup
     return seen, journal.steps
 
 
-def _refuse_failures(
+def _require_success(
     before: Steps, steps: Steps, seen: Seen, stated: Mapping[tuple[int, int], str], runs: bool
 ) -> None:
-    """Raises SpecError for the first action that fails, or does not give what the person says that it gives."""
+    """Raises SpecError for the first action that fails, or whose result is not the one that the person states."""
     have_results = any(result for step in before for result in step.results)
     places = [(step.subgoal.number, place) for step in steps for place in range(1, len(step.actions) + 1)]
     for place, (action, result, execution) in zip(places, seen, strict=True):
@@ -204,7 +212,7 @@ def _refuse_failures(
             if runs and matches_stated(execution, result) is False:
                 raise SpecError(f"{label} gives {execution.result}, not {result}. Nothing was stored.")
         elif place in stated and not runs and have_results:
-            raise SpecError(f"{label} cannot be run here: state its result, as in R1 = Name(arguments) = result.")
+            raise SpecError(f"{label} cannot be run here: state its result, e.g. R1 = Name(arguments) = result.")
 
 
 def _last_result(seen: Seen) -> str:

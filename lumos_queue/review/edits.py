@@ -1,10 +1,10 @@
-"""What a person changes of an annotation, and the steps that come out: nothing is run here."""
+"""A person's changes of an annotation, and the resulting steps: nothing is run here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import Issue, read_action_line, read_annotation, unlabelled, write_action
@@ -12,24 +12,27 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal
 from lumos_queue.util.sanitize import storable
 
 Steps = tuple[AnnotatedSubgoal, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a person wants changed. Numbers count from 1."""
+    """The changes that a person asks for. Numbers count from 1."""
 
-    subgoals: Mapping[int, str] = field(default_factory=dict)  #: by number; the label may be left out
-    actions: Mapping[tuple[int, int], str] = field(default_factory=dict)  #: by subgoal and place, as `R1 = Name(…)`
-    text: str = ""  #: instead of both: the whole annotation, as `annotation_text` writes it
+    subgoals: Mapping[int, str] = field(default_factory=dict)  #: by number; the label may be omitted
+    actions: Mapping[tuple[int, int], str] = field(
+        default_factory=dict
+    )  #: by subgoal and position in it, as `R1 = Name(…)`
+    text: str = ""  #: instead of both: the whole annotation, in the format of `annotation_text`
 
 
-def changed(steps: Steps, changes: Changes) -> Steps:
+def apply_changes(steps: Steps, changes: Changes) -> Steps:
     """The steps with the changes; a new action has the result that the person states, or ''.
 
-    Raises SpecError for a place that is not there, and for a text that cannot be read.
+    Raises SpecError for a subgoal or action that does not exist, and for a text that cannot be read.
     """
     if changes.text:
-        return _whole(changes.text, steps)
+        return _read_whole(changes.text, steps)
     found = list(steps)
     for number, text in changes.subgoals.items():
         found[_index(number, steps)] = replace(found[_index(number, steps)], subgoal=_subgoal(number, text))
@@ -41,7 +44,7 @@ def changed(steps: Steps, changes: Changes) -> Steps:
         if write_action(action) == write_action(old):
             result = result or step.results[place - 1]
         found[_index(number, steps)] = replace(
-            step, actions=_put(step.actions, place, action), results=_put(step.results, place, result)
+            step, actions=_replace_at(step.actions, place, action), results=_replace_at(step.results, place, result)
         )
     return tuple(found)
 
@@ -52,39 +55,39 @@ def _index(number: int, steps: Steps) -> int:
     return number - 1
 
 
-def _put(values: tuple, place: int, value: Any) -> tuple:
+def _replace_at(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
     return (*values[: place - 1], value, *values[place:])
 
 
 def _subgoal(number: int, text: str) -> Subgoal:
-    text = unlabelled(_line(f"subgoal {number}", text))
+    text = unlabelled(_check_line(f"subgoal {number}", text))
     if not text:
-        raise SpecError(f"Subgoal {number} has no text. To leave it out, give all of it with --file.")
+        raise SpecError(f"Subgoal {number} has no text. To remove the subgoal, give the whole annotation with --file.")
     return Subgoal(number, f"Subgoal {number}: {text}")
 
 
 def _action(number: int, place: int, text: str) -> tuple[Action, str]:
     label = f"Action {number}-{place}"
-    read = read_action_line(f"{label}: {_line(label.lower(), text)}")
+    read = read_action_line(f"{label}: {_check_line(label.lower(), text)}")
     if isinstance(read, Issue):
         raise SpecError(f"{label} is '{text[:80]}': {read.reason}. Expected R1 = Name(arguments).")
     return read
 
 
-def _line(what: str, text: str) -> str:
+def _check_line(what: str, text: str) -> str:
     if len(text.splitlines()) > 1 or storable(text)[1]:
-        raise SpecError(f"The text of {what} must be one line without characters that no text can hold.")
+        raise SpecError(f"The text of {what} must be one line without control characters or invalid Unicode.")
     return text.strip()
 
 
-def _whole(text: str, before: Steps) -> Steps:
-    """The steps of a whole annotation. Subgoals that it leaves as they were keep their text, label or none."""
+def _read_whole(text: str, before: Steps) -> Steps:
+    """The steps of a whole annotation. Unchanged subgoals keep their text, with or without a label."""
     needed = any(result for step in before for result in step.results)
     steps, issues = read_annotation(storable(text)[0], False)
     if issues and issues[0].reason == "no subgoals":
         raise SpecError(
-            f"'{' '.join(text.split())[:60]}' is no annotation: expected lines 'Subgoal 1: …' and "
-            "'Action 1-1: R1 = …', as lumos correct EPISODE --print gives them."
+            f"'{' '.join(text.split())[:60]}' is not an annotation: expected lines 'Subgoal 1: …' and "
+            "'Action 1-1: R1 = …', as printed by lumos correct EPISODE --print."
         )
     if issues:
         raise SpecError(f"The annotation cannot be read: {issues[0].reason}, at '{issues[0].line[:80]}'.")

@@ -3,7 +3,7 @@
     {"place": 3, "label": "right", "note": "the text says 4 boxes", "as": "ann"}
     place,label,note
 
-Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` may be left out.
+Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` are optional.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.util.untrusted_json import read_json
 
 FIELDS = ("place", "episode", "label", "note", "as")
-MOST_BYTES = 64_000_000
+MAX_BYTES = 64_000_000
 
 
 def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
-    """The labels in the file; rows without `as` are the labeller's.
+    """The labels in the file; rows without `as` are by `labeller`.
 
-    Raises SpecError when the file cannot be read, BadRow naming the first row and field that will not do.
+    Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
     """
     by_place = {one.place: one for one in samples}
     by_name = {one.name: one for one in samples}
@@ -33,18 +33,18 @@ def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: st
 
 
 def places_text(samples: Sequence[Sampled]) -> str:
-    """Which places an audit has, in words."""
+    """The places of an audit as text."""
     places = [one.place for one in samples]
     if not places:
-        return "gone with their jobs"
+        return "none: their jobs were removed"
     gone = max(places) - len(places)
-    return f"{min(places)} to {max(places)}" + (", but for those that are gone with their jobs" if gone else "")
+    return f"{min(places)} to {max(places)}" + (", without those removed together with their jobs" if gone else "")
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SpecError(f"'{path}' has more than {MOST_BYTES:,} bytes: that is no file of labels.")
+        if path.stat().st_size > MAX_BYTES:
+            raise SpecError(f"'{path}' has more than {MAX_BYTES:,} bytes: it is not a file of labels.")
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError(f"'{path}' is not UTF-8 at byte {error.start}.") from None
@@ -59,16 +59,16 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = read_json(line)
         except ValueError as error:
-            raise BadRow(number, "", f"no JSON ({str(error)[:80]})") from None
+            raise BadRow(number, "", f"is not JSON ({str(error)[:80]})") from None
         if not isinstance(row, dict):
-            raise BadRow(number, "", "no JSON object")
+            raise BadRow(number, "", "is not a JSON object")
         if others := row.keys() - set(FIELDS):
-            raise BadRow(number, min(others), f"no such field; expected {', '.join(FIELDS)}")
+            raise BadRow(number, min(others), f"unknown field; expected {', '.join(FIELDS)}")
         yield number, row
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows count from 1 after the header. An empty cell is as if the column were not there."""
+    """Rows count from 1 after the header. An empty cell counts as absent."""
     reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
     try:
         if others := set(reader.fieldnames or ()) - set(FIELDS):
@@ -78,7 +78,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise BadRow(number, "", "more cells than the header has columns")
             yield number, {name: value for name, value in row.items() if value}
     except csv.Error as error:
-        raise SpecError(f"'{path}' is no CSV: {error}.") from None
+        raise SpecError(f"'{path}' is not CSV: {error}.") from None
 
 
 def _label(
@@ -86,27 +86,27 @@ def _label(
 ) -> NewLabel:
     for name in ("label", "note", "as", "episode"):
         if name in row and not isinstance(row[name], str):
-            raise BadRow(number, name, f"'{str(row[name])[:40]}' is no text")
+            raise BadRow(number, name, f"'{str(row[name])[:40]}' is not text")
     if row.get("label") not in VALUES:
         raise BadRow(number, "label", f"'{str(row.get('label', ''))[:40]}': expected {', '.join(VALUES)}")
     who = row.get("as", who)
     if not who.strip() or len(who) > MOST_CHARACTERS:
-        raise BadRow(number, "as", f"'{who[:40]}' is no name of a labeller")
+        raise BadRow(number, "as", f"'{who[:40]}' is not a valid name of a labeller")
     if ("place" in row) == ("episode" in row):
-        raise BadRow(number, "place", "expected either a place or an episode")
+        raise BadRow(number, "place", "give either a place or an episode")
     if "place" in row:
-        sampled = by_place.get(_whole(row["place"]))
+        sampled = by_place.get(_parse_place(row["place"]))
         if sampled is None:
             places = places_text(list(by_place.values()))
             raise BadRow(number, "place", f"'{str(row['place'])[:40]}': the audit's places are {places}")
     else:
         sampled = by_name.get(row["episode"])
         if sampled is None:
-            raise BadRow(number, "episode", f"'{row['episode'][:40]}' is not of the audit '{audit}'")
+            raise BadRow(number, "episode", f"'{row['episode'][:40]}' is not in the audit '{audit}'")
     return NewLabel(sampled.episode, row["label"], who, row.get("note", ""), audit=audit)
 
 
-def _whole(value: Any) -> int:
-    """A place as JSON or CSV has it; 0, which is none, for anything else."""
+def _parse_place(value: Any) -> int:
+    """A place from JSON or CSV; 0, which is not a place, for anything else."""
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdecimal() and len(text) < 10 else 0

@@ -15,13 +15,13 @@ _PROMPT = (
     "ground-truth answer. Please answer 'CORRECT' or 'INCORRECT'. No more details and explanations.\n\n"
     "Question: {question}\nModel prediction: {prediction}\nGround-truth answer: {answer}\n"
 )
-_AROUND = " \t\r\n.!'\"“”‘’`*_()[]"  #: what may stand around a verdict
+_AROUND = " \t\r\n.!'\"“”‘’`*_()[]"  #: what may surround a verdict
 MAX_SHOWN = 2000  #: characters of a prediction that the judge is shown
 MAX_DETAIL = 200  #: characters of a vote kept in the score; all of it is in the stored reply
 
 
 def prompt(question: str, prediction: str, gold: str) -> str:
-    """What the judge is asked. Each part is on one line, so that none can pass for another."""
+    """What the judge is asked. Each part is on one line, so that none can look like another."""
     question, prediction, gold = (" ".join(text.split()) for text in (question, prediction, gold))
     return _PROMPT.format(question=question, prediction=prediction[:MAX_SHOWN], answer=gold)
 
@@ -36,7 +36,7 @@ def read_vote(reply: str) -> bool | None:
 
 
 def vote_scores(vote: str | None) -> Sequence[Score]:
-    """The score that a vote is; none where there is no judge, or where it refused.
+    """The score of a vote; none without a judge, or if it refused.
 
     A vote that cannot be read counts as incorrect and says so, and so does the empty one of an episode without answer.
     """

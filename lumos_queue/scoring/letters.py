@@ -1,12 +1,12 @@
 """Which choice a model's answer means. One capital letter is asked for; models also write the choice, or a sentence.
 
-Nothing was published about how LUMOS reads such answers: the rules are our own (spec/lumos.md 6.2), in this order.
+Nothing was published about how LUMOS reads such answers: these rules are this project's (spec/lumos.md 6.2), in order.
 
-1. What stands after the last `=`, or after the last `Answer:`, is the answer, unless all of it is a choice.
+1. What follows the last `=`, or after the last `Answer:`, is the answer, unless all of it is a choice.
 2. It is a letter alone, or begins with a letter marked as one: `B`, `(b)`, `B. dog`, `C: dog`. Not where another letter
-   follows at once (`A, B`, `A. B.`), where `is wrong` does, or where several choices stand with their letters.
+   follows at once (`A, B`, `A. B.`), where `is wrong` does, or where several choices are listed with their letters.
 3. It is a choice: exactly; then whatever the case, an article in front and a dot at the end.
-4. The one letter that stands alone and has a choice; of several the last one after `answer is`, `choice is`, `pick` and
+4. The one letter that is a word and has a choice; of several the last one after `answer is`, `choice is`, `pick` and
    the like. A capital, or after `answer`, `option` or `choice` a small one, unless that is a choice. Not the article
    (`A dog`; but `A is right`), not an initial (`D.C.`, `B-24`), not inside a choice that it names (`It is vitamin C.`).
 5. Without letters: the one choice that it names as whole words, longer choices first: `blue jeans` names `blue jeans`,
@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 LETTERS = "ABCDEFGH"
-Mention = tuple[int, int, int]  #: a choice's place, and where it is named: start and end
+Mention = tuple[int, int, int]  #: a choice's index, and where it is named: start and end
 MAX_ANSWER = 2_000  #: characters; what follows is not read
 _OPEN, _CLOSE = r"[\s\"'`*_(\[{]*", r"[\"'`*_)\]}]*"
 #: A letter that is all there is, or is marked: by a bracket, a colon, a dot or comma and a space, or a dash.
@@ -59,8 +59,8 @@ _LEADING_ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\S)", re.IGNORECASE)
 _ANSWER = re.compile(r"\banswer:", re.IGNORECASE)
 
 
-def chosen(answer: str, choices: Sequence[str]) -> int | None:
-    """The place of the choice that the answer means, counted from 0; of equal choices the first. None: unreadable."""
+def read_choice(answer: str, choices: Sequence[str]) -> int | None:
+    """The index of the choice that the answer means, from 0; of equal choices the first. None: unreadable."""
     answer = answer[:MAX_ANSWER]
     if "=" in answer and (whole := _same(answer, choices)) is not None:
         return whole
@@ -85,7 +85,7 @@ def chosen(answer: str, choices: Sequence[str]) -> int | None:
 
 
 def _lists(text: str, choices: Sequence[str]) -> bool:
-    """Whether several choices stand in the text, each behind its own letter: then no letter in it is an answer."""
+    """Whether the text lists several choices, each after its letter: then no letter in it is an answer."""
     listed = (
         re.search(rf"(?<!\w){letter}[\"'`*_]*[.):]\s*{re.escape(choice)}(?!\w)", text, re.IGNORECASE)
         for letter, choice in zip(LETTERS, choices, strict=False)
@@ -94,7 +94,7 @@ def _lists(text: str, choices: Sequence[str]) -> bool:
 
 
 def _letters(text: str, choices: Sequence[str], named: Sequence[Mention]) -> Iterable[Mention]:
-    """The letters that stand alone and have a choice, in order."""
+    """The letters that are words by themselves and have a choice, in order."""
 
     def large(found: re.Match[str]) -> str:
         small = found[1]
@@ -161,7 +161,7 @@ def _mentions(text: str, choices: Sequence[str]) -> Iterable[Mention]:
 
 
 def _hides(span: tuple[int, int], exact: bool, other: tuple[int, int]) -> bool:
-    """Whether a mention found earlier leaves no place for another one."""
+    """Whether a mention found earlier excludes another one."""
     overlap = span[0] < other[1] and other[0] < span[1]
     return overlap and (exact or span != other)
 

@@ -1,4 +1,4 @@
-"""Rules without a model, for tasks whose answer is a number: what a score has to be compared with."""
+"""Rules without a model, for tasks whose answer is a number: what a score is compared with."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def plain_text(text: str) -> str:
 
 
 def _is_negative(text: str, start: int) -> bool:
-    """Whether a minus sign, and not a subtraction or a hyphen, stands before the number at `start`."""
+    """Whether a minus sign, and not a subtraction or a hyphen, precedes the number at `start`."""
     before = text[max(0, start - 3) : start]
     if before.endswith("-"):
         return len(before) == 1 or not (before[-2].isalnum() or before[-2] in ")%")

@@ -54,7 +54,7 @@ def mask_numbers(text: str, known: Collection[Fraction], mask: str) -> str:
 
 
 def _value(phrase: str) -> Fraction:
-    """What a phrase that was found says: its parts are added up, scales multiply what stands before them."""
+    """What a phrase that was found says: its parts are added up, scales multiply what precedes them."""
     total, part = Fraction(0), Fraction(0)
     for word in _PART.findall(phrase):
         if word == "hundred":

@@ -1,6 +1,6 @@
 """Judging a numeric answer: the same number counts, however it is written.
 
-`12`, `12.0`, `$12`, `12 apples` and `24/2` are one answer; `12 or 13`, `12 million`, `2x`, `nan` and prose are none.
+`12`, `12.0`, `$12`, `12 apples` and `24/2` are one answer; `12 or 13`, `12 million`, `2x`, `nan` and prose are not.
 A percent sign is a unit here: `25%` equals `25`, not `0.25`.
 """
 
@@ -15,7 +15,7 @@ from lumos_queue.scoring.numbers import plain_text, read_numeral
 
 #: Longer answers are prose. It also bounds the work: what follows is done on at most this many characters.
 MAX_ANSWER_CHARACTERS = 200
-MAX_EXPONENT = 300  #: that of a float; a larger power of ten is only meant to fill memory
+MAX_EXPONENT = 300  #: that of a float; a larger power of ten would only fill memory
 TOLERANCE = Fraction(1, 10**6)  #: relative to the gold number
 
 _NUMERAL = r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)"
@@ -47,13 +47,13 @@ def read_number(text: str | None) -> Fraction | None:
     return -value if value is not None and found["sign"] == "-" else value
 
 
-def _mixed(found: re.Match) -> Fraction | None:
+def _mixed(found: re.Match[str]) -> Fraction | None:
     """`1 3/4`."""
     whole, over, parts = (read_numeral(found[name]) for name in ("whole", "over", "parts"))
     return whole + over / parts if whole is not None and over is not None and parts else None
 
 
-def _plain(found: re.Match) -> Fraction | None:
+def _plain(found: re.Match[str]) -> Fraction | None:
     """`1,234.5`, `3/4` or `1e5`."""
     value, exponent = read_numeral(found["number"]), int(found["exponent"] or 0)
     if value is None or abs(exponent) > MAX_EXPONENT:
@@ -84,7 +84,7 @@ def close(value: Fraction, gold: Fraction) -> bool:
 
 
 def same_number(answer: str | None, gold: str) -> bool:
-    """Whether the answer is the gold number, however written. False when either is no single number; never raises."""
+    """Whether the answer is the gold number, however written. False unless each is one number; never raises."""
     value, target = read_number(answer), read_number(gold)
     return value is not None and target is not None and close(value, target)
 
@@ -92,7 +92,7 @@ def same_number(answer: str | None, gold: str) -> bool:
 def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
     """`accuracy`: the answer is right; `strict`: it is the gold one to the letter, and the agent stopped by itself.
 
-    Version 2 of `accuracy` judges the value that stands at the limit of subgoals, too, where it is the agent's answer
+    Version 2 of `accuracy` also judges the last value at the limit of subgoals, where that is the agent's answer
     (limit.py); version 1 counted every `limit` as wrong, as `strict` does.
     """
     return Score("accuracy", float(right), "2"), Score("strict", float(identical and ending == "answered"))

@@ -1,4 +1,4 @@
-"""Rules without a model for questions over given paragraphs: what an agent has to be better than."""
+"""Rules without a model for questions over given paragraphs: what an agent must do better than."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from lumos_queue.records import Task
-from lumos_queue.scoring.spans import exact_match, normal
+from lumos_queue.scoring.spans import exact_match, normalize
 
 _WORD = re.compile(r"\w{4,}")
 
@@ -16,9 +16,9 @@ def likeliest_title(task: Task) -> str | None:
 
     Words are those of four letters and more; the first paragraph wins a tie. None for a task without paragraphs.
     """
-    question = normal(task.question)
+    question = normalize(task.question)
     words = set(_WORD.findall(question))
-    unnamed = [page for page in task.inputs.get("paragraphs", ()) if normal(page["title"]) not in question]
+    unnamed = [page for page in task.inputs.get("paragraphs", ()) if normalize(page["title"]) not in question]
     if not unnamed:
         return None
     return max(unnamed, key=lambda page: _held(words, page))["title"]

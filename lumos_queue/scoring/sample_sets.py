@@ -2,7 +2,7 @@
 
 The paper's own sets were never published. These depend on nothing but the rows' names: set k (0, 1, 2, …) is made of
 the tasks whose sha256 of `set k`, a NUL and the row comes first. So the order of the file and the version of Python do
-not matter, a smaller set is part of a larger one of the same number, and whoever has the rows can draw the same again.
+not matter, a smaller set is part of a larger one of the same number, and anyone who has the rows draws the same ones.
 """
 
 from __future__ import annotations

@@ -15,13 +15,13 @@ from lumos_queue.errors import SpecError
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SampledEpisode:
     """One member of a sample."""
 
     place: int  #: from 1, in the order they are shown
     episode: int
     stratum: str
-    weight: float  #: members of the population that this one stands for
+    weight: float  #: members of the population that this one represents
 
 
 def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
@@ -34,7 +34,7 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     """How many to draw from each stratum: in proportion to its size, at least one, never more than it has.
 
     Whole numbers closest to the exact shares (largest remainders); of equals the first by name. All of the population
-    when it is no larger than `size`. Raises SpecError when there are more strata than places.
+    when it is no larger than `size`. Raises SpecError when there are more strata than `size`.
     """
     sizes = {name: sizes[name] for name in sorted(sizes) if sizes[name]}
     population = sum(sizes.values())
@@ -55,10 +55,10 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     return drawn
 
 
-def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int) -> list[Drawn]:
+def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int) -> list[SampledEpisode]:
     """A sample of the episodes in `strata`, the same for the same seed whatever the version of Python.
 
-    The order mixes the strata, so that who stops early has seen of everything. Raises SpecError as `allocate` does.
+    The order mixes the strata, so that those judged first are of all of them. Raises SpecError as `allocate` does.
     """
     counts = allocate({name: len(members) for name, members in strata.items()}, size)
     chosen = []
@@ -66,7 +66,7 @@ def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int) -> list[Draw
         members = sorted(strata[name], key=lambda episode: _chance("member", seed, episode))
         chosen += [(episode, name, len(members) / count) for episode in members[:count]]
     chosen.sort(key=lambda one: _chance("place", seed, one[0]))
-    return [Drawn(place, *one) for place, one in enumerate(chosen, start=1)]
+    return [SampledEpisode(place, *one) for place, one in enumerate(chosen, start=1)]
 
 
 def _chance(of: str, seed: int, episode: int) -> bytes:

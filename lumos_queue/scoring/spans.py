@@ -12,35 +12,35 @@ from collections import Counter
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
-#: What stands before an answer: the label of a question answering tool, or the end of the paper's chain of thought.
+#: What may precede an answer: the label of a question answering tool, or the end of the paper's chain of thought.
 _BEFORE = re.compile(r"(?:\A\s*|;\s*)Answer:|decomposed questions, the answer is:?", re.IGNORECASE)
 _NO_ANSWER = frozenset(("", "no answer", "noanswer", "unanswerable"))
 
 
 def read_answer(text: str) -> str:
-    """The answer itself, without what stands before it (`Answer:`, `…, the answer is`) and a final full stop."""
+    """The answer itself, without what precedes it (`Answer:`, `…, the answer is`) and a final full stop."""
     said = _BEFORE.split(text)[-1].strip()
     return said[:-1].rstrip() if said.endswith(".") and not said.endswith("..") else said
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """Lower case without punctuation, articles and surplus spaces."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def is_no_answer(text: str) -> bool:
     """Whether the text says that there is no answer, as the question answering tool is told to say it."""
-    return normal(read_answer(text)) in _NO_ANSWER
+    return normalize(read_answer(text)) in _NO_ANSWER
 
 
 def exact_match(answer: str, gold: str) -> bool:
     """Whether both are the same words."""
-    return normal(answer) == normal(gold)
+    return normalize(answer) == normalize(gold)
 
 
 def f1(answer: str, gold: str) -> float:
     """The harmonic mean of the shares of words they have in common; 1 when neither has any, 0 when one has none."""
-    said, wanted = normal(answer).split(), normal(gold).split()
+    said, wanted = normalize(answer).split(), normalize(gold).split()
     if not said or not wanted:
         return float(said == wanted)
     common = (Counter(said) & Counter(wanted)).total()

@@ -17,7 +17,7 @@ def wilson(correct: int, n: int, z: float = Z_95) -> tuple[float, float]:
     Without continuity correction. Raises ValueError unless 0 <= correct <= n.
     """
     if not 0 <= correct <= n:
-        raise ValueError(f"{correct} of {n} is no share")
+        raise ValueError(f"{correct} of {n} is not a share")
     return _wilson(correct / n, n, z) if n else (0.0, 1.0)
 
 
@@ -45,13 +45,13 @@ def stratified_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float,
     The share is the strata's shares weighted by their population W (W. G. Cochran, Sampling Techniques, 3rd ed. 1977,
     eq. 5.1). The interval is Wilson's at the effective sample size, as C. Franco, R. J. A. Little, T. A. Louis and
     E. V. Slud compare in J. Survey Stat. Methodol. 7 (2019) 334-364: p(1-p) over the stratified variance
-    Σ W²p(1-p)/n, but never more than Kish's 1/Σ(W²/n), which does not believe a few judgements that all agree.
-    Where every judged member stands for equally many, that is n, and the interval is Wilson's of the plain counts. The
+    Σ W²p(1-p)/n, but never more than Kish's 1/Σ(W²/n), which is not misled by a few judgements that all agree.
+    Where every judged member represents equally many, that is n, and the interval is Wilson's of the plain counts. The
     population counts as infinite. Strata without a judged member are left out: the share is of the others.
     """
     for one in strata:
         if not 0 <= one.right <= one.judged or one.population < 0:
-            raise ValueError(f"{one} is no stratum")
+            raise ValueError(f"{one} is not a stratum")
     judged = [one for one in strata if one.judged and one.population]
     if not judged:
         return None
@@ -66,7 +66,7 @@ def stratified_share(strata: Sequence[Stratum], z: float = Z_95) -> tuple[float,
 
 
 #: Clusters that vary as much as clusters can, added to those seen when their variance is estimated: about z². Fewer
-#: would believe two or three clusters that agree by chance; none would give an interval of no width where all agree.
+#: would be misled by two or three that agree by chance; none would give an interval of no width where all agree.
 _PRIOR_CLUSTERS = 4.0
 
 
@@ -90,7 +90,7 @@ def weighted_interval(
     weights: dict[Hashable, float] = defaultdict(float)
     for cluster, value, weight in values:
         if not 0 <= value <= 1 or not 0 <= weight < math.inf:
-            raise ValueError(f"value {value} with weight {weight} is no share")
+            raise ValueError(f"value {value} with weight {weight} is not a share")
         weights[cluster] += weight
     total = math.fsum(weights.values())
     if not total:

@@ -1,4 +1,4 @@
-"""Reading yes or no from an answer, by whole words that stand alone: `eyes`, `No one knows`, `not yes` say neither."""
+"""Reading yes or no from an answer, from whole words by themselves: `eyes`, `No one knows`, `not yes` say neither."""
 
 from __future__ import annotations
 

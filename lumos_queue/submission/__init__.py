@@ -1,1 +1,1 @@
-"""From what a user asks for to a job in the database: what programs and the command line share."""
+"""From options to a job in the database: shared by the command line and by programs."""

@@ -1,4 +1,4 @@
-"""Who plays which role, and how: from options to an agent. Every unknown name fails here, listing the choices."""
+"""From options to an agent: the endpoint of each role, and its settings. Unknown names are rejected here."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from lumos_queue.formulations.registry import roles as roles_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.prompts.instructions import domain_named
-from lumos_queue.scoring.limit import CHOICES as AT_LIMIT
-from lumos_queue.scoring.limit import LIMITED
+from lumos_queue.scoring.limit import LIMITED, AtLimit
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
-    from lumos_queue.submission.job_request import Options
+    from lumos_queue.submission.job_request import InferenceOptions
 
 AGENTS = ("starter",)
-ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with an option of their own; others are given with --role
+ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option; others are given with --role
 
 
-def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """What a repeatable option NAME=VALUE was given. Raises SpecError for one that is none, or that stands twice."""
+def parse_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    """The values of a repeatable option NAME=VALUE. Raises SpecError for a malformed or repeated one."""
     found: dict[str, str] = {}
     for one in given:
         name, equals, value = one.partition("=")
@@ -44,38 +43,38 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def answer_by(benchmark: Benchmark, asked: str = "") -> str:
-    """How an agent comes to its answer (Agent.answer_by). Raises SpecError for another wish than last or qa."""
+    """How an agent gets its answer (Agent.answer_by). Raises SpecError if asked for anything but last or qa."""
     choices = ("last", "qa")
     if asked and asked not in choices:
-        raise unknown("way to the answer", asked, choices)
+        raise SpecError(f"--answer must be one of {', '.join(choices)}, not '{asked[:40]}'.")
     if benchmark.domain != "complex_qa" or asked == "last":
         return "last"
     return "yes/no" if benchmark.yes_no else "qa"
 
 
 def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
-    """Raises SpecError for a wish (Agent.at_limit; '': none) that is not known, or would do nothing here."""
+    """Raises SpecError for an unknown value of Agent.at_limit ('': not given), or one without an effect here."""
     if not asked:
         return
-    if asked not in AT_LIMIT:
-        raise unknown("worth of an answer at the limit", asked, AT_LIMIT)
+    if asked not in tuple(AtLimit):
+        raise SpecError(f"--at-limit must be one of {', '.join(AtLimit)}, not '{asked[:40]}'.")
     if formulation not in LIMITED:
         raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
     if not benchmark.by_answer:
-        raise SpecError(f"The benchmark '{benchmark.name}' is judged by what is done: leave out --at-limit.")
+        raise SpecError(f"The benchmark '{benchmark.name}' is judged by the actions done: leave out --at-limit.")
 
 
 def make_agent(
     roles: Mapping[str, str], domain: str, sampling: Sampling, max_subgoals: int, framing: str, settings: Settings
 ) -> Agent:
-    """The agent whose roles are played at these addresses. Embedded, its endpoints are asked who they are.
+    """The agent with the endpoint of each role. Without a broker, the endpoints are asked for their identity.
 
-    In a deployment, workers ask the servers; weights that lie here are named by content all the same.
+    In a deployment the workers ask them; weights in local files are identified by content in both cases.
     """
     deployed = bool(settings.broker_url)
-    checked = {role: address(url, deployed) for role, url in roles.items()}
-    here = {url for url in checked.values() if not deployed or _is_model_here(url)}
-    identities = asyncio.run(identify(here, settings))
+    checked = {role: resolve_address(url, deployed) for role, url in roles.items()}
+    local = {url for url in checked.values() if not deployed or _is_local_model(url)}
+    identities = asyncio.run(identify(local, settings))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
     sampling = replace(sampling, bos=framing_named(framing).bos)
     return Agent(
@@ -83,19 +82,19 @@ def make_agent(
     )
 
 
-def address(url: str, deployed: bool) -> str:
-    """The address, checked, a path in it made absolute: workers have working folders of their own."""
+def resolve_address(url: str, deployed: bool) -> str:
+    """The address, checked, with an absolute path: workers have other working folders."""
     scheme, _, path = url.partition(":")
     if scheme not in ("local", "scripted") or not path:
         check_url(url)
         return url
     url = f"{scheme}:{os.path.abspath(os.path.expanduser(path))}"
-    if not deployed:  # in a deployment it is the workers that must have it
+    if not deployed:  # in a deployment the workers must have the file
         check_url(url)
     return url
 
 
-def _is_model_here(url: str) -> bool:
+def _is_local_model(url: str) -> bool:
     if not url.startswith("local:"):
         return False
     try:
@@ -106,25 +105,28 @@ def _is_model_here(url: str) -> bool:
 
 
 def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -> dict[str, str]:
-    """What `--role NAME=URL` says: who is asked by the actions of a domain ('': none), judges, or is `wanted` besides.
+    """The endpoints given by `--role NAME=URL`: of the roles that a domain's actions ask ('': no domain), of the judge,
+    and of roles in `wanted`.
 
-    Raises SpecError for a role that is missing, or that nobody asks.
+    Raises SpecError for a missing role, and for one that has no use here.
     """
-    asked, found = tool_roles(domain) if domain else (), pairs("--role", given)
+    asked, found = tool_roles(domain) if domain else (), parse_pairs("--role", given)
     possible = (*(name for name in wanted if name not in ROLE_OPTIONS), *asked, JUDGE)
     for name in found:
         if name not in possible:
-            raise unknown("role to be given with --role here", name, possible)
+            raise unknown("role that --role can set here", name, possible)
     if missing := [name for name in asked if name not in found]:
         needed = " ".join(f"--role {name}=URL" for name in missing)
-        raise SpecError(f"Who answers what the actions of domain '{domain}' ask? Give {needed}.")
+        raise SpecError(
+            f"No endpoint for the role {' or '.join(missing)}, which the actions of '{domain}' ask: give {needed}."
+        )
     return found
 
 
-def played(options: Options, domain: str) -> dict[str, str]:
-    """Role to address: of the formulation's models, of those that its actions ask, and of a judge if there is one.
+def resolve_roles(options: InferenceOptions, domain: str) -> dict[str, str]:
+    """The address of each role: of the formulation's models, of those that its actions ask, and of a judge if given.
 
-    Raises SpecError for a role that nobody plays, or that nobody asks.
+    Raises SpecError for a role without an endpoint, and for one that has no use here.
     """
     wanted = roles_of(options.formulation)
     given = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
@@ -136,15 +138,18 @@ def played(options: Options, domain: str) -> dict[str, str]:
             raise unknown("agent", options.agent, AGENTS)
         return dict.fromkeys(wanted, starter_url(options.formulation)) | others
     given |= others
-    if {name for name in given if name in wanted or name in ROLE_OPTIONS} != set(wanted):
-        needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
-        raise SpecError(f"Who plays {' and '.join(wanted)}? The formulation '{options.formulation}' needs {needed}"
-                        f"{', or --agent starter' if 'planner' in wanted else ''}.")  # fmt: skip
+    needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
+    needed += ", or --agent starter" if "planner" in wanted else ""
+    if missing := [name for name in wanted if name not in given]:
+        roles = f"role{'s' * (len(missing) > 1)} {' and '.join(missing)}"
+        raise SpecError(f"No endpoint for the {roles}: the formulation '{options.formulation}' needs {needed}.")
+    if unused := [name for name in given if name in ROLE_OPTIONS and name not in wanted]:
+        raise SpecError(f"The formulation '{options.formulation}' has no role {unused[0]}: it needs {needed}.")
     return given
 
 
 async def identify(urls: set[str], settings: Settings) -> dict[str, dict[str, Any]]:
-    """What each endpoint says it is. Raises SpecError or InfrastructureError for the first that does not say it."""
+    """The identity that each endpoint reports. Raises SpecError or InfrastructureError for the first that does not."""
     found = {}
     for url in sorted(urls):
         endpoint = open_endpoint(url, settings)

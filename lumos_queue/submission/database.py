@@ -1,4 +1,4 @@
-"""The database that the settings name, opened for a command."""
+"""The database of the settings, opened for a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.settings import Settings
 
 @contextmanager
 def database(settings: Settings, create: bool = False) -> Iterator[Database]:
-    """The database at this code's revision; with `create`, a new embedded one is made on first use."""
+    """The database, which must be at this code's revision; with `create`, a missing embedded one is created."""
     if not create:
         _require_file(settings)
     opened = open_database(settings.database, settings.lease_seconds)
@@ -28,7 +28,7 @@ def database(settings: Settings, create: bool = False) -> Iterator[Database]:
 
 
 def _require_file(settings: Settings) -> None:
-    """Looking must not create: an embedded database that is not there is an error."""
+    """Raises SpecError for a missing embedded database: commands that only read must not create one."""
     url = settings.database
     if url.startswith("sqlite:///"):
         path = Path(url.removeprefix("sqlite:///"))

@@ -1,4 +1,4 @@
-"""From a command's options to a job. Every unknown name fails here, listing the choices, before anything is stored."""
+"""From the options of `lumos evaluate` and `lumos infer` to a job: unknown names are rejected before it is stored."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from lumos_queue.prompts.instructions import domain_named
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, pairs, played
+from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.store import Rows, read_rows
 
-SETS = 3  #: sample sets, as in the paper, where their number is not said
+SETS = 3  #: default number of sample sets, as in the paper
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What `lumos evaluate` and `lumos infer` were asked."""
+class InferenceOptions:
+    """The options of `lumos evaluate` and `lumos infer`."""
 
     benchmark: str
     data: Path | None
@@ -59,12 +59,14 @@ class Options:
     live: bool = False
     replay: str = ""
     draw: int = 0
-    sets: int = 0  #: 0: not said
+    sets: int = 0  #: 0: not given
     at_limit: str = ""
 
 
-def inference(kind: str, options: Options, settings: Settings, remark: Callable[[str], None]) -> tuple[Job, Rows]:
-    """The job of kind 'infer' or 'evaluate', and its rows. Embedded, its endpoints are asked who they are first.
+def make_inference_job(
+    kind: str, options: InferenceOptions, settings: Settings, remark: Callable[[str], None]
+) -> tuple[Job, Rows]:
+    """The job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are asked who they are.
 
     `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
     """
@@ -77,12 +79,12 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
     executes = options.formulation not in UNEXECUTED
-    tools = prepare_tools(benchmark.domain, pairs("--tool", options.tools)) if executes else {}
+    tools = prepare_tools(benchmark.domain, parse_pairs("--tool", options.tools)) if executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1
     sample = partial(draw_sets, size=options.draw, sets=sets) if options.draw else None
-    chosen = pairs("--option", options.options)
+    chosen = parse_pairs("--option", options.options)
     rows = read_rows(benchmark, options.data, options.split, options.skip_bad_rows, chosen, sample)
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
@@ -90,50 +92,69 @@ def inference(kind: str, options: Options, settings: Settings, remark: Callable[
         remark(note)
     agent = replace(
         make_agent(
-            played(options, benchmark.domain if executes else ""), benchmark.domain,
-            Sampling(options.temperature, options.top_p, options.max_tokens), options.max_subgoals, options.framing,
+            resolve_roles(options, benchmark.domain if executes else ""),
+            benchmark.domain,
+            Sampling(options.temperature, options.top_p, options.max_tokens),
+            options.max_subgoals,
+            options.framing,
             settings,
         ),
-        tools=tools, shots=_shots(options, benchmark.domain), answer_by=answer_by(benchmark, options.answer_by),
+        tools=tools,
+        shots=_shots(options, benchmark.domain),
+        answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
-    )  # fmt: skip
-    talk = agent.dialogue(Task(benchmark.name, "", "", ""))  # says so if there are not so many demonstrations
+    )
+    dialogue = agent.dialogue(Task(benchmark.name, "", "", ""))  # raises SpecError if there are too few demonstrations
     if options.formulation == "one-pass":
-        talk.to_grounder_all("")  # says so where none shows a whole plan
+        dialogue.to_grounder_all("")  # raises SpecError if no demonstration has a whole plan
     infer = Infer(
-        benchmark.name, rows.digest, options.split, options.formulation, agent, options.limit, options.samples,
-        options.seed, options.live, whole_id(settings, options.replay), options.draw, sets,
-    )  # fmt: skip
+        benchmark.name,
+        rows.digest,
+        options.split,
+        options.formulation,
+        agent,
+        options.limit,
+        options.samples,
+        options.seed,
+        options.live,
+        resolve_job(settings, options.replay),
+        options.draw,
+        sets,
+    )
     return (Evaluate(infer) if kind == "evaluate" else infer), rows
 
 
-def _check(kind: str, options: Options, benchmark: Benchmark) -> None:
-    """Raises SpecError for options that contradict each other, or would do nothing here."""
+def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
+    """Raises SpecError for options that contradict each other, or have no effect here."""
     if options.live and options.replay:
         raise SpecError("Give either --live or --replay JOB, not both.")
     if "knowledge=live" in options.tools and not (options.live or options.replay):
-        raise SpecError("--tool knowledge=live asks Wikipedia: allow it with --live, or answer with --replay JOB.")
+        raise SpecError(
+            "--tool knowledge=live calls Wikipedia: allow it with --live, or use recorded answers with --replay JOB."
+        )
     if options.draw and options.limit:
-        raise SpecError("--limit would cut the sample sets that --draw draws: give one of them.")
+        raise SpecError("--limit would cut the sample sets that --draw draws: give only one of them.")
     if options.sets and not options.draw:
-        raise SpecError("--sets says how many sample sets are drawn: give their size with --draw.")
+        raise SpecError("--sets is the number of sample sets: also give their size with --draw.")
     if options.answer_by and benchmark.domain != "complex_qa":
         raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
     if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
-        raise SpecError(f"The benchmark '{benchmark.name}' asks no judge: leave out --role {JUDGE}=….")
+        raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
     if options.formulation in UNEXECUTED:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:
-            raise SpecError(f"The benchmark '{benchmark.name}' is judged by what is done, and the formulation "
-                            f"'{options.formulation}' does nothing: use iterative.")  # fmt: skip
+            raise SpecError(
+                f"The benchmark '{benchmark.name}' is judged by the actions done, and the formulation "
+                f"'{options.formulation}' runs no actions: use iterative."
+            )
 
 
-def whole_id(settings: Settings, job: str) -> str:
-    """The id of the job whose recorded calls are replayed. Raises SpecError when there is none such here."""
+def resolve_job(settings: Settings, job: str) -> str:
+    """The full id of the job whose recorded calls are replayed. Raises SpecError if there is no such job."""
     if not job:
         return ""
     from db.jobs import get_job
@@ -143,8 +164,8 @@ def whole_id(settings: Settings, job: str) -> str:
         return get_job(connection, job).id
 
 
-def _shots(options: Options, domain: str) -> int:
-    """Demonstrations in front: all that the domain has, unless the formulation shows none of them."""
+def _shots(options: InferenceOptions, domain: str) -> int:
+    """Number of demonstrations in the prompt: by default all of the domain's, for the formulation iterative only."""
     if options.shots is not None:
         return options.shots
     return domain_named(domain).few_shot if options.formulation == "iterative" else 0

@@ -1,4 +1,4 @@
-"""From a request to a job in the database: rows read, digests taken, everything stored in one transaction."""
+"""Read the rows of a request, compute digests, and store the job in one transaction."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from lumos_queue.util.images import read_image
 from lumos_queue.util.sanitize import storable, storable_json
 from lumos_queue.util.version import code_version
 
-LISTED = 5  #: bad rows named in one message
+MAX_LISTED = 5  #: bad rows named in one message
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A benchmark's rows as read, with what could not be read."""
+    """A benchmark's rows as read, and the rows that could not be read."""
 
     benchmark: Benchmark
     split: str
@@ -38,19 +38,25 @@ class Rows:
 
 
 def read_rows(
-    benchmark: Benchmark, path: Path | None, split: str, skip_bad_rows: bool,
-    options: Mapping[str, str] | None = None, sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
-) -> Rows:  # fmt: skip
+    benchmark: Benchmark,
+    path: Path | None,
+    split: str,
+    skip_bad_rows: bool,
+    options: Mapping[str, str] | None = None,
+    sample: Callable[[Sequence[Task]], Sequence[Task]] | None = None,
+) -> Rows:
     """All rows of a benchmark, or those that `sample` draws.
 
-    Raises SpecError naming bad rows, unless they are to be skipped or left out in any case (BadRow.leave_out), and for
-    options that the benchmark does not have.
+    Raises SpecError naming the bad rows, unless `skip_bad_rows` is set or they are always left out (BadRow.leave_out);
+    also for options that the benchmark does not have.
     """
     for name in options or {}:
         if name not in benchmark.options:
             raise unknown(f"option of the benchmark '{benchmark.name}'", name, benchmark.options)
     if benchmark.needs_data and path is None:
-        raise SpecError(f"The benchmark '{benchmark.name}' ships no data: give its original file with --data PATH.")
+        raise SpecError(
+            f"The benchmark '{benchmark.name}' has no data of its own: give its original file with --data PATH."
+        )
     if not benchmark.needs_data and path is not None and not benchmark.options:  # options say how a file is read
         raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
     tasks: list[Task] = []
@@ -59,15 +65,15 @@ def read_rows(
         if isinstance(row, BadRow):
             bad.append(row)
         else:
-            tasks.append(_storable_task(row))
+            tasks.append(_sanitize_task(row))
     wrong = [row for row in bad if not row.leave_out]
     if wrong and not skip_bad_rows:
         raise SpecError(
-            f"{path}: {_listed(wrong)} cannot be read, {len(tasks)} can. "
-            "Mend them, or leave them out with --skip-bad-rows."
+            f"{path}: {_list_bad_rows(wrong)} cannot be read, {len(tasks)} can. "
+            "Fix them, or skip them with --skip-bad-rows."
         )
     if not tasks:
-        raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {_listed(bad)}." if bad else "."))
+        raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {_list_bad_rows(bad)}." if bad else "."))
     if sample:
         tasks = list(sample(tasks))
     content = digest(benchmark.name, *(_canonical(task) for task in tasks))
@@ -84,7 +90,7 @@ def submit(
     priority: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Store a job with its items; returns its id and whether it is new (else the same request was made before)."""
+    """Store a job with its items; returns its id and whether it is new (if not, the same request was made before)."""
     if rows:
         _store_artifacts(database, rows)
     spec = job.as_json()
@@ -120,26 +126,26 @@ def submit(
 
 
 def _store_artifacts(database: Database, rows: Rows) -> None:
-    """Store the images that the tasks name. Before the job: one that is there for nothing does no harm."""
+    """Store the images that the tasks name: before the job, as an image without a job does no harm."""
     for expected, path in rows.benchmark.artifacts.items():
         image = read_image(path)
         if image.sha256 != expected:
-            raise SpecError(f"'{path}' has changed since it was read: submit again.")
+            raise SpecError(f"'{path}' has changed since it was read: submit the job again.")
         with database.writer.begin() as connection:
             store_artifact(connection, image.data, image.media_type)
 
 
 def _origin(job: Job, rows: Rows | None) -> str:
-    """Where the job's episodes come from: `derived` when its tasks bring replies along (given.py)."""
+    """The origin of the job's episodes: `derived` if its tasks carry given replies (execution/prefill.py)."""
     if job.kind == "convert":
         return "converted"
     return "derived" if rows and any("given" in task.inputs for task in rows.tasks[:1]) else "run"
 
 
-def _listed(bad: Sequence[BadRow]) -> str:
-    """The first of them, and how many there are."""
-    first = "; ".join(str(row)[:200] for row in bad[:LISTED])
-    more = f"; and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
+def _list_bad_rows(bad: Sequence[BadRow]) -> str:
+    """The number of bad rows, and the first of them."""
+    first = "; ".join(str(row)[:200] for row in bad[:MAX_LISTED])
+    more = f"; and {len(bad) - MAX_LISTED} more" if len(bad) > MAX_LISTED else ""
     return f"{len(bad)} row{'s' * (len(bad) > 1)} ({first}{more})"
 
 
@@ -149,7 +155,7 @@ def _agent_digest(job: Job) -> str:
     return agent.digest if agent else ""
 
 
-def _storable_task(task: Task) -> Task:
+def _sanitize_task(task: Task) -> Task:
     return replace(
         task,
         row=storable(task.row)[0],

@@ -1,4 +1,4 @@
-"""Hosts and addresses in one spelling, and which addresses are special: for whatever connects to anything."""
+"""Hosts and addresses in one spelling, and which addresses are special: for all that connects to servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PORTS = {"http": 80, "https": 443}
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-#: Where clouds tell their machines secrets, besides 169.254.0.0/16 and fe80::/10, which are link-local.
+#: Where clouds give their machines secrets, besides 169.254.0.0/16 and fe80::/10, which are link-local.
 METADATA = [
     ipaddress.ip_network(one)
     for one in ("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::254/128")
@@ -20,7 +20,7 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
 class Origin(NamedTuple):
-    """Whom a URL speaks to: what a key is bound to."""
+    """The server of a URL: what a key is bound to."""
 
     scheme: str  #: http or https
     host: str  #: in small ASCII letters, or an address in its usual spelling, without brackets
@@ -62,7 +62,7 @@ def ascii_name(host: str) -> str:
     return host.lower().removesuffix(".")
 
 
-def meant(address: Address) -> Address:
+def plain_address(address: Address) -> Address:
     """The IPv4 address that a mapped IPv6 address is another spelling of; any other address as it is."""
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address

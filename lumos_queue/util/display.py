@@ -1,7 +1,7 @@
-"""The one door through which text of others (models, servers, files, hosts) reaches a terminal, a log or a pipe.
+"""Text of others (models, servers, files, hosts) made safe for a terminal, a log or a pipe.
 
-What a terminal would obey and what deceives the eye never passes: control characters (C0, C1, with them every escape
-sequence), characters that turn the direction of writing, invisible ones, line separators, halves of characters.
+Replaced is what a terminal would obey and what misleads a reader: control characters (C0, C1, and so every escape
+sequence), characters that change the direction of writing, invisible ones, line separators, halves of characters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import unicodedata
-from typing import Any
 
 from lumos_queue.util.sanitize import REPLACEMENT
 
@@ -26,7 +25,7 @@ def one_line(text: str) -> str:
     return harmless(" ".join(text.splitlines()))
 
 
-def json_line(value: Any) -> str:
+def json_line(value: object) -> str:
     """A value as JSON on one line: other scripts stay readable, what must not pass is written as an escape."""
     text = json.dumps(value, ensure_ascii=False)
     if text.isprintable():
@@ -39,7 +38,7 @@ def _passes(one: str) -> bool:
 
 
 class LogFormatter(logging.Formatter):
-    """What another formatter makes of a record, harmless; further lines are indented, so that none passes for one."""
+    """What another formatter makes of a record, harmless; further lines are indented, unlike the next record."""
 
     def __init__(self, inner: logging.Formatter):
         super().__init__()

@@ -1,8 +1,8 @@
-"""Image files, read with suspicion: PNG, JPEG, WebP or GIF of bounded size that can be decoded to its last pixel.
+"""Image files, which are not trusted: PNG, JPEG, WebP or GIF of bounded size that can be decoded to its last pixel.
 
 The format is what the content says, whatever the name ends in. The bytes are kept as they are: nothing is scaled,
 turned or written anew, so width and height are those before any rotation that the file's EXIF data ask for, and what
-follows the end of an image stays with it: nobody may use the bytes as anything but an image of the stated type.
+follows the end of an image stays with it: the bytes must only be used as an image of the stated type.
 
 Decoding is done by a child that may be killed (sandbox.py): size and pixels are checked before, memory and processor
 time end what got past that. Refused: other formats (SVG, TIFF, PDF, …), animations, more than MAX_BYTES or MAX_PIXELS,
@@ -31,9 +31,11 @@ DECODE_SECONDS = 10.0  #: of processor time; a photograph takes hundredths
 _EXPECTED = f"expected a PNG, JPEG, WebP or GIF of at most {MAX_BYTES >> 20} MB and {MAX_PIXELS // 10**6} megapixels"
 #: What a file begins with → (media type, the name that Pillow knows the format by)
 _MAGIC = {
-    b"\x89PNG\r\n\x1a\n": ("image/png", "PNG"), b"\xff\xd8\xff": ("image/jpeg", "JPEG"),
-    b"GIF87a": ("image/gif", "GIF"), b"GIF89a": ("image/gif", "GIF"),
-}  # fmt: skip
+    b"\x89PNG\r\n\x1a\n": ("image/png", "PNG"),
+    b"\xff\xd8\xff": ("image/jpeg", "JPEG"),
+    b"GIF87a": ("image/gif", "GIF"),
+    b"GIF89a": ("image/gif", "GIF"),
+}
 _decoder = Sandbox("lumos_queue.util.images")
 
 
@@ -57,9 +59,9 @@ def read_image(path: Path) -> Image:
     try:
         found = asyncio.run(_decoder.call({"path": str(path.absolute())}, DECODE_SECONDS))
     except ActionError as error:
-        raise refused(path, f"decoding it failed ({error.kind}: {error})") from None
+        raise image_error(path, f"decoding it failed ({error.kind}: {error})") from None
     if "problem" in found:
-        raise refused(path, found["problem"])
+        raise image_error(path, found["problem"])
     if found["sha256"] != sha256:
         raise SpecError(f"The image '{path}' changed while it was read: try again.")
     return Image(data, media_type, sha256, found["width"], found["height"])
@@ -68,11 +70,11 @@ def read_image(path: Path) -> Image:
 def image_in(folder: Path, *names: str) -> Path | None:
     """The file that `names` lead to, from `folder` on; None when there is none.
 
-    Raises SpecError when a name is no plain name, and when a link leads out of the folder.
+    Raises SpecError when a name has folders in it, and when a link leads out of the folder.
     """
     for name in names:
         if name in ("", ".", "..") or any(character in name for character in "/\\\0"):
-            raise SpecError(f"'{name[:80]}' is no name of an image: expected one without folders in it.")
+            raise SpecError(f"'{name[:80]}' is not the name of an image: expected one without folders in it.")
     path = folder.joinpath(*names)
     try:
         real = path.resolve(strict=True)
@@ -85,23 +87,23 @@ def image_in(folder: Path, *names: str) -> Path | None:
     return path
 
 
-def refused(path: Path, problem: str) -> SpecError:
+def image_error(path: Path, problem: str) -> SpecError:
     return SpecError(f"'{path}' cannot be used: {problem}; {_EXPECTED}.")
 
 
 def _read(path: Path) -> tuple[bytes, str, str]:
-    """Bytes, media type and sha256. Raises SpecError for what is no file, too large, empty, or no image by its head."""
+    """Bytes, media type and sha256. Raises SpecError if it is not a file, too large, empty, or not an image."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its other end
-            raise refused(path, "it is no file")
+            raise image_error(path, "it is not a file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise refused(path, f"it cannot be read ({error.strerror or error})") from None
+        raise image_error(path, f"it cannot be read ({error.strerror or error})") from None
     if len(data) > MAX_BYTES:
-        raise refused(path, f"it has more than {MAX_BYTES >> 20} MB")
+        raise image_error(path, f"it has more than {MAX_BYTES >> 20} MB")
     if not data:
-        raise refused(path, "it is empty")
+        raise image_error(path, "it is empty")
     return data, _kind(path, data)[0], hashlib.sha256(data).hexdigest()
 
 
@@ -111,7 +113,7 @@ def _kind(path: Path, data: bytes) -> tuple[str, str]:
     for magic, kind in _MAGIC.items():
         if data.startswith(magic):
             return kind
-    raise refused(path, "it does not begin as one of these images")
+    raise image_error(path, "it does not begin as one of these images")
 
 
 # --- in the child -----------------------------------------------------------------------------------------------------
@@ -140,6 +142,6 @@ def _decode(request: dict[str, Any]) -> dict[str, Any]:
         raise
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning):
         return {"problem": f"it has more than {MAX_PIXELS // 10**6} megapixels"}
-    except Exception as error:  # whatever a broken file makes a decoder raise
+    except Exception as error:  # a broken file can make a decoder raise anything
         return {"problem": f"it cannot be decoded ({' '.join(str(error).split())[:120] or type(error).__name__})"}
     return {"width": width, "height": height, "sha256": sha256}

@@ -1,8 +1,8 @@
-"""The folder that a person started something in: relative paths mean what lies there, and nothing there is ever run.
+"""The folder that a person started something in: relative paths refer to it, and nothing in it is ever run.
 
 A person's current folder holds whatever they downloaded. Python, Celery and Flower would run a `workers.py`, a
-`random.py` or a `flowerconfig.py` of it, so every process of ours starts with `-P` in an empty folder, and learns from
-a variable what relative paths belong to.
+`random.py` or a `flowerconfig.py` of it, so every process of this project starts with `-P` in an empty folder, and a
+variable tells it which folder relative paths refer to.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from pathlib import Path
 
 from lumos_queue.errors import SpecError
 
-#: Absolute, for processes that were sent elsewhere; a person's own needs none: theirs is the current folder.
+#: An absolute path, for processes that start elsewhere; one that a person starts does without, in the current folder.
 VARIABLE = "LUMOS_LAUNCH_FOLDER"
 
 
 def from_launch(path: str | Path) -> Path:
-    """A path as a person, a setting or a stored job names it: a relative one lies in the folder of the launch."""
+    """A path as a person, a setting or a stored job names it: a relative one is in the folder of the launch."""
     return Path(os.environ.get(VARIABLE, ""), path)
 
 
 def child_environment() -> dict[str, str]:
-    """The variables of a process that starts in another folder than this one: what is relative in them is made good."""
+    """The variables of a process that starts in another folder, with absolute paths for relative ones."""
     found = {**os.environ, VARIABLE: str(from_launch("").absolute()), "PYTHONSAFEPATH": "1"}
     for name in ("PATH", "PYTHONPATH"):
-        # An empty entry means the current folder; who wants that to be searched writes a dot.
+        # An empty entry means the current folder, which is searched only if it is written as a dot.
         entries = [os.path.abspath(entry) for entry in found.get(name, "").split(os.pathsep) if entry]
         if name in found:
             found[name] = os.pathsep.join(entries)
@@ -40,7 +40,7 @@ def empty_folder(home: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for one in folder.iterdir():
             if one.is_dir() or one.name.endswith(tuple(all_suffixes())):
-                raise SpecError(f"'{folder}' must stay empty, processes start in it: take '{one.name}' away.")
+                raise SpecError(f"'{folder}' must stay empty, as processes start in it: remove '{one.name}'.")
     except OSError as error:
         raise SpecError(f"Cannot write in '{home}': {error.strerror}. Set LUMOS_HOME to another folder.") from None
     return folder

@@ -1,4 +1,4 @@
-"""Whether something can be put at a path: what stands in its way is named before any work is done."""
+"""Whether something can be written at a path, checked before any work is done."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ def require_folders(path: Path, option: str) -> None:
             continue
         if above.is_dir():
             return
-        raise SpecError(f"'{above}' is a file, not a folder: '{path}' cannot lie in it. Name another with {option}.")
+        raise SpecError(f"'{above}' is a file, not a folder: '{path}' cannot be in it. Name another with {option}.")

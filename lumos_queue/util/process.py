@@ -1,4 +1,4 @@
-"""A helper process must not outlive the process that started it, however that one ends."""
+"""A helper process must not outlive the process that started it, however that ends."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """A closed list of names, each with the place of its object: `package.module:attribute`."""
+    """A closed list of names, each with where its object is: `package.module:attribute`."""
 
     def __init__(self, noun: str, places: Mapping[str, str]):
         self._noun = noun  #: what one is called in messages: 'formulation'

@@ -1,15 +1,15 @@
-"""A helper process that may be killed: requests and replies are one JSON line each, over pipes.
+"""A helper process that can be killed: requests and replies are one JSON line each, over pipes.
 
 Covered: a request that takes too much processor time (the kernel ends the child), too much memory (an address-space
 limit), or replies too much; a child that dies at any time (it is started anew); a parent that dies (the child sees
 the end of its input, and asks the kernel to be ended with the thread that started it). The child has no environment
 but a fixed hash seed, its own session, `/` as its folder and no open files but its pipes.
 
-Not covered: the child runs as the same user, sees the same files and the same network. It is meant for our own code
-working on hostile data; code written by others needs a stronger wall.
+Not covered: the child runs as the same user, sees the same files and the same network. It is meant for this project's
+code working on hostile data; code written by others needs stronger isolation.
 
-Time is counted as the child's processor time, so that a busy machine gives the same results as an idle one. A wall
-clock stands behind it, far away, and its passing is the machine's fault, not the request's: InfrastructureError.
+Time is counted as the child's processor time, so that a busy machine gives the same results as an idle one. A limit
+by the wall clock, much longer, is for a machine that does not answer at all: InfrastructureError.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MEMORY = 1 << 30  #: bytes of address space
 MAX_REQUEST = 60_000  #: bytes; less than a pipe holds, so that writing a request never waits for the child
 MAX_REPLY = 1 << 20  #: bytes
 WALL_START, WALL_PER_SECOND = 120.0, 20.0  #: seconds by the wall clock: to start, and for a processor second
-MAX_SERVED = 500  #: requests after which a child is replaced, so that its caches do not eat its memory
+MAX_SERVED = 500  #: requests after which a child is replaced, so that its caches do not fill its memory
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: What the child runs; its arguments are this project's folder, the module, bytes of memory, the parent's id.
@@ -101,7 +101,7 @@ class Sandbox:
             return self._threads
 
     def _serve(self, line: bytes, seconds: float) -> dict[str, Any]:
-        """Answer one request, in a pool thread. What may be the fault of a used child is tried on a fresh one."""
+        """Answer one request, in a pool thread. What may be due to earlier requests is tried in a fresh child."""
         child = self._idle.get()
         try:
             if child.served >= MAX_SERVED:
@@ -152,7 +152,7 @@ class _Child:
         return reply
 
     def end(self) -> int | None:
-        """Kill the process and take its exit status off the system's hands."""
+        """Kill the process and collect its exit status."""
         process, self._process, self.served = self._process, None, 0
         if process is None:
             return None
@@ -164,9 +164,15 @@ class _Child:
             return
         try:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-                env={"PYTHONHASHSEED": "0"}, cwd="/", start_new_session=True,
-            )  # fmt: skip
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env={"PYTHONHASHSEED": "0"},
+                cwd="/",
+                start_new_session=True,
+            )
         except OSError as error:
             raise InfrastructureError(f"cannot start the helper process: {error}") from error
         self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
-#: PostgreSQL has no NUL in text; a lone surrogate is no Unicode text at all.
+#: PostgreSQL has no NUL in text; a lone surrogate is not Unicode text.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -15,8 +16,8 @@ def storable(text: str) -> tuple[str, int]:
     return _UNSTORABLE.subn(REPLACEMENT, text)
 
 
-def storable_json(value):
-    """A JSON value with storable texts; a float that JSON has no word for becomes its name (`"nan"`, `"inf"`)."""
+def storable_json(value: Any) -> Any:
+    """A JSON value with storable texts; a float that JSON cannot hold becomes its name (`"nan"`, `"inf"`)."""
     if isinstance(value, str):
         return storable(value)[0]
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,11 +1,11 @@
-"""JSON that others wrote. What cannot be read is a ValueError, whatever makes it so."""
+"""JSON that others wrote. Whatever cannot be read is a ValueError."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-DEEPEST = 100  #: lists and objects within each other; what goes through values afterwards calls itself for each
+MAX_DEPTH = 100  #: of nested lists and objects: code that walks through values recurses once for each
 
 
 def read_json(data: str | bytes) -> Any:
@@ -13,11 +13,11 @@ def read_json(data: str | bytes) -> Any:
     try:
         value = json.loads(data)
     except RecursionError:
-        raise ValueError(f"nested more than {DEEPEST} levels deep") from None
+        raise ValueError(f"nested more than {MAX_DEPTH} levels deep") from None
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_DEPTH + 1):
         inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
         level = [part for parts in inner for part in parts if isinstance(part, (dict, list))]
         if not level:
             return value
-    raise ValueError(f"nested more than {DEEPEST} levels deep")
+    raise ValueError(f"nested more than {MAX_DEPTH} levels deep")

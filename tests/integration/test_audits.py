@@ -15,7 +15,7 @@ from db.jobs import remove
 from db.labels import NewLabel, add_labels
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli import auditing, correcting, job_state, jobs, output
+from lumos_queue.cli import audits, corrections, job_state, jobs, output
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
@@ -43,8 +43,8 @@ def lumos(stored, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_USER", "ann")
     monkeypatch.setenv("COLUMNS", "150")
     app = typer.Typer()
-    app.add_typer(auditing.app, name="audit")
-    for command in (correcting.correct, correcting.label, job_state.rm, jobs.show):
+    app.add_typer(audits.app, name="audit")
+    for command in (corrections.correct, corrections.label, job_state.rm, jobs.show):
         app.command()(command)
 
     def run(*arguments: str):
@@ -134,8 +134,8 @@ def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored, lumos):
     with database.engine.connect() as connection:
         report = make_audit_report(get_audit(connection, "first"), samples_of(connection, "first"))
     assert (report["drawn"], report["removed"], report["precision"]) == (0, 60, None)
-    assert "all of its places are gone" in lumos("audit", "report", "first", "--text")
-    assert "has no places any more" in lumos("audit", "next", "first", "--text")
+    assert "all of its places were removed" in lumos("audit", "report", "first", "--text")
+    assert "has no places left" in lumos("audit", "next", "first", "--text")
 
 
 def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):
@@ -150,8 +150,10 @@ def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):
         remove(database, names[one.episode].split("-")[0], with_labels=True)
     report = lumos("audit", "report", "first")
     assert (report["drawn"], report["gone"], report["removed"]) == (17, 3, 3)
-    assert "at least 3 more of its places are gone with their jobs" in lumos("audit", "report", "first", "--text")
-    with pytest.raises(SpecError, match="has no place 4: its places are 1 to 20, but for those that are gone"):
+    assert "at least 3 more of its places were removed together with their jobs" in lumos(
+        "audit", "report", "first", "--text"
+    )
+    with pytest.raises(SpecError, match="has no place 4: its places are 1 to 20, without those removed together with"):
         lumos("audit", "label", "first", "4", "right")
 
 
@@ -271,9 +273,9 @@ REFUSED = [
     (["audit", "label", "first", "21", "right"], "has no place 21: its places are 1 to 20"),
     (["audit", "label", "first", "1", "maybe"], "No label called 'maybe'. Choose one of: right, unsure, wrong."),
     (["audit", "label", "first", "1", "right", "--as", " "], "is no name of a labeller"),
-    (["audit", "label", "first"], "Give a place and right, wrong or unsure, or a file"),
-    (["audit", "label", "first", "1"], "Give a place and right"),
-    (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and right"),
+    (["audit", "label", "first"], "Give a place and a label (right, wrong or unsure), or a file"),
+    (["audit", "label", "first", "1"], "Give a place and a label"),
+    (["audit", "label", "first", "1", "right", "--from", "x"], "Give a place and a label"),
     (["audit", "label", "first", "--from", "none.jsonl"], "Cannot read 'none.jsonl'"),
     (["audit", "report", "first", "--as", "eve"], "No labeller called 'eve'"),
     (["audit", "draw", "second", "--size", "1"], "give --size"),
@@ -281,12 +283,12 @@ REFUSED = [
     (["label", "{job}-99", "right"], "has no episode 99"),
     (["label", "{job}-0:9", "right"], "The episode has no subgoal 9"),
     (["label", "{job}-0", "fine"], "No label called 'fine'"),
-    (["correct", "{job}-0"], "Say what to change"),
+    (["correct", "{job}-0"], "Give either the changes"),
     (["correct", "{job}-0", "--action", "2: R2 = Calculator(1)"], "does not say which action"),
     (["correct", "{job}-0", "--subgoal", "one"], "does not say which subgoal"),
-    (["correct", "{job}-0", "--subgoal", "1 a", "--subgoal", "1: b"], "--subgoal 1 stands twice"),
+    (["correct", "{job}-0", "--subgoal", "1 a", "--subgoal", "1: b"], "--subgoal 1 is given twice"),
     (["correct", "{job}-0", "--file", "none.txt"], "Cannot read 'none.txt'"),
-    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Say what to change"),
+    (["correct", "{job}-0", "--file", "none.txt", "--print"], "Give either the changes"),
 ]
 
 

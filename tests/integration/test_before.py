@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from base64 import b64decode
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import MetaData, text
-from sqlalchemy.types import LargeBinary
+from sqlalchemy import text
 
-from db.connection import Database, open_database
+from db.connection import Database
 from db.jobs import resume
 from db.migrate import current, head, require_current, upgrade
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -22,19 +17,19 @@ from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
+from tests.integration.stored_database import asked, at, jobs, open_old, read
 from tests.stored import state, stored_rows
 from workers.context import Process
 from workers.dispatcher import Dispatcher
 
 MADE = Path(__file__).with_name("before_0006.jsonl.gz")  #: made_before.py says how
 ITEMS = 12
-ASKED = text("SELECT prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job")
 
 
 @pytest.fixture
 def server() -> Iterator[FakeEndpoint]:
     """It plays the gold agent about the tasks in the old database, whatever the benchmark generates today."""
-    rows = [values for table, values in read() if table == "task"]
+    rows = [values for table, values in read(MADE) if table == "task"]
     tasks = [Task("wordmath", row["dataset"], row["row"], row["question"], row["inputs"], row["gold"]) for row in rows]
     assert len(tasks) == ITEMS
     with FakeEndpoint(from_mapping(gold_replies(open_benchmark("wordmath"), tasks, "iterative"))) as endpoint:
@@ -44,50 +39,9 @@ def server() -> Iterator[FakeEndpoint]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server) -> Iterator[Database]:
     """The old database, at its revision."""
-    sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path / 'lumos.db'}"
-    opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
-    upgrade(opened, "0005")
-    load(opened, read(server.port))
+    opened = open_old(request, tmp_path, "0005", read(MADE, at(server.port)))
     yield opened
     opened.close()
-
-
-def read(port: int = 0, made: Path = MADE) -> list[tuple[str, dict]]:
-    """Every row of the old database with its table, in an order in which they can be inserted."""
-    with gzip.open(made, "rt", encoding="utf-8") as file:
-        return [json.loads(line.replace("127.0.0.1:PORT", f"127.0.0.1:{port}")) for line in file]
-
-
-def load(database: Database, lines: list[tuple[str, dict]]) -> None:
-    """Insert what `read` gives."""
-    tables, rows = MetaData(), defaultdict(list)
-    for table, values in lines:
-        rows[table].append(values)
-    with database.writer.begin() as connection:
-        tables.reflect(connection)
-        for name, values in rows.items():
-            table = tables.tables[name]
-            binary = [column.name for column in table.columns if isinstance(column.type, LargeBinary)]
-            for row in values:
-                row.update({column: b64decode(row[column]["base64"]) for column in binary if row[column] is not None})
-            connection.execute(table.insert(), values)
-            if not database.is_sqlite and "id" in table.columns and table.columns["id"].type.python_type is int:
-                sequence = f"pg_get_serial_sequence('{name}', 'id')"
-                connection.execute(
-                    text(f"SELECT setval({sequence}, (SELECT max(id) FROM {name})) WHERE {sequence} IS NOT NULL")
-                )
-
-
-def jobs(database: Database) -> dict[str, str]:
-    """Id of the job of each project: killed, paused, cancelled, refused, deadly."""
-    with database.engine.connect() as connection:
-        return dict(connection.execute(text("SELECT project, id FROM job")).all())
-
-
-def asked(database: Database, job: str) -> list[str]:
-    with database.engine.connect() as connection:
-        return sorted(connection.execute(ASKED, {"job": job}).scalars())
 
 
 def go_on(database: Database, job: str) -> None:
@@ -115,7 +69,7 @@ def finished(database: Database) -> dict:
 def test_it_is_migrated_and_nothing_of_it_is_lost(database):
     assert current(database) == "0005"
     with database.engine.connect() as connection:
-        before = {name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar() for name, _ in read()}
+        before = {name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar() for name, _ in read(MADE)}
     upgrade(database)
     require_current(database)
     assert current(database) == head()

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.connection import Database, open_database
+from db.connection import Database
 from db.filters import parse_where
-from db.migrate import require_current, upgrade
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.candidates import unsuccessful
 from lumos_queue.rollouts.derived import right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
-from tests.integration.test_before import jobs, load, read
+from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
 from tests.stored import stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
@@ -37,20 +36,16 @@ def server() -> Iterator[FakeEndpoint]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path, server) -> Iterator[Database]:
     """The old database, opened by the code of today."""
-    sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path / 'lumos.db'}"
-    opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
-    upgrade(opened, "0006")
-    load(opened, [line for line in read(server.port, MADE) if line[0] not in (NOW, LATER)])
-    upgrade(opened)
-    require_current(opened)
+    lines = read(MADE, at(server.port))
+    opened = open_old(request, tmp_path, "0006", [line for line in lines if line[0] not in (NOW, LATER)])
+    bring_up_to_date(opened)
     yield opened
     opened.close()
 
 
 def told(stage: str, port: int) -> dict[str, dict[str, Any]]:
     """What the old code reported."""
-    return next(values for table, values in read(port, MADE) if table == stage)
+    return next(values for table, values in read(MADE, at(port)) if table == stage)
 
 
 def without_additions(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -120,7 +120,7 @@ def test_steps_are_added_and_dropped_with_the_whole_annotation(stored):
     assert results(database, made.episode) == ["75", "66", "11"]
     assert made.level in ("executed", "perturbed")
     same = annotation_text(database, f"{job}-0")
-    with pytest.raises(SpecError, match="Nothing of the episode changes"):
+    with pytest.raises(SpecError, match="Nothing changes"):
         correct(database, settings, f"{job}-0", Changes(text=same))
 
 
@@ -138,10 +138,10 @@ REFUSED = [
     ("{job}-0", Changes(actions={(1, 1): "R1 = Calculator(1 / 0)"}), "Action 1-1, R1 = Calculator(1 / 0), fails: "),
     ("{job}-0", Changes(actions={(2, 1): "R2 = Calculator(R9 - 9)"}), "Action 2-1, R2 = Calculator(R9 - 9), fails"),
     ("{job}-0", Changes(actions={(1, 1): "R1 = Calculator(3 * 24) = 75"}), "gives 72, not 75"),
-    ("{job}-0", Changes(actions={(1, 1): "R1 = Calculator(3 * 25)"}), "Nothing of the episode changes"),
+    ("{job}-0", Changes(actions={(1, 1): "R1 = Calculator(3 * 25)"}), "Nothing changes"),
     ("{job}-0", Changes(text="Subgoal 1: Nothing to do."), "cannot be read: subgoal without actions"),
-    ("{job}-0", Changes(text="what is this"), "'what is this' is no annotation: expected lines 'Subgoal 1: …'"),
-    ("{job}-0", Changes(text="{}\n"), "'{}' is no annotation"),
+    ("{job}-0", Changes(text="what is this"), "'what is this' is not an annotation: expected lines 'Subgoal 1: …'"),
+    ("{job}-0", Changes(text="{}\n"), "'{}' is not an annotation"),
     ("{job}-77", Changes({1: "More."}), "has no episode 77"),
     ("nope-0", Changes({1: "More."}), "No job has an id that starts with 'nope'"),
     ("nope", Changes({1: "More."}), "expected JOB-NUMBER"),

@@ -37,7 +37,7 @@ import sys
 from pathlib import Path
 from lumos_queue.errors import LumosError
 from lumos_queue.settings import read_settings
-from workers import deployment
+from workers import up as deployment
 if len(sys.argv) > 1:
     deployment.procfile = lambda: Path(sys.argv[1])
 try:

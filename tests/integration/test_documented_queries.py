@@ -112,11 +112,11 @@ def shortest(episodes: Episodes) -> list[tuple]:
 CASES: dict[str, tuple[Callable[[Episodes], list[tuple]], tuple[int, ...] | None]] = {
     "Accuracy of each job": (accuracies, None),
     "How episodes end": (endings, None),
-    "The commonest errors": (errors, None),
+    "The most frequent errors": (errors, None),
     "The longest episodes": (longest, None),
     "Tasks solved in some": (uneven, (0, 2, 3, 4)),
     "Episodes with a subgoal": (doubling, None),
-    "What the filters found": (verdicts, None),
+    "Verdicts of the filters": (verdicts, None),
     "The shortest right": (shortest, None),
 }
 
@@ -169,18 +169,18 @@ def test_the_documented_cost_is_that_of_all_calls_ever_made(database):
 
 
 def test_the_documented_search_for_a_text_finds_it_in_every_kind_of_step(database):
-    ((_, query),) = [one for one in documented() if one[0].startswith("A text, wherever")]
+    ((_, query),) = [one for one in documented() if one[0].startswith("A text, anywhere")]
     for wanted, kinds in (("Yes, I will stop", {"call"}), ("by doubling", {"call", "subgoal"}), (" + 17", {"action"})):
         with reading(database) as connection:
             rows = list(connection.execute(text(str(query).replace("Treaty of Westphalia", wanted))))
         assert rows and {row.kind for row in rows} >= kinds
         assert all(wanted in f"{row.text} {row.result}" for row in rows)
-    assert asked(database, "A text, wherever") == []
+    assert asked(database, "A text, anywhere") == []
 
 
 def test_each_documented_query_has_its_test_and_an_empty_database_is_no_error(tmp_path):
     titles = [title for title, _ in documented()]
-    tested = (*CASES, "Tokens and cost", "A text, wherever")
+    tested = (*CASES, "Tokens and cost", "A text, anywhere")
     assert len(titles) == len(tested) == 10
     assert all(any(title.startswith(one) for one in tested) for title in titles)
     opened = open_database(f"sqlite:///{tmp_path / 'other.db'}")

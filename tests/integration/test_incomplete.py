@@ -71,10 +71,10 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
         shown = lumos("report", job)
         assert shown.code == 3
         assert "incomplete: 0.0 to 33.3 %" in shown.out
-        assert f"{job} is incomplete: of its items 2 ended by infra_error. Go on with: {go_on}" in shown.out
+        assert f"{job} is incomplete: of its items 2 ended with infra_error. Go on with: {go_on}" in shown.out
         again = lumos(*wanted)
         assert (again.code, go_on in again.out) == (3, True)
-        assert "the same request and is done: shown instead" in again.err
+        assert "the same request and is done: it is shown instead" in again.err
 
         model.refused = []
         resumed = lumos("resume", job, "--json")
@@ -88,7 +88,7 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
     assert lumos("report", job).code == 0
     (past,) = result(lumos("show", f"{job}-{REFUSED[0]}", "--json"))["earlier_endings"]
     assert past["ending"] == "infra_error" and "422" in past["message"]
-    assert "before: infra_error: " in lumos("show", f"{job}-{REFUSED[0]}").out
+    assert " UTC: infra_error: " in lumos("show", f"{job}-{REFUSED[0]}").out
     assert result(lumos("show", f"{job}-0", "--json"))["earlier_endings"] == []
 
 
@@ -156,7 +156,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
 @pytest.mark.parametrize("status", ["404", "307"])
 def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_given_back(lumos, monkeypatch, status):
     monkeypatch.setattr("lumos_queue.cli.outage.GIVE_UP_SECONDS", 5.0)
-    monkeypatch.setattr("lumos_queue.cli.outage.TELL_SECONDS", 2.0)
+    monkeypatch.setattr("lumos_queue.cli.outage.REPORT_SECONDS", 2.0)
     model = Model()
     model.refused = []
 

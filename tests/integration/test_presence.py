@@ -15,7 +15,7 @@ from db.fence import beat, start_session
 from db.jobs import cancel
 from db.models import EndpointShare, Heartbeat, WorkerSession
 from db.shares import set_cap
-from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.settings import Settings
 from tests.claims import new_job
 from tests.services import wait_until
@@ -116,7 +116,7 @@ def test_what_a_process_wants_of_an_endpoint_is_what_runs_and_what_waits_and_not
             return [tuple(row) for row in connection.execute(select(EndpointShare.session, EndpointShare.demand))]
 
     async def work(presence: Presence) -> None:
-        traffic = Traffic(URL, 2)
+        traffic = AdmissionControl(URL, 2)
         requests = [asyncio.create_task(traffic.enter()) for _ in range(5)]
         await asyncio.sleep(0)
         assert (traffic.in_flight, traffic.waiting) == (2, 3)

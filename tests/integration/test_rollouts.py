@@ -186,13 +186,13 @@ def test_requests_that_cannot_be_carried_out_are_refused_before_anything_is_stor
     database, job = evaluated(tmp_path, rows, {}, {})
     ends = ["--planner", "tgi://127.0.0.1:1", "--grounder", "tgi://127.0.0.1:1"]
     for problem, arguments in {
-        "Give --where": [],
+        "give --where": [],
         "No field called": ["--where", "colour=red"],
         "Greedy samples": ["--where", f"job={job}", "--temperature", "0", *ends],
         "it finds none": ["--where", "job=nothing", *ends],
         "every value is a gold one": ["--where", f"job={job}", "--unsettled", *ends],
-        "Who is the planner": ["--where", f"job={job}"],
-        "place to go on at": ["--where", f"job={job}", "--at", "first"],
+        "No endpoint for the role planner": ["--where", f"job={job}"],
+        "place to continue from": ["--where", f"job={job}", "--at", "first"],
     }.items():
         with pytest.raises(SpecError, match=problem):
             command(rollouts_app, capsys, *arguments)

@@ -320,7 +320,7 @@ def test_the_command_prints_how_to_go_on(lumos):
     )
     _, out, _ = lumos("episodes", "aaaaaaa5", "--after", "24", "--json")
     assert [one["episode"] for one in json.loads(out)["episodes"]] == ["aaaaaaa5-24"]
-    assert "No finished episode is so." in lumos("episodes", "--text", "nobody says this")[1]
+    assert "No finished episode matches." in lumos("episodes", "--text", "nobody says this")[1]
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_the_command_prints_how_to_go_on(lumos):
         (["--where", "colour=red"], "No field called 'colour'"),
         (["--ending", "answerd"], "No ending called 'answerd'"),
         (["--level", "best"], "No level called 'best'"),
-        (["--after", "7"], "'7' is no place to go on from"),
+        (["--after", "7"], "'7' is not a place to continue from"),
         (["--after", "zzz-7"], "No job has an id that starts with 'zzz'"),
         (["--where", "score=1; DROP TABLE score"], "The value of 'score' is '1;'"),
     ],

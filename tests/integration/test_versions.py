@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from db.jobs import get_job
 from db.models import Attempt, CompletionRow, EpisodeRow
-from lumos_queue.cli.tables import print_reports
+from lumos_queue.cli.report_tables import print_reports
 from lumos_queue.reports.report import make_report
 from tests.integration.going_on import evaluated, long_rows
 

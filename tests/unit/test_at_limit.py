@@ -188,9 +188,9 @@ def test_blame_judges_an_episode_as_its_score_does(at_limit, mended):
 @pytest.mark.parametrize(
     ("asked", "formulation", "benchmark", "told"),
     [
-        ("maybe", "iterative", "hotpotqa", "Choose one of: conclude, wrong"),
+        ("maybe", "iterative", "hotpotqa", "--at-limit must be one of wrong, conclude, not 'maybe'"),
         ("conclude", "one-pass", "hotpotqa", "has no limit of subgoals: leave out --at-limit"),
-        ("conclude", "iterative", "webshop", "is judged by what is done: leave out --at-limit"),
+        ("conclude", "iterative", "webshop", "is judged by the actions done: leave out --at-limit"),
     ],
 )
 def test_a_wish_that_is_unknown_or_would_do_nothing_is_refused(asked, formulation, benchmark, told):

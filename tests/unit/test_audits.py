@@ -182,17 +182,17 @@ def test_labels_come_from_json_lines_and_from_csv(tmp_path):
         ('{"place": 3, "label": "right"}', "row 2, field 'place': '3': the audit's places are 1 to 2"),
         ('{"place": true, "label": "right"}', "row 2, field 'place': 'True'"),
         ('{"place": 1.0, "label": "right"}', "row 2, field 'place'"),
-        ('{"episode": "other-1", "label": "right"}', "row 2, field 'episode': 'other-1' is not of the audit 'first'"),
-        ('{"episode": 7, "label": "right"}', "row 2, field 'episode': '7' is no text"),
+        ('{"episode": "other-1", "label": "right"}', "row 2, field 'episode': 'other-1' is not in the audit 'first'"),
+        ('{"episode": 7, "label": "right"}', "row 2, field 'episode': '7' is not text"),
         ('{"place": 1, "label": "maybe"}', "row 2, field 'label': 'maybe': expected right, wrong, unsure"),
         ('{"place": 1}', "row 2, field 'label'"),
         ('{"place": 1, "label": ["right"]}', "row 2, field 'label'"),
-        ('{"label": "right"}', "row 2, field 'place': expected either a place or an episode"),
+        ('{"label": "right"}', "row 2, field 'place': give either a place or an episode"),
         ('{"place": 1, "label": "right", "as": " "}', "row 2, field 'as'"),
-        ('{"place": 1, "label": "right", "remark": ""}', "row 2, field 'remark': no such field"),
-        ("[1]", "row 2: no JSON object"),
-        ("{", "row 2: no JSON ("),
-        ("[" * 100_000, "row 2: no JSON ("),
+        ('{"place": 1, "label": "right", "remark": ""}', "row 2, field 'remark': unknown field"),
+        ("[1]", "row 2: is not a JSON object"),
+        ("{", "row 2: is not JSON ("),
+        ("[" * 100_000, "row 2: is not JSON ("),
     ],
 )
 def test_a_bad_row_of_labels_is_named(tmp_path, second, told):
@@ -208,7 +208,7 @@ def test_a_bad_row_of_labels_is_named(tmp_path, second, told):
     [
         ("place,label,remark\n", "has a column 'remark'"),
         ("place,label\n1,right,more\n", "row 1: more cells"),
-        ('place,label\n1,"right\n', "is no CSV"),
+        ('place,label\n1,"right\n', "is not CSV"),
         ("place,label\n1\n", "row 1, field 'label'"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lumos_queue.benchmarks.choices import choice_baselines, choice_scores, task_text
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
-from lumos_queue.scoring.letters import LETTERS, chosen
+from lumos_queue.scoring.letters import LETTERS, read_choice
 
 ANIMALS = ("dog", "hot dog", "cat", "a dog house")
 FIVE = ("red", "blue", "green", "dark blue", "grey")
@@ -62,7 +62,7 @@ FIVE = ("red", "blue", "green", "dark blue", "grey")
     ],
 )  # fmt: skip
 def test_an_answer_means_a_choice_or_none(answer, place):
-    assert chosen(answer, ANIMALS) == place
+    assert read_choice(answer, ANIMALS) == place
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_answer_means_a_choice_or_none(answer, place):
     ],
 )  # fmt: skip
 def test_choices_that_are_easily_taken_for_others(answer, choices, place):
-    assert chosen(answer, choices) == place
+    assert read_choice(answer, choices) == place
 
 
 WORD = st.text("bcdefghijklmnopqrstuvwxyz", min_size=2, max_size=6)
@@ -103,14 +103,14 @@ def test_every_way_of_writing_a_letter_means_its_choice(choices, data):
         letter, letter.lower(), f"{letter}.", f"({letter})", f" {letter}\n", f"'{letter}'", f"R7 = {letter}",
         f"{letter}. {other}", f"{letter}: {other}", f"({letter.lower()}) {other}", f"Answer: {letter}",
     ):  # fmt: skip
-        assert chosen(answer, choices) == place, answer
+        assert read_choice(answer, choices) == place, answer
 
 
 @given(CHOICES, st.data())
 def test_a_choice_in_words_means_that_choice(choices, data):
     choice = data.draw(st.sampled_from(choices))
     for answer in (choice, f"{choice}.", f"a {choice}", f"A {choice}", choice.upper(), f"R1 = {choice}"):
-        place = chosen(answer, choices)
+        place = read_choice(answer, choices)
         assert place is not None and choices[place] == choice, answer
 
 
@@ -122,7 +122,7 @@ def test_a_choice_in_words_means_that_choice(choices, data):
 def test_what_is_denied_is_never_meant(form, answer, place, other, words):
     choices = ("tall red", "big blue", "old green", "new grey")
     names = choices if words else tuple(LETTERS[:4])
-    found = chosen(answer.format(form.format(names[place], names[place]), other=names[other]), choices)
+    found = read_choice(answer.format(form.format(names[place], names[place]), other=names[other]), choices)
     assert found == (other if "{other}" in answer else None)
 
 
@@ -130,12 +130,12 @@ def test_what_is_denied_is_never_meant(form, answer, place, other, words):
 @given(st.lists(st.sampled_from("ABCD"), min_size=2, max_size=4, unique=True))
 def test_several_letters_mean_none(between, letters):
     for form in ("{}", "Either {}", "The answer is {}.", "It is ({})", "Answer: {}"):
-        assert chosen(form.format(between.join(letters)), ANIMALS) is None
+        assert read_choice(form.format(between.join(letters)), ANIMALS) is None
 
 
 @given(st.text(), st.lists(st.text(), min_size=0, max_size=8))
 def test_any_text_means_a_choice_or_none(answer, choices):
-    place = chosen(answer, choices)
+    place = read_choice(answer, choices)
     assert place is None or 0 <= place < len(choices)
 
 
@@ -143,7 +143,7 @@ def test_any_text_means_a_choice_or_none(answer, choices):
 def test_the_order_of_choices_does_not_matter_to_an_answer_in_words(choices, data):
     words = data.draw(st.lists(WORD | st.sampled_from(choices), max_size=4).map(" ".join))
     other = data.draw(st.permutations(choices))
-    first, second = chosen(words, choices), chosen(words, other)
+    first, second = read_choice(words, choices), read_choice(words, other)
     assert (first is None) == (second is None)
     assert first is None or choices[first] == other[second]
 
@@ -151,7 +151,7 @@ def test_the_order_of_choices_does_not_matter_to_an_answer_in_words(choices, dat
 def test_a_long_answer_is_read_quickly():
     began = time.process_time()
     for answer in ("dog " * 100_000, "A " * 100_000, "(" * 100_000, " " * 100_000, "a=" * 100_000):
-        chosen(answer, ("dog", "cat", "1", "do g"))
+        read_choice(answer, ("dog", "cat", "1", "do g"))
     assert time.process_time() - began < 5
 
 
@@ -208,8 +208,8 @@ def test_every_real_choice_is_found_by_letter_and_in_words(shared_data):
     for row in (*aokvqa, *science):
         choices = row.gold["choices"]
         for place, choice in enumerate(choices):
-            assert chosen(LETTERS[place], choices) == place
-            assert chosen(f"{LETTERS[place]}. {choice}", choices) == place
+            assert read_choice(LETTERS[place], choices) == place
+            assert read_choice(f"{LETTERS[place]}. {choice}", choices) == place
             for answer in (choice, f"{choice}.", f"The answer is {choice}."):
-                found = chosen(answer, choices)
+                found = read_choice(answer, choices)
                 assert found is not None and choices[found] == choice, (row.row, answer)

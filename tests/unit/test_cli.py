@@ -10,8 +10,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.episode_list import print_episodes
 from lumos_queue.cli.main import main
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.tables import gold_text
-from lumos_queue.cli.trajectory import lanes
+from lumos_queue.cli.trajectory import gold_text, lanes
 from lumos_queue.records import Task
 from lumos_queue.reports.report import expected_calls
 from lumos_queue.reports.scores import scores
@@ -89,7 +88,7 @@ def result(ran) -> dict:
         (["worker", "--pools", "nope"], "No pool called 'nope'. Choose one of: cpu, gpu, llm."),
         (["show", "nope"], "expected JOB-NUMBER"),
         (["jobs"], "There is no database at"),
-        (["rm", ""], "names no job"),
+        (["rm", ""], "The job's id is empty"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behind(lumos, home, arguments, told):
@@ -183,7 +182,7 @@ def test_an_unfinished_metric_has_bounds_and_a_main_metric_alone_is_required():
     [("one-pass", 0, 2), ("one-pass", 5, 2), ("iterative", 0, 1), ("iterative", 3, 7), ("iterative", 8, 16)],
 )
 def test_expected_calls(formulation, subgoals, calls):
-    assert expected_calls(formulation, subgoals, most_subgoals=8) == calls
+    assert expected_calls(formulation, subgoals, max_subgoals=8) == calls
 
 
 def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):
@@ -198,7 +197,7 @@ def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):
     lines = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
     assert lines["answer at the limit"] == ["conclude", "wrong"]
     assert lines["score versions"] == ["accuracy", "2", "accuracy", "2"] and lines["formulation version"] == ["2", "2"]
-    assert "Choose one of: conclude, wrong." in lumos(*options, "--at-limit", "nope").err
+    assert "--at-limit must be one of wrong, conclude, not 'nope'." in lumos(*options, "--at-limit", "nope").err
     assert "has no limit of subgoals" in lumos(*options, "--formulation", "one-pass", "--at-limit", "conclude").err
 
 
@@ -333,7 +332,7 @@ def test_a_database_of_another_revision_is_refused_until_it_is_upgraded(lumos, h
 def test_a_file_that_is_no_database_is_one_line(lumos, home):
     home.mkdir()
     (home / "lumos.db").write_text("not a database at all")
-    assert lumos("jobs").err == "lumos: The database failed: file is not a database. Look at it with: lumos doctor\n"
+    assert lumos("jobs").err == "lumos: The database failed: file is not a database. Check it with: lumos doctor\n"
     assert "file is not a database" in lumos("doctor").out
 
 
@@ -349,7 +348,7 @@ def test_framing_eval_sends_no_bos_and_the_report_names_who_puts_it_there_all_th
     with FakeEndpoint(lambda prompt: "Yes, I will stop planning.", keep_bodies=True) as server:
         for url, field, told in (
             (server.openai, False, "none"),
-            (server.tgi, None, f"none, but {server.tgi} decides itself whether <s> stands in front of a prompt, also "
+            (server.tgi, None, f"none, but {server.tgi} decides itself whether <s> precedes a prompt, also "
                                "with --framing eval"),
         ):  # fmt: skip
             options = ["--limit", "1", "--planner", url, "--grounder", url, "--json"]

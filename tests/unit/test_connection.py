@@ -59,7 +59,7 @@ def test_a_setting_that_is_wrong_is_named(monkeypatch):
         read_settings()
     monkeypatch.setenv("LUMOS_CONCURRENCY", "4")
     monkeypatch.setenv("LUMOS_LEASE_SECONDS", "1")
-    with pytest.raises(SpecError, match=r"LUMOS_LEASE_SECONDS 1\.0 must grow in this order"):
+    with pytest.raises(SpecError, match=r"LUMOS_LEASE_SECONDS 1\.0 must be strictly increasing"):
         read_settings()
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from lumos_queue.cli import output
 from lumos_queue.cli.main import main
 from lumos_queue.util.display import LogFormatter, harmless, json_line, one_line
-from lumos_queue.util.untrusted_json import DEEPEST, read_json
+from lumos_queue.util.untrusted_json import MAX_DEPTH, read_json
 
 CLI = Path(output.__file__).parent
 #: Colour, title, C1's CSI, backspace, right-to-left override and isolate, zero width, line separator.
@@ -111,7 +111,7 @@ def test_no_command_passes_on_what_a_terminal_obeys(hostile_home, monkeypatch, c
 def test_what_cannot_be_read_as_json_is_a_plain_error(content):
     with pytest.raises(ValueError, match=r"nested more than 100 levels|Exceeds the limit"):
         read_json(content)
-    assert read_json("[" * DEEPEST + "]" * DEEPEST)
+    assert read_json("[" * MAX_DEPTH + "]" * MAX_DEPTH)
 
 
 @pytest.mark.parametrize("content", ["[" * 900 + "]" * 900, "9" * 5000])
@@ -123,4 +123,4 @@ def test_an_import_of_such_a_row_is_one_line_that_names_file_and_row(tmp_path, m
     arguments = [str(tmp_path / "plan.jsonl"), str(tmp_path / "ground.jsonl"), "--licence", "MIT"]
     assert main(["import", *arguments]) == 2
     told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "plan.jsonl row 1" in told and "Nothing is stored" in told
+    assert told.count("\n") == 1 and "plan.jsonl row 1" in told and "Nothing was stored" in told

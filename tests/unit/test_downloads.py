@@ -245,8 +245,8 @@ def test_the_commands_say_where_files_are_and_how_they_were_checked(server, tmp_
     monkeypatch.setattr(output, "as_json", False)
     commands.data_get("set")
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == f"{tmp_path}/data/set/known.jsonl  downloaded; its checksum is right"
-    assert "no checksum is known of it" in told[1]
+    assert told[0] == f"{tmp_path}/data/set/known.jsonl  downloaded; its checksum is correct"
+    assert "no checksum is known:" in told[1]
     monkeypatch.setattr(output, "as_json", True)
     commands.data_get("set/known.jsonl", to=tmp_path / "mine")
     got = json.loads(capsys.readouterr().out)["files"]

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.registry import base_urls, check_url, model_name, open_endpoint
+from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.replies import completion, count, cut
 from lumos_queue.endpoints.scripted import Rule, Scripted
+from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
 from lumos_queue.util.sanitize import storable
 
@@ -228,8 +229,8 @@ def test_a_prompt_without_a_rule_ends_the_episode():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no JSON list of rules"),
-        ("[" * 100_000, "no JSON list of rules"),
+        ("{", "not a JSON list of rules"),
+        ("[" * 100_000, "not a JSON list of rules"),
         ("[1]", "row 1"),
         ('[{"contains": "a", "reply": "b"}, {"contains": "a"}]', "row 2, field 'reply'"),
         ('[{"contains": "a", "reply": "b", "delay": -1}]', "row 1, field 'delay'"),

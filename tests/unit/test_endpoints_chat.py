@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.chat import messages
+from lumos_queue.endpoints.chat import chat_messages
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.errors import EndpointDown, EpisodeError, InfrastructureError, SpecError, Undecided
 from lumos_queue.settings import Settings
@@ -24,7 +24,7 @@ def ask(url: str, *prompts: str, sampling: Sampling = SAMPLING, **settings):
         endpoint = open_endpoint(url, Settings(**settings))
         endpoint._client._first_backoff = 0.01  # type: ignore[attr-defined]
         try:
-            return [await endpoint.generate(prompt, sampling, 7) for prompt in prompts], endpoint.traffic.in_flight
+            return [await endpoint.generate(prompt, sampling, 7) for prompt in prompts], endpoint.admission.in_flight
         finally:
             await endpoint.close()
 
@@ -32,12 +32,12 @@ def ask(url: str, *prompts: str, sampling: Sampling = SAMPLING, **settings):
 
 
 def test_framed_text_becomes_messages():
-    assert messages(FRAMED) == [
+    assert chat_messages(FRAMED) == [
         {"role": "system", "content": "Be brief."}, {"role": "user", "content": "One?"},
         {"role": "assistant", "content": "1"}, {"role": "user", "content": "Two?"},
     ]  # fmt: skip
-    assert messages("Plain text.") == [{"role": "user", "content": "Plain text."}]
-    assert messages("In a <|user|>\nline") == [{"role": "user", "content": "In a <|user|>\nline"}]
+    assert chat_messages("Plain text.") == [{"role": "user", "content": "Plain text."}]
+    assert chat_messages("In a <|user|>\nline") == [{"role": "user", "content": "In a <|user|>\nline"}]
 
 
 def test_a_server_is_sent_messages_and_the_key_and_its_usage_is_kept(tmp_path):
@@ -49,7 +49,7 @@ def test_a_server_is_sent_messages_and_the_key_and_its_usage_is_kept(tmp_path):
             server.chat, FRAMED, "Again?", sampling=Sampling(0.5, 0.9, 20, ("\n",)), api_keys=keys
         )
     body = server.bodies[0]
-    assert body["messages"] == messages(FRAMED)
+    assert body["messages"] == chat_messages(FRAMED)
     assert (body["model"], body["max_tokens"], body["temperature"], body["top_p"]) == ("fake", 20, 0.5, 0.9)
     assert body["stop"] == ["\n"] and body["seed"] == 7
     assert b"authorization: bearer k1" in server.headers[0].lower()

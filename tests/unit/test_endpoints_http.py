@@ -13,7 +13,7 @@ import pytest
 from lumos_queue.endpoints import http
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.openai import OpenAI
-from lumos_queue.endpoints.registry import base_urls, model_name, open_endpoint
+from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError, Undecided
 from tests.fake_endpoint import FakeEndpoint
@@ -31,8 +31,8 @@ def settings(**changes):
 def connect(url, **changes):
     """An endpoint that waits milliseconds, not seconds, before another try."""
     if url.startswith("tgi"):
-        return Tgi(url, base_urls(url), settings(**changes), first_backoff=0.002)
-    return OpenAI(url, base_urls(url), model_name(url), settings(**changes), first_backoff=0.002)
+        return Tgi(url, settings(**changes), first_backoff=0.002)
+    return OpenAI(url, settings(**changes), first_backoff=0.002)
 
 
 def ask(url, sampling=GREEDY, prompt="Task: how many?", seed=7, **changes):
@@ -343,7 +343,7 @@ def test_one_of_several_models_must_be_named():
 def test_a_prefix_of_the_path_is_kept():
     with FakeEndpoint(lambda prompt: "fine") as server:
         url = f"tgi://127.0.0.1:{server.port}/replica/1/"
-        with pytest.raises(SpecError, match=r"/replica/1/ is no text-generation-inference server"):
+        with pytest.raises(SpecError, match=r"/replica/1/ is not a text-generation-inference server"):
             identify(url)
 
 

@@ -14,8 +14,9 @@ from lumos_queue.actions.registry import open_interface
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints import replicas
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.registry import base_urls, check_url, model_name, open_endpoint
+from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.tgi import Tgi
+from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.episode import Place
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.execution.executor import Performer
@@ -34,7 +35,7 @@ def settings(**changes):
 
 def connect(*servers, **changes):
     url = "tgi://" + ",".join(f"127.0.0.1:{getattr(server, 'port', server)}" for server in servers)
-    return Tgi(url, base_urls(url), settings(**changes), first_backoff=0.002)
+    return Tgi(url, settings(**changes), first_backoff=0.002)
 
 
 @contextlib.contextmanager
@@ -154,9 +155,9 @@ def test_what_fails_on_one_replica_is_asked_of_another_at_once(mode):
         assert time.perf_counter() - started < 5
         assert servers[1].count == 20
         if mode == "429":
-            assert servers[0].count > replicas.FAILURES, "an overloaded replica is well"
+            assert servers[0].count > replicas.MAX_FAILURES, "an overloaded replica is well"
         else:
-            assert servers[0].count == replicas.FAILURES, "a sick replica is left out"
+            assert servers[0].count == replicas.MAX_FAILURES, "a sick replica is left out"
     assert sum(reply.retries for reply in replies) == servers[0].count
     assert all((reply.lost > 0) == (reply.retries > 0) for reply in replies)
 

@@ -9,6 +9,7 @@ import tracemalloc
 import pytest
 import uvloop
 
+import lumos_queue.endpoints.chat  # noqa: F401 - importing its library is not to be measured with the first call
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import InfrastructureError

@@ -27,7 +27,7 @@ def watched(clock, looks):
     outage = Outage(lambda text: told.append((clock.now - 1000, text)), clock)
     for second, cause, over in looks:
         clock.now = 1000.0 + second
-        outage.see(cause, over)
+        outage.update(cause, over)
     return told
 
 
@@ -35,8 +35,8 @@ def test_an_outage_is_told_of_at_once_every_minute_and_when_it_is_over(clock):
     looks = [(0, "", True)] + [(second, "host answered 503", False) for second in range(2, 130)] + [(130, "", True)]
     assert watched(clock, looks) == [
         (2, "waits: host answered 503"),
-        (62, "waits since 60 s: host answered 503"),
-        (122, "waits since 120 s: host answered 503"),
+        (62, "still waits after 60 s: host answered 503"),
+        (122, "still waits after 120 s: host answered 503"),
         (130, "goes on after 128 s"),
     ]
 
@@ -50,7 +50,7 @@ def test_a_try_that_is_under_way_does_not_end_an_outage(clock):
         (61, "", False),
         (63, "down", False),
     ]
-    assert watched(clock, looks) == [(0, "waits: down"), (63, "waits since 63 s: down")]
+    assert watched(clock, looks) == [(0, "waits: down"), (63, "still waits after 63 s: down")]
 
 
 def test_a_second_outage_is_told_of_anew(clock):
@@ -63,7 +63,7 @@ def ends(clock, looks):
     patience = Patience(clock)
     for second, status, answered in looks:
         clock.now = 1000.0 + second
-        if patience.ends(None if status is None else EndpointDown("down", status=status), answered):
+        if patience.is_over(None if status is None else EndpointDown("down", status=status), answered):
             return second
     return None
 

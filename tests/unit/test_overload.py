@@ -17,10 +17,10 @@ def window_after(mode: str, **options) -> tuple[int, int]:
 
     async def body(url: str) -> tuple[int, int]:
         endpoint = connect(url, request_retries=0, **options)
-        before = endpoint.traffic.window
+        before = endpoint.admission.window
         with pytest.raises(InfrastructureError):
             await endpoint.generate("p", GREEDY, 0)
-        after = endpoint.traffic.window
+        after = endpoint.admission.window
         await endpoint.close()
         return before, after
 

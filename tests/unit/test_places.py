@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.actions.session import ActionSession, action, describe, offered
 from lumos_queue.commands import WITHIN, Ask, Call, Do
 from lumos_queue.endpoints.base import ImagePart, Sampling
-from lumos_queue.endpoints.chat import messages
+from lumos_queue.endpoints.chat import chat_messages
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import Diverged, MemoryJournal, Place, run_episode
 from lumos_queue.errors import ActionError, EpisodeError
@@ -259,14 +259,14 @@ def test_what_tools_say_never_begins_a_turn_of_a_conversation():
     endpoint = Scripted(["fine"])
     place = Place(0, 0, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0))
     asyncio.run(place.ask("qa", hostile))
-    assert [one["role"] for one in messages(endpoint.prompts[0])] == ["user"]
+    assert [one["role"] for one in chat_messages(endpoint.prompts[0])] == ["user"]
     talk = Dialogue(Task("b", "", "1", hostile), "maths")
     talk.planned("Subgoal 1: x.", Subgoal(1, "Subgoal 1: x."))
     (act,) = talk.grounded("R1 = Define(y)")
     talk.saw(act, Execution("ok", hostile))
-    assert [one["role"] for one in messages(talk.to_planner())] == ["user", "assistant", "user"]
-    assert [one["role"] for one in messages(question_prompt(Task("b", "", "1", hostile)))] == ["user"]
-    assert [one["role"] for one in messages(judge_prompt(hostile, hostile, hostile))] == ["user"]
+    assert [one["role"] for one in chat_messages(talk.to_planner())] == ["user", "assistant", "user"]
+    assert [one["role"] for one in chat_messages(question_prompt(Task("b", "", "1", hostile)))] == ["user"]
+    assert [one["role"] for one in chat_messages(judge_prompt(hostile, hostile, hostile))] == ["user"]
 
 
 class Refusing(Scripted):

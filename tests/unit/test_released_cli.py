@@ -17,7 +17,7 @@ from lumos_queue.compat.mixing import unify
 from lumos_queue.compat.raw import RawAnnotation
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import read_settings
-from tests.raw_files import write_raw
+from tests.raw_files import raw_line, write_raw
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("import")(compat.import_files)
@@ -105,7 +105,7 @@ def test_rows_that_are_in_no_episode_are_told_by_reason(raw, tmp_path):
     said = lumos("import", plan, ground, "--licence", "MIT").stderr
     assert (
         "left out 3 rows of the plan file: 2 have a task that the ground file does not have, "
-        "1 have other subgoals for it than the ground file"
+        "1 have other subgoals for their task than the ground file"
     ) in said
 
 
@@ -135,7 +135,7 @@ def test_an_export_says_where_it_is_and_which_rows_are_in_no_file(raw, tmp_path)
     silent = RawAnnotation(
         "Silent?", "plan", "Subgoal 1: Add.\n\nSubgoal 2: Halve.\nAction 2-1: R2 = Calculator(4 / 2) = 2"
     )
-    raw.write_text(raw.read_text() + f'{silent.as_json()}\n{{"task": "t"}}\nno row\n')
+    raw.write_text(raw.read_text() + f'{raw_line(silent)}\n{{"task": "t"}}\nno row\n')
     ran = lumos("export-compat", raw, "--domain", "maths", "--out", tmp_path / "files", "--skip-bad-rows")
     assert f"in {tmp_path / 'files'}" in ran.stdout
     for module in ("plan", "ground"):

@@ -11,7 +11,7 @@ from lumos_queue.compat.raw import RawAnnotation, read_raw
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.instructions import PLAN_HEAD, domain_named
-from tests.raw_files import raw_json, write_raw
+from tests.raw_files import raw_line, write_raw
 
 A4 = """\
 Subgoal-based plan:
@@ -263,12 +263,12 @@ def test_raw_files_come_back_as_they_were(tmp_path):
         RawAnnotation("t", "plan", A4, "31"),
         RawAnnotation("w", ("[a] -> CLICK", "[b] -> TYPE: x"), "Subgoal 1: ä"),
     ]
-    assert write_raw(rows, tmp_path / "raw.json") == 2
+    write_raw(rows, tmp_path / "raw.json")
     assert list(read_raw(tmp_path / "raw.json")) == rows
 
 
 def test_bad_raw_rows_are_named_and_the_others_read(tmp_path):
-    good = raw_json(RawAnnotation("t", "p", A4))
+    good = raw_line(RawAnnotation("t", "p", A4))
     file = tmp_path / "raw.json"
     file.write_bytes(
         b'{"task": 1}\n\n{"task": "t", "natural_language_plan": "p"}\n[]\n{"broken\n'

@@ -13,7 +13,7 @@ from lumos_queue.conversion.teacher import OFFERED
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation, variables_in, write_annotation
 from lumos_queue.rationales.maths.stated import results_stated
-from tests.strict_reading import strictly_stated
+from tests.strictly_stated import strictly_stated
 
 DOMAINS = {
     "maths": "maths", "maths_code": "maths", "qa": "complex_qa", "web": "web_agent", "multimodal": "multimodal",

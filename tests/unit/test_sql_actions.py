@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.actions.registry import open_interface, prepare_tools
-from lumos_queue.actions.sql.interface import SqlActions, as_intercode
+from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.episode import Place
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Task
+from tests.gold_sql import as_intercode
 from tests.sql_shop import Episode, digest, make_databases
 
 HEX = "hex(" * 8 + "name" + ")" * 8  #: 256 characters for each of a name's

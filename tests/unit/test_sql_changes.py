@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.actions.sql.interface import SqlActions, as_intercode
+from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.episode import Diverged
 from lumos_queue.records import Execution
+from tests.gold_sql import as_intercode
 from tests.sql_shop import Episode, digest, make_databases
 
 

@@ -40,7 +40,7 @@ def test_nothing_measured_says_nothing():
 
 @pytest.mark.parametrize(("correct", "n"), [(2, 1), (-1, 3), (0, -1)])
 def test_what_is_no_share_is_refused(correct, n):
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         wilson(correct, n)
 
 
@@ -70,7 +70,7 @@ def test_a_stratum_that_nobody_judged_is_left_out_and_nothing_judged_is_none():
     assert stratified_share([Stratum(80, 10, 9), Stratum(20, 0, 0)]) == pytest.approx((0.9, *wilson(9, 10)))
     assert stratified_share([Stratum(80, 0, 0)]) is None
     assert stratified_share([]) is None
-    with pytest.raises(ValueError, match="no stratum"):
+    with pytest.raises(ValueError, match="not a stratum"):
         stratified_share([Stratum(80, 1, 2)])
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.http import RequestRefused, TryFailed, refusal
-from lumos_queue.endpoints.registry import base_urls
 from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, Undecided
@@ -54,13 +53,13 @@ def test_a_try_counts_between_two_answers_to_others():
     known = Evidence()
     for at in (10.0, 20.0, 30.0):
         known.note_answer("other", at - 2)
-        assert known.is_vouched("item") and not known.convicts("item", 400)
+        assert known.is_serving_others("item") and not known.blames("item", 400)
         known.note_refusal("item", True, at)
         known.note_answer("other", at - 1)  # sent before the refusal had come
-        assert known.is_open("item") and not known.is_vouched("item")
+        assert known.is_open("item") and not known.is_serving_others("item")
         known.note_answer("other", at + 1)
         assert not known.is_open("item")
-    assert known.convicts("item", 400)
+    assert known.blames("item", 400)
 
 
 @pytest.mark.parametrize("spoiled", ["no answer before", "own answer between", "own answer before"])
@@ -68,13 +67,13 @@ def test_what_is_no_evidence_does_not_count(spoiled):
     known = Evidence()
     if spoiled == "own answer before":
         known.note_answer("item", 0.0)
-        assert not known.is_vouched("item")
+        assert not known.is_serving_others("item")
     for at in (10.0, 20.0, 30.0):
-        known.note_refusal("item", known.is_vouched("item"), at)
+        known.note_refusal("item", known.is_serving_others("item"), at)
         if at == 20.0 and spoiled == "own answer between":
             known.note_answer("item", at + 1)
         known.note_answer("other", at + 2)
-    assert not known.convicts("item", 400)
+    assert not known.blames("item", 400)
 
 
 def test_one_refusal_of_one_item_is_lone_and_a_second_is_not():
@@ -103,7 +102,7 @@ def run(work, *servers, **settings):
     url = "tgi://" + ",".join(f"127.0.0.1:{server.port}" for server in servers)
 
     async def body():
-        endpoint = Tgi(url, base_urls(url), SimpleNamespace(**values), first_backoff=0.002)
+        endpoint = Tgi(url, SimpleNamespace(**values), first_backoff=0.002)
         try:
             return await work(endpoint)
         finally:
@@ -208,9 +207,9 @@ def test_one_wrong_request_leaves_no_replica_out(soon):
 def test_a_status_that_speaks_of_the_request_is_believed_the_second_time(status):
     known = Evidence()
     known.note_answer("other", 0.0)
-    known.note_refusal("item", known.is_vouched("item"), 1.0)
-    assert not known.convicts("item", status)  # or a second of it would end all that is in flight
+    known.note_refusal("item", known.is_serving_others("item"), 1.0)
+    assert not known.blames("item", status)  # or a second of it would end all that is in flight
     known.note_answer("other", 2.0)
-    assert not known.convicts("item", status)
-    known.note_refusal("item", known.is_vouched("item"), 3.0)
-    assert known.convicts("item", status) and not known.convicts("item", 400)
+    assert not known.blames("item", status)
+    known.note_refusal("item", known.is_serving_others("item"), 3.0)
+    assert known.blames("item", status) and not known.blames("item", 400)

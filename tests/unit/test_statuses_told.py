@@ -20,7 +20,7 @@ def test_each_known_status_is_told_with_its_own_cause_and_remedy(status):
 
 def test_other_statuses_and_what_the_server_said_are_told():
     assert explain(URL, 499, said="busy") == (
-        'gpu:8000 answered 499 ("busy"): it refuses requests; look at the server and at what stands before it'
+        'gpu:8000 answered 499 ("busy"): it refuses requests; look at the server and at any proxy in front of it'
     )
     assert explain(URL, 404) == (
         "gpu:8000 answered 404 Not Found: nothing is served at this path, or no such model; "
@@ -43,7 +43,7 @@ def test_a_redirect_s_address_is_shown_as_far_as_it_can_be_read():
 
 
 def refused(known: Evidence, item: str, now: float) -> None:
-    known.note_refusal(item, known.is_vouched(item), now)
+    known.note_refusal(item, known.is_serving_others(item), now)
 
 
 def test_an_answer_that_was_asked_for_when_the_refusal_came_counts():
@@ -61,5 +61,5 @@ def test_what_is_known_of_an_item_ends_with_its_answer_or_its_end(end):
     known.forget("unknown")
     assert known.is_open("item")
     known.note_answer("item", 0.5) if end == "answer" else known.forget("item")
-    assert not known.is_open("item") and not known.convicts("item", 400)
+    assert not known.is_open("item") and not known.blames("item", 400)
     assert known.is_lone("other")

@@ -12,8 +12,8 @@ from lumos_queue.formulations.registry import roles
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import _status as told
 from lumos_queue.papers.figures import TABLE_4, TABLE_6
-from lumos_queue.papers.matching import Candidate, best, is_tool, is_weights, missing, model_of
-from lumos_queue.papers.model import Row, number
+from lumos_queue.papers.matching import StoredEvaluation, find_best, is_tool, is_weights, model_of, weight_mismatches
+from lumos_queue.papers.model import PaperRow, number
 from lumos_queue.papers.protocol import departures
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.running import check_weights, find_row, options_of
@@ -31,7 +31,7 @@ def test_every_column_is_measured_by_a_benchmark_of_ours(column):
 
 @pytest.mark.parametrize(("key", "row"), OWN, ids=lambda value: getattr(value, "handle", value))
 def test_every_own_row_is_a_configuration(key, row):
-    needed = row.needed()
+    needed = row.needed_weights()
     assert not needed or set(needed) == set(roles(row.formulation))
     for one in row.figures:
         benchmark = COLUMNS[one].benchmark
@@ -73,27 +73,27 @@ def test_the_papers_figures_stand_as_printed():
 
 
 def test_weights_are_named_as_they_were_released():
-    row = Row("LUMOS-O-13B", {}, "one-pass", "maths", "-13B")
-    assert row.needed() == {
+    row = PaperRow("LUMOS-O-13B", {}, "one-pass", "maths", "-13B")
+    assert row.needed_weights() == {
         "planner": "lumos_maths_plan_onetime-13B", "grounder": "lumos_maths_ground_onetime-13B",
     }  # fmt: skip
     assert (
         row.needs(COLUMNS["gsm8k"]) == "lumos_maths_plan_onetime-13B and lumos_maths_ground_onetime-13B at an endpoint"
     )
-    assert "never released" in Row("x", {}, "iterative", "maths", "-13B").needs(COLUMNS["gsm8k"])
-    assert Row("x", {}, "integrated", "maths").needs(COLUMNS["gsm8k"]) == "weights that were never released"
+    assert "never released" in PaperRow("x", {}, "iterative", "maths", "-13B").needs(COLUMNS["gsm8k"])
+    assert PaperRow("x", {}, "integrated", "maths").needs(COLUMNS["gsm8k"]) == "weights that were never released"
 
 
 def test_the_generated_shop_does_not_stand_for_webshops():
     def stored(tools):
         spec = {"infer": {"agent": {"tools": tools}, "draw": 0, "samples": 1}}
         job = SimpleNamespace(benchmark="webshop", split="test", formulation="iterative", items=500, spec=spec)
-        return Candidate(job, {})
+        return StoredEvaluation(job, {})
 
-    row, column = Row("x", {}, "iterative", "unified"), COLUMNS["webshop"]
-    assert best(row, column, [stored({})]) is None
+    row, column = PaperRow("x", {}, "iterative", "unified"), COLUMNS["webshop"]
+    assert find_best(row, column, [stored({})]) is None
     real = stored({"catalogue": "/shop/products.json"})
-    assert best(row, column, [stored({}), real]) is real
+    assert find_best(row, column, [stored({}), real]) is real
     assert "and --tool catalogue=…" in row.needs(column)
 
 
@@ -102,9 +102,9 @@ def test_an_endpoints_model_is_compared_by_its_name():
     assert not is_weights("ai2lumos/lumos_maths_plan_iterative-13B", "lumos_maths_plan_iterative")
     assert not is_weights("", "x") and is_weights("a/x, b/x", "x") and not is_weights("y, b/x", "x")
     assert model_of({"model_id": "a/b"}) == "a/b" and model_of({"model": ["a", "b"]}) == "a, b" and model_of({}) == ""
-    row = Row("LUMOS-I", {}, "iterative", "maths")
+    row = PaperRow("LUMOS-I", {}, "iterative", "maths")
     ours = {"planner": "x/lumos_maths_plan_iterative", "grounder": "starter"}
-    assert missing(row, ours) == ["grounder is starter, not lumos_maths_ground_iterative"]
+    assert weight_mismatches(row, ours) == ["grounder is starter, not lumos_maths_ground_iterative"]
     with pytest.raises(SpecError, match=r"grounder is starter.*--any-weights"):
         check_weights(row, COLUMNS["gsm8k"], ours)
 
@@ -149,7 +149,7 @@ def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
     infer = {"draw": 1000, "sets": 3, "limit": 0, "samples": 1, "agent": agent | {"sampling": sampled}} | infer
     job = SimpleNamespace(benchmark="hotpotqa", split="dev", formulation="iterative", items=items,
                           spec={"infer": infer})  # fmt: skip
-    return Candidate(job, AGENT | (models or {}))
+    return StoredEvaluation(job, AGENT | (models or {}))
 
 
 def status(found, column="hotpotqa", **metric):
@@ -193,7 +193,7 @@ def test_a_limit_that_cut_nothing_and_a_judge_that_is_not_asked_are_no_differenc
     assert status(hotpotqa({"judge": "llama"}), "hotpotqa_em") == "run"
     spec = hotpotqa(draw=0, agent={"max_subgoals": 3}).job.spec
     job = SimpleNamespace(benchmark="gsm8k", split="test", formulation="one-pass", items=1319, spec=spec)
-    assert "max_subgoals" not in str(Candidate(job, {}).departures(COLUMNS["gsm8k"])), "it plans all at once"
+    assert "max_subgoals" not in str(StoredEvaluation(job, {}).departures(COLUMNS["gsm8k"])), "it plans all at once"
 
 
 @pytest.mark.parametrize(
@@ -214,13 +214,15 @@ def test_an_evaluation_of_the_code_before_says_in_what_it_departed(column, formu
 def test_of_several_evaluations_the_one_most_like_the_papers_stands():
     exact, judged, cut = hotpotqa(), hotpotqa({"judge": "llama"}), hotpotqa(items=4, limit=4)
     warm, none = hotpotqa(sampling={"temperature": 1.0}), hotpotqa()
-    none = Candidate(none.job, {role: model for role, model in none.models.items() if role != "judge"})
+    none = StoredEvaluation(none.job, {role: model for role, model in none.models.items() if role != "judge"})
     other = hotpotqa({"planner": "starter"})
     column = COLUMNS["hotpotqa"]
-    assert best(GPT4, column, [cut, none, other, warm, judged, exact]) is exact
-    assert best(GPT4, column, [other, none, cut, judged]) is judged and best(GPT4, column, [other, none]) is none
-    assert best(GPT4, column, [none, cut]) is cut, "without votes there is no figure"
-    assert best(GPT4, COLUMNS["hotpotqa_em"], [none, exact]) is none, "the newer of two alike"
+    assert find_best(GPT4, column, [cut, none, other, warm, judged, exact]) is exact
+    assert (
+        find_best(GPT4, column, [other, none, cut, judged]) is judged and find_best(GPT4, column, [other, none]) is none
+    )
+    assert find_best(GPT4, column, [none, cut]) is cut, "without votes there is no figure"
+    assert find_best(GPT4, COLUMNS["hotpotqa_em"], [none, exact]) is none, "the newer of two alike"
 
 
 def test_a_judge_that_is_not_the_papers_is_refused_where_votes_count():
@@ -239,7 +241,7 @@ def test_a_judge_that_is_not_the_papers_is_refused_where_votes_count():
         ("4/x", "No table of results called '4'"),
         ("1b/nope", "No row of table 1b called 'nope'. Choose one of: LUMOS-I, LUMOS-O"),
         ("1b/AgentLM-13B", "quoted from its paper"),
-        ("1b/LUMOS-I", "name one, as in 1b/LUMOS-I/gsm8k or 1b/LUMOS-I/svamp"),
+        ("1b/LUMOS-I", "name one, e.g. 1b/LUMOS-I/gsm8k or 1b/LUMOS-I/svamp"),
         ("1b/LUMOS-I/webshop", "No benchmark of the row 'LUMOS-I' called 'webshop'. Choose one of: gsm8k, svamp"),
     ],
 )

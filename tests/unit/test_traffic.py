@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumos_queue.endpoints import traffic
+from lumos_queue.endpoints import admission
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.registry import base_urls
 from lumos_queue.endpoints.tgi import Tgi
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
 from tests.fake_endpoint import FakeEndpoint
 
@@ -26,7 +25,7 @@ GREEDY = Sampling()
 def connect(url, first_backoff=0.002, **changes):
     values = {"request_seconds": 5.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
     values |= changes
-    return Tgi(url, base_urls(url), SimpleNamespace(**values), first_backoff)
+    return Tgi(url, SimpleNamespace(**values), first_backoff)
 
 
 def fake(**options):
@@ -45,7 +44,7 @@ def run(work, server, **options):
         try:
             return await work(endpoint)
         finally:
-            assert (endpoint.traffic.in_flight, endpoint.traffic.waiting) == (0, 0)
+            assert (endpoint.admission.in_flight, endpoint.admission.waiting) == (0, 0)
             await endpoint.close()
 
     return asyncio.run(whole())
@@ -60,15 +59,15 @@ def test_a_share_is_kept_to_the_request_while_it_changes():
         def heartbeat():
             chance = random.Random(3)
             while not done.wait(0.03):
-                endpoint.traffic.lend(chance.choice([0, 1, 2, 5, 7]))
-            endpoint.traffic.lend(3)
+                endpoint.admission.set_share(chance.choice([0, 1, 2, 5, 7]))
+            endpoint.admission.set_share(3)
 
-        endpoint.traffic.lend(7)
+        endpoint.admission.set_share(7)
         beating = threading.Thread(target=heartbeat)
         beating.start()
         calls = asyncio.gather(many(endpoint, 200))
         await asyncio.sleep(0.5)
-        assert endpoint.traffic.waiting > 0
+        assert endpoint.admission.waiting > 0
         done.set()
         beating.join()
         await asyncio.sleep(0.05)  # what was sent under an earlier share has ended
@@ -85,11 +84,11 @@ def test_a_share_is_kept_to_the_request_while_it_changes():
 
 def test_with_a_share_of_nothing_requests_wait_until_there_is_one():
     async def work(endpoint):
-        endpoint.traffic.lend(0)
+        endpoint.admission.set_share(0)
         calls = asyncio.create_task(many(endpoint, 5))
         await asyncio.sleep(0.1)
-        assert (endpoint.traffic.in_flight, endpoint.traffic.waiting, server.count) == (0, 5, 0)
-        threading.Thread(target=endpoint.traffic.lend, args=(None,)).start()
+        assert (endpoint.admission.in_flight, endpoint.admission.waiting, server.count) == (0, 5, 0)
+        threading.Thread(target=endpoint.admission.set_share, args=(None,)).start()
         return await asyncio.wait_for(calls, 5)
 
     with fake() as server:
@@ -115,7 +114,7 @@ def test_places_are_given_in_the_order_of_asking():
 @given(seed=st.integers(0, 2**32), share=st.integers(0, 4))
 def test_whatever_is_cancelled_gives_its_place_back_exactly_once(seed, share):
     async def whole():
-        chance, gate, inside, most = random.Random(seed), Traffic("tgi://x", 4), 0, 0
+        chance, gate, inside, most = random.Random(seed), AdmissionControl("tgi://x", 4), 0, 0
 
         async def one():
             nonlocal inside, most
@@ -128,15 +127,15 @@ def test_whatever_is_cancelled_gives_its_place_back_exactly_once(seed, share):
                 inside -= 1
                 gate.leave()
 
-        gate.lend(share)
+        gate.set_share(share)
         tasks = [asyncio.create_task(one()) for _ in range(30)]
         for _ in range(20):
             await asyncio.sleep(0)
             chance.choice(tasks).cancel()
             if chance.random() < 0.2:
-                gate.lend(chance.randint(0, 4))
+                gate.set_share(chance.randint(0, 4))
             assert gate.in_flight == inside or gate.in_flight <= 4
-        gate.lend(None)
+        gate.set_share(None)
         await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
         assert (gate.in_flight, gate.waiting, inside) == (0, 0, 0)
         assert most <= 4
@@ -162,7 +161,7 @@ def test_cancelled_requests_leave_their_places():
 def test_many_equal_requests_soon_fill_the_server():
     async def work(endpoint):
         await many(endpoint, 1500)
-        return endpoint.traffic.window
+        return endpoint.admission.window
 
     with fake(latency=0.1) as server:
         assert run(work, server, concurrency=256) == 256
@@ -174,7 +173,7 @@ def test_a_server_that_only_queues_is_not_sent_everything():
 
     async def work(endpoint):
         await many(endpoint, 1500)
-        return endpoint.traffic.window
+        return endpoint.admission.window
 
     with fake(latency=0.03, slots=16) as server:
         assert run(work, server, concurrency=1024) < 512
@@ -185,7 +184,7 @@ def test_a_latency_that_grows_with_load_stops_the_growth():
 
     async def work(endpoint):
         await many(endpoint, 1000)
-        return endpoint.traffic.window
+        return endpoint.admission.window
 
     with fake(drag=0.002) as server:
         assert run(work, server, concurrency=512) < 512
@@ -194,7 +193,7 @@ def test_a_latency_that_grows_with_load_stops_the_growth():
 def test_429_makes_room_and_costs_no_request():
     async def work(endpoint):
         replies = await many(endpoint, 600)
-        return replies, endpoint.traffic.window
+        return replies, endpoint.admission.window
 
     with fake(latency=0.02, limit=10) as server:
         replies, window = run(work, server, concurrency=64, first_backoff=0.05, request_retries=8)
@@ -227,7 +226,7 @@ def test_retry_after_keeps_the_whole_endpoint_quiet():
 
 def test_a_long_quiet_is_left_to_the_worker_for_all():
     async def work(endpoint):
-        endpoint.traffic.lend(1)
+        endpoint.admission.set_share(1)
         failures = await many(endpoint, 5) + await many(endpoint, 5)
         assert server.count == 1
         return failures
@@ -272,7 +271,7 @@ def test_an_endpoint_that_cannot_be_reached_is_down_when_one_request_has_used_it
 
 def test_those_asleep_and_those_waiting_hear_of_it_at_once():
     async def work(endpoint):
-        endpoint.traffic.lend(2)
+        endpoint.admission.set_share(2)
         started = time.perf_counter()
         server.mode = "500"
         first = asyncio.create_task(many(endpoint, 40))
@@ -282,13 +281,13 @@ def test_those_asleep_and_those_waiting_hear_of_it_at_once():
 
     with fake() as server:
         failures = run(work, server, first_backoff=20.0)
-        assert server.count <= traffic.FAILURES + 2
+        assert server.count <= admission.MAX_FAILURES + 2
     assert all(isinstance(failure, EndpointDown) for failure in failures)
 
 
 def test_time_outs_open_it_and_count_from_sending():
     async def work(endpoint):
-        endpoint.traffic.lend(4)
+        endpoint.admission.set_share(4)
         return await many(endpoint, 30)
 
     with fake(mode="hang") as server:
@@ -342,7 +341,7 @@ def test_what_breaks_together_is_one_failure():
     with fake(latency=0.3) as server:
         replies = run(work, server, first_backoff=0.2)
     assert all(reply.text == "fine" for reply in replies)
-    assert sum(reply.retries for reply in replies) >= 2 * traffic.FAILURES
+    assert sum(reply.retries for reply in replies) >= 2 * admission.MAX_FAILURES
 
 
 def test_refusals_and_faults_of_the_request_open_nothing():
@@ -365,10 +364,10 @@ def test_refusals_and_faults_of_the_request_open_nothing():
 
 def test_where_the_time_went():
     async def work(endpoint):
-        endpoint.traffic.lend(0)
+        endpoint.admission.set_share(0)
         call = asyncio.create_task(endpoint.generate("p", GREEDY, 0))
         started = time.perf_counter()
-        asyncio.get_running_loop().call_later(0.1, endpoint.traffic.lend, 1)
+        asyncio.get_running_loop().call_later(0.1, endpoint.admission.set_share, 1)
         reply = await call
         return reply, time.perf_counter() - started
 

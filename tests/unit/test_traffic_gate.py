@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from lumos_queue.endpoints.admission import MAX_FAILURES, MAX_PAUSE_SECONDS, AdmissionControl
 from lumos_queue.endpoints.http import TryFailed
-from lumos_queue.endpoints.traffic import FAILURES, LONG_QUIET_SECONDS, Traffic
 from lumos_queue.endpoints.window import BELOW, FIRST, Window
 from lumos_queue.errors import EndpointDown, InfrastructureError
 
@@ -22,7 +22,7 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-async def entering(gate: Traffic, count: int) -> list[asyncio.Task]:
+async def entering(gate: AdmissionControl, count: int) -> list[asyncio.Task]:
     tasks = [asyncio.create_task(gate.enter()) for _ in range(count)]
     await turn()
     return tasks
@@ -34,13 +34,13 @@ def entered(tasks: list[asyncio.Task]) -> list[int]:
 
 def test_nobody_overtakes_those_who_wait():
     async def body():
-        gate = Traffic("tgi://x", 2)
-        gate.lend(0)
+        gate = AdmissionControl("tgi://x", 2)
+        gate.set_share(0)
         first = await entering(gate, 2)
         gate.share = 1  # there is a place, and nobody has been told yet
         late = await entering(gate, 1)
         assert entered([*first, *late]) == []
-        gate.lend(1)
+        gate.set_share(1)
         await turn()
         assert entered([*first, *late]) == [0]
         gate.leave()
@@ -52,7 +52,7 @@ def test_nobody_overtakes_those_who_wait():
 
 def test_a_place_given_in_the_moment_of_a_cancellation_goes_to_the_next():
     async def body():
-        gate = Traffic("tgi://x", 1)
+        gate = AdmissionControl("tgi://x", 1)
         tasks = await entering(gate, 3)
         gate.leave()  # the second one has the place, and does not know it yet
         tasks[1].cancel()
@@ -66,8 +66,8 @@ def test_a_place_given_in_the_moment_of_a_cancellation_goes_to_the_next():
 @pytest.mark.parametrize(("share", "most", "places"), [(None, 3, 3), (2, 3, 2), (5, 3, 3), (0, 3, 0)])
 def test_there_are_as_many_places_as_share_and_limit_allow(share, most, places):
     async def body():
-        gate = Traffic("tgi://x", most)
-        gate.lend(share)
+        gate = AdmissionControl("tgi://x", most)
+        gate.set_share(share)
         await entering(gate, 6)
         assert (gate.in_flight, gate.waiting) == (places, 6 - places)
 
@@ -76,9 +76,9 @@ def test_there_are_as_many_places_as_share_and_limit_allow(share, most, places):
 
 def test_a_short_quiet_does_not_end_a_longer_one():
     async def body():
-        gate = Traffic("tgi://x", 3)
-        gate.quiet(0.4)
-        gate.quiet(0.05)
+        gate = AdmissionControl("tgi://x", 3)
+        gate.pause_for(0.4)
+        gate.pause_for(0.05)
         began = time.perf_counter()
         await asyncio.wait_for(gate.enter(), 5)
         assert time.perf_counter() - began > 0.3
@@ -88,21 +88,21 @@ def test_a_short_quiet_does_not_end_a_longer_one():
 
 def test_a_quiet_that_is_long_is_no_wait_for_those_in_line_nor_for_those_who_come():
     async def body():
-        gate = Traffic("tgi://x", 1)
+        gate = AdmissionControl("tgi://x", 1)
         tasks = await entering(gate, 2)
-        gate.quiet(LONG_QUIET_SECONDS + 10)
+        gate.pause_for(MAX_PAUSE_SECONDS + 10)
         await turn()
         for who in (tasks[1], asyncio.create_task(gate.enter())):
             with pytest.raises(InfrastructureError, match="left alone") as caught:
                 await asyncio.wait_for(who, 1)
-            assert caught.value.retry_after == pytest.approx(LONG_QUIET_SECONDS + 10, abs=1)
+            assert caught.value.retry_after == pytest.approx(MAX_PAUSE_SECONDS + 10, abs=1)
 
     asyncio.run(body())
 
 
-def fail(gate: Traffic, failure: TryFailed, sent: float, began: float, last_try: bool = False) -> bool:
+def fail(gate: AdmissionControl, failure: TryFailed, sent: float, began: float, last_try: bool = False) -> bool:
     """Whether the breaker is open after it."""
-    gate.failed(failure, sent, began, last_try)
+    gate.note_failure(failure, sent, began, last_try)
     try:
         gate.check_breaker()
     except EndpointDown:
@@ -111,52 +111,52 @@ def fail(gate: Traffic, failure: TryFailed, sent: float, began: float, last_try:
 
 
 def test_what_was_in_flight_when_the_first_broke_breaks_with_it():
-    gate = Traffic("tgi://x", 64)
+    gate = AdmissionControl("tgi://x", 64)
     began = time.perf_counter()
-    assert not any(fail(gate, BROKEN, began - 1, began - number) for number in range(3 * FAILURES))
+    assert not any(fail(gate, BROKEN, began - 1, began - number) for number in range(3 * MAX_FAILURES))
     later = time.perf_counter() + 1
-    opened = [fail(gate, BROKEN, later, later + number) for number in range(FAILURES)]
-    assert opened == [False] * (FAILURES - 2) + [True] * 2, "what is sent afterwards counts each time"
+    opened = [fail(gate, BROKEN, later, later + number) for number in range(MAX_FAILURES)]
+    assert opened == [False] * (MAX_FAILURES - 2) + [True] * 2, "what is sent afterwards counts each time"
 
 
 @pytest.mark.parametrize("failure", [UNREACHABLE, TryFailed("late", cause="late")])
 def test_what_did_not_break_counts_each_time(failure):
-    gate = Traffic("tgi://x", 64)
+    gate = AdmissionControl("tgi://x", 64)
     sent = time.perf_counter() - 1
-    opened = [fail(gate, failure, sent, sent - number) for number in range(FAILURES)]
-    assert opened == [False] * (FAILURES - 1) + [True]
+    opened = [fail(gate, failure, sent, sent - number) for number in range(MAX_FAILURES)]
+    assert opened == [False] * (MAX_FAILURES - 1) + [True]
 
 
 def test_one_request_that_fails_again_and_again_opens_nothing_unless_nobody_is_there():
-    gate, began = Traffic("tgi://x", 64), time.perf_counter()
+    gate, began = AdmissionControl("tgi://x", 64), time.perf_counter()
     later = began + 1
-    assert not any(fail(gate, BROKEN, later + number, began) for number in range(2 * FAILURES))
+    assert not any(fail(gate, BROKEN, later + number, began) for number in range(2 * MAX_FAILURES))
     assert not fail(gate, BROKEN, later + 99, began, last_try=True)
-    assert fail(Traffic("tgi://x", 64), UNREACHABLE, later, began, last_try=True)
+    assert fail(AdmissionControl("tgi://x", 64), UNREACHABLE, later, began, last_try=True)
 
 
 def test_the_last_try_of_a_request_that_is_older_than_a_success_says_little():
-    gate, began = Traffic("tgi://x", 64), 100.0
-    gate.succeeded(100.5, 101.0)
+    gate, began = AdmissionControl("tgi://x", 64), 100.0
+    gate.note_success(100.5, 101.0)
     assert not fail(gate, UNREACHABLE, 102.0, began, last_try=True)
     assert fail(gate, UNREACHABLE, 102.0, 101.5, last_try=True)
 
 
 def test_a_success_wipes_the_slate():
-    gate, now = Traffic("tgi://x", 64), time.perf_counter() + 1
-    for number in range(FAILURES - 1):
+    gate, now = AdmissionControl("tgi://x", 64), time.perf_counter() + 1
+    for number in range(MAX_FAILURES - 1):
         assert not fail(gate, UNREACHABLE, now, now + number)
-    gate.succeeded(now, now + 1)
+    gate.note_success(now, now + 1)
     # From here on a single request fails: that several did before is forgotten.
-    assert not any(fail(gate, BROKEN, now + 10 + number, now + 10) for number in range(3 * FAILURES))
+    assert not any(fail(gate, BROKEN, now + 10 + number, now + 10) for number in range(3 * MAX_FAILURES))
 
 
 def test_who_sleeps_between_two_tries_hears_that_the_endpoint_is_down():
     async def body():
-        gate = Traffic("tgi://x", 1)
-        asleep = asyncio.create_task(gate.pause(60))
+        gate = AdmissionControl("tgi://x", 1)
+        asleep = asyncio.create_task(gate.sleep(60))
         waiting = (await entering(gate, 2))[1]
-        gate.shut("gone", 401)
+        gate.open_breaker("gone", 401)
         for who in (asleep, waiting):
             with pytest.raises(EndpointDown, match="gone") as caught:
                 await asyncio.wait_for(who, 1)
@@ -167,9 +167,9 @@ def test_who_sleeps_between_two_tries_hears_that_the_endpoint_is_down():
 
 def window_of(latency: float, window: Window, began: float) -> float:
     """One round of a window that is full: as many replies as it has places, all of this latency; when it ends."""
-    window.was_full()
+    window.note_full()
     for _ in range(math.ceil(window.size)):
-        window.replied(began, began + latency)
+        window.note_reply(began, began + latency)
     return began + latency
 
 
@@ -182,11 +182,11 @@ def test_a_window_doubles_each_round_and_a_share_below_it_is_no_reason_to_grow()
     assert sizes == [128, 256, 512, 1000]
 
     async def body():
-        gate = Traffic("tgi://x", 1000)
-        gate.lend(10)
+        gate = AdmissionControl("tgi://x", 1000)
+        gate.set_share(10)
         await entering(gate, 20)
         for _ in range(FIRST):
-            gate.succeeded(1.0, 2.0)
+            gate.note_success(1.0, 2.0)
         assert gate.window == FIRST
 
     asyncio.run(body())
@@ -203,25 +203,25 @@ def test_where_requests_only_wait_the_window_goes_back_to_below_where_the_queue_
 def test_a_window_cut_by_a_refusal_begins_with_what_is_in_flight():
     window = Window(1000)
     now = window_of(1.0, window, 1.0)
-    window.refused(now, now + 1, 20)
+    window.note_overload(now, now + 1, 20)
     assert window.size == 10
     window = Window(1000)
-    window.refused(1.0, 2.0, 0)
+    window.note_overload(1.0, 2.0, 0)
     assert window.size == 1
 
 
 def test_replies_to_requests_of_an_earlier_round_say_nothing_about_this_one():
     window = Window(1000)
     now = window_of(1.0, window, 1.0)
-    window.was_full()
+    window.note_full()
     for _ in range(500):
-        window.replied(now - 0.5, now + 9)
+        window.note_reply(now - 0.5, now + 9)
     assert window.size == 128
 
 
 def test_a_window_that_was_cut_doubles_again_up_to_where_it_began():
     window, now = Window(1000), 1.0
-    window.refused(now, now, 4)
+    window.note_overload(now, now, 4)
     sizes = []
     for _ in range(7):
         now = window_of(1.0, window, now + 1)

@@ -25,13 +25,13 @@ def simulate(window, server, rounds, *, seconds_of=lambda chance: 1.0, limit=Non
                 heapq.heappush(ends, (now + seconds_of(chance) * server(in_flight + 1), serial, now, True))
             in_flight += 1
         if in_flight >= int(window.size):
-            window.was_full()
+            window.note_full()
         now, _, sent, served = heapq.heappop(ends)
         in_flight -= 1
         if served:
-            window.replied(sent, now)
+            window.note_reply(sent, now)
         else:
-            window.refused(sent, now, in_flight)
+            window.note_overload(sent, now, in_flight)
         largest = max(largest, window.size)
         assert window.size >= 1
     return window.size, largest
@@ -84,9 +84,9 @@ def test_it_is_cut_once_for_all_that_were_in_flight_together():
     window = Window(256)
     simulate(window, lambda busy: 1.0, 5)
     for _ in range(100):
-        window.refused(5.0, 6.0, 256)
+        window.note_overload(5.0, 6.0, 256)
     assert window.size == 128
-    window.refused(6.5, 7.0, 128)
+    window.note_overload(6.5, 7.0, 128)
     assert window.size == 64
 
 

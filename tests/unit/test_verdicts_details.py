@@ -24,7 +24,7 @@ from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Subgoal, Task, Verdict
-from tests.strict_reading import strictly_stated
+from tests.strictly_stated import strictly_stated
 
 
 def steps(text: str, results: bool = True):

@@ -121,7 +121,7 @@ def test_many_chunks_and_odd_modes_do_no_harm(file):
 def test_folders_pipes_and_missing_files_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for path, why in (
-        (tmp_path, "it is no file"), (tmp_path / "pipe.png", "it is no file"),
+        (tmp_path, "it is not a file"), (tmp_path / "pipe.png", "it is not a file"),
         (tmp_path / "none.png", "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(SpecError, match=why):
@@ -132,7 +132,7 @@ def test_folders_pipes_and_missing_files_are_refused(tmp_path):
 def test_a_name_that_leads_out_of_its_folder_is_refused(tmp_path, name):
     (tmp_path / "secret.png").write_bytes(honest())
     (tmp_path / "in").mkdir()
-    with pytest.raises(SpecError, match="is no name of an image"):
+    with pytest.raises(SpecError, match="is not the name of an image"):
         image_in(tmp_path / "in", name)
 
 

@@ -105,7 +105,7 @@ def test_a_teacher_without_eyes_is_refused_in_one_line(lumos, data, tmp_path):
         code, _, said = lumos("convert", *rows, *shown, "--teacher", server.openai)
         assert code == 2 and server.count == 0
     (line,) = said.splitlines()[-1:]
-    assert f"The teacher {server.openai} takes no images:" in line, "by its address: a deployment makes no trial"
+    assert f"The teacher {server.openai} accepts no images:" in line, "by its address: a deployment makes no trial"
     assert "--vision caption" in line and "--vision none" in line
     assert not (tmp_path / "home").exists(), "nothing was stored"
 
@@ -114,7 +114,7 @@ def test_a_chat_model_that_refuses_images_is_found_out_at_submission(lumos, data
     rows, shown, _ = data
     with FakeEndpoint(lambda prompt: 400 if "Natural" not in prompt and "1 + 1" not in prompt else LOOKED) as server:
         code, _, said = lumos("convert", *rows, *shown, "--teacher", server.chat)
-    assert code == 2 and "takes no images" in said and "--vision caption" in said
+    assert code == 2 and "accepts no images" in said and "--vision caption" in said
     assert not (tmp_path / "home").exists()
 
 
@@ -150,8 +150,8 @@ def test_a_blind_teacher_is_one_that_was_asked_for(lumos, data):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["aokvqa", "--vision", "sound", "--teacher", "chat://h:1"], "'sound'. Choose one of: caption, image, none"),
-        (["aokvqa", "--vision", "none", "--deterministic"], "--vision is for a --teacher"),
+        (["aokvqa", "--vision", "sound", "--teacher", "chat://h:1"], "one of image, caption, none, not 'sound'"),
+        (["aokvqa", "--vision", "none", "--deterministic"], "it needs a --teacher"),
     ],
 )
 def test_wishes_that_mean_nothing_are_refused(lumos, data, options, told):

@@ -89,7 +89,7 @@ def test_nothing_measured_is_none_and_what_is_no_share_is_refused():
     assert weighted_interval([]) is None
     assert weighted_interval([("a", 1.0, 0)]) is None
     for value, weight in [(1.5, 1), (-0.1, 1), (float("nan"), 1), (0.5, -1), (0.5, float("inf")), (0.5, float("nan"))]:
-        with pytest.raises(ValueError, match="no share"):
+        with pytest.raises(ValueError, match="not a share"):
             weighted_interval([("a", value, weight)])
 
 

@@ -105,11 +105,3 @@ def shown_rows(rows: list[list[Any]]) -> str:
         shown.append(one)
     more = f" and {len(rows) - len(shown)} more rows" if len(shown) < len(rows) else ""
     return f"[{', '.join(shown)}]{more}"
-
-
-def as_intercode(execution: Execution) -> str:
-    """What InterCode's environment prints for the same statement: all rows, `None`, or the error."""
-    if not execution.ok:
-        return f"Error executing query: {execution.message}"
-    (value,) = execution.values
-    return repr([tuple(row) for row in value["rows"]]) if "rows" in value else "None"

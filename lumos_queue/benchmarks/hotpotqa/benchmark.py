@@ -16,7 +16,7 @@ from lumos_queue.errors import BadRow
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring import judge
 from lumos_queue.scoring.page_baselines import page_baselines
-from lumos_queue.scoring.spans import exact_match, f1, normal, read_answer
+from lumos_queue.scoring.spans import exact_match, f1, normalize, read_answer
 
 PUBLISHED = 7405  #: questions of the development set
 _CLOSED = frozenset(("yes", "no", "noanswer"))
@@ -61,12 +61,12 @@ class HotpotQA(Benchmark):
 def _said(answer: str, gold: str) -> str:
     """The answer; where yes or no is asked for, `True` is yes and `False` is no, as CoT and direct models say it."""
     said = read_answer(answer)
-    return _TRUTH.get(normal(said), said) if normal(gold) in _CLOSED else said
+    return _TRUTH.get(normalize(said), said) if normalize(gold) in _CLOSED else said
 
 
 def _f1(answer: str, gold: str) -> float:
     """F1 of words, but yes, no and `noanswer` are right or wrong as a whole."""
-    if {normal(answer), normal(gold)} & _CLOSED:
+    if {normalize(answer), normalize(gold)} & _CLOSED:
         return float(exact_match(answer, gold))
     return f1(answer, gold)
 

@@ -17,14 +17,14 @@ from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
 #: To a subgoal or a result, where a number is needed.
-REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
+_REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)
 _SHORT = frozenset(("yes", "no", "true", "false"))
 
 
 def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     """The results that the subgoal's text states, in the form in which the step states them."""
-    text = REFERENCE.sub(" ", unlabelled(step.subgoal.text))
+    text = _REFERENCE.sub(" ", unlabelled(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))
     found = []

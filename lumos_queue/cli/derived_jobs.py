@@ -1,4 +1,4 @@
-"""From a command's options to jobs on datasets that are derived from stored episodes."""
+"""From a command's options to jobs on datasets derived from stored episodes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.actions.registry import prepare_tools
 from lumos_queue.cli import output
-from lumos_queue.cli.exits import Exit
-from lumos_queue.cli.run import how_it_ended, submit_and_run
+from lumos_queue.cli.exit_codes import Exit
+from lumos_queue.cli.run import check_completeness, submit_and_run
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
@@ -20,7 +20,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.dialogue import framing_named
 from lumos_queue.rollouts.derived import Make, derive
-from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, pairs
+from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who goes on with the episodes, and how: the options of `lumos evaluate` that make sense here."""
+class DerivedOptions:
+    """Which episodes are continued, by which agent: the options of `lumos evaluate` that apply here."""
 
     where: str
     agent: str
-    roles: dict[str, str]  #: role to endpoint as it was given, '' where it was not
+    roles: dict[str, str]  #: role to endpoint as given, '' where none was
     samples: int
     seed: int
     temperature: float
@@ -41,32 +41,33 @@ class Asked:
     max_tokens: int
     max_subgoals: int
     framing: str
-    others: Sequence[str]  #: NAME=URL of roles that the actions ask, and of the judge
+    others: Sequence[str]  #: NAME=URL of the roles that actions ask, and of the judge
     tools: Sequence[str]  #: NAME=VALUE
     at_limit: str
 
 
 def submit_derived(
-    settings: Settings, asked: Asked, make: Make, *, priority: int, again: bool, follow: bool
+    settings: Settings, asked: DerivedOptions, make: Make, *, priority: int, again: bool, follow: bool
 ) -> tuple[dict[str, Any], dict[str, str], int]:
     """Derive the datasets and submit an evaluation of each.
 
-    Returns what was chosen, the jobs' ids by dataset and the exit code. Raises SpecError before anything is stored.
+    Returns how many episodes were chosen and left out, the jobs' ids by dataset, and the exit code. Raises SpecError
+    before anything is stored.
     """
     wanted = parse_where(asked.where)
     if not wanted.terms:
-        raise SpecError("Which episodes? Give --where, for example --where 'job=k3f9a2cd score<1'.")
+        raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
     framing_named(asked.framing)
     if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     if asked.samples > 1 and asked.temperature == 0:
-        raise SpecError("Greedy samples are all the same: give --temperature above 0, or --samples 1.")
+        raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
     with database(settings) as opened:
         derived = derive(stream_episodes(opened, wanted), make)
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain)
-    tools = prepare_tools(derived.benchmark.domain, pairs("--tool", asked.tools))
+    tools = prepare_tools(derived.benchmark.domain, parse_pairs("--tool", asked.tools))
     agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
@@ -80,13 +81,13 @@ def submit_derived(
             settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow
         )
         if ended == Exit.INCOMPLETE and follow:
-            how_it_ended(settings, jobs[name])
+            check_completeness(settings, jobs[name])
         code = code or ended
         output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
     return chosen, jobs, code
 
 
-def _roles(asked: Asked, formulation: str) -> dict[str, str]:
+def _roles(asked: DerivedOptions, formulation: str) -> dict[str, str]:
     if asked.agent:
         if any(asked.roles.values()):
             raise SpecError("Give either --agent or the endpoint of each role, not both.")
@@ -94,5 +95,5 @@ def _roles(asked: Asked, formulation: str) -> dict[str, str]:
             raise unknown("agent", asked.agent, AGENTS)
         return dict.fromkeys(asked.roles, starter_url(formulation))
     if missing := [role for role, url in asked.roles.items() if not url]:
-        raise SpecError(f"Who is the {missing[0]}? Give --{missing[0]} URL, or --agent starter.")
+        raise SpecError(f"No endpoint for the role {missing[0]}: give --{missing[0]} URL, or --agent starter.")
     return asked.roles

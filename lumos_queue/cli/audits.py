@@ -1,4 +1,4 @@
-"""Commands about audits: draw a sample of accepted annotations, label it, and say how far the check can be trusted."""
+"""Commands of audits: draw a sample of accepted annotations, label it, and report the check's precision."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-app = typer.Typer(rich_markup_mode=None, help="How far the acceptance check can be trusted: people judge a sample.")
+app = typer.Typer(rich_markup_mode=None, help="Measure the precision of the acceptance check.")
 _FILE = (
-    "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and if "
-    "wanted note and as (who labels)."
+    "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
+    "optionally note and as (the labeller)."
 )
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the audit.")]
-As = Annotated[str, typer.Option("--as", help="Who labels; default: LUMOS_USER, or user@host.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The audit's name.")]
+As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")]
 
 
 @app.command()
@@ -27,12 +27,15 @@ def draw(
     seed: opt.Seed = 0,
     json: opt.Json = False,
 ) -> None:
-    """Draw a stratified sample (benchmark, level, number of subgoals) of accepted annotations."""
+    """Draw a sample of accepted annotations.
+
+    Stratified by benchmark, check level and number of subgoals.
+    """
     from collections import Counter
 
     from db.audits import draw_audit
     from db.filters import parse_where
-    from lumos_queue.cli.audit_tables import print_drawn
+    from lumos_queue.cli.audit_tables import print_draw
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -45,14 +48,19 @@ def draw(
         {"stratum": one, "population": round(weights[one] * count), "drawn": count, "weight": weights[one]}
         for one, count in sorted(counts.items())
     ]
-    found = {"audit": name, "population": sum(one["population"] for one in strata), "drawn": len(drawn),
-             "seed": seed, "strata": strata}  # fmt: skip
-    output.result(found, print_drawn)
+    found = {
+        "audit": name,
+        "population": sum(one["population"] for one in strata),
+        "drawn": len(drawn),
+        "seed": seed,
+        "strata": strata,
+    }
+    output.result(found, print_draw)
 
 
 @app.command(name="next")
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
-    """Show the next annotation that the labeller has not judged."""
+    """Show the next annotation to label."""
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
@@ -67,25 +75,34 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
         one = next_of(samples, who)
         left = sum(who not in sampled.labels for sampled in samples)
         shown = trajectory_as_json(trajectory_of(connection, one.episode)) if one else None
-    found = {"audit": name, "labeller": who, "place": one.place if one else None, "of": len(samples), "left": left,
-             "episode": shown}  # fmt: skip
+    found = {
+        "audit": name,
+        "labeller": who,
+        "place": one.place if one else None,
+        "of": len(samples),
+        "left": left,
+        "episode": shown,
+    }
     output.result(found, print_next)
 
 
 @app.command()
 def label(
     name: Name,
-    place: Annotated[int, typer.Argument(min=0, max=opt.MOST, help="As lumos audit next says.")] = 0,
+    place: Annotated[int, typer.Argument(min=0, max=opt.MAX_INTEGER, help="As lumos audit next shows it.")] = 0,
     value: Annotated[str, typer.Argument(metavar="LABEL", help="right, wrong or unsure.")] = "",
-    note: Annotated[str, typer.Option(help="Why, for those who read it later.")] = "",
+    note: Annotated[str, typer.Option(help="The reason, for later readers.")] = "",
     who: As = "",
     file: Annotated[Path | None, typer.Option("--from", help=_FILE)] = None,
     json: opt.Json = False,
 ) -> None:
-    """Say that the annotation at a place is right or wrong; the newest label of a person counts."""
+    """Label the annotation at a place of the sample.
+
+    The labels are right, wrong and unsure; a person's newest label counts.
+    """
     from db.audits import get_audit, samples_of
     from db.labels import NewLabel, add_labels, check
-    from lumos_queue.cli.audit_tables import print_labelled
+    from lumos_queue.cli.audit_tables import print_progress
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
     from lumos_queue.settings import read_settings
@@ -95,7 +112,7 @@ def label(
     who = who or settings.user
     if bool(file) == bool(place) or bool(file) == bool(value):
         raise SpecError(
-            "Give a place and right, wrong or unsure, or a file of them: lumos audit label NAME --from FILE"
+            "Give a place and a label (right, wrong or unsure), or a file of labels: lumos audit label NAME --from FILE"
         )
     if not file:
         check(value, who)
@@ -114,16 +131,19 @@ def label(
             samples = samples_of(connection, name)
     people = sorted({one.labeller for one in labels})
     left = {one: sum(one not in sampled.labels for sampled in samples) for one in people}
-    output.result({"audit": name, "labelled": len(labels), "left": left}, print_labelled)
+    output.result({"audit": name, "labelled": len(labels), "left": left}, print_progress)
 
 
 @app.command()
 def report(
     name: Name,
-    who: Annotated[str, typer.Option("--as", help="By this labeller's labels alone.")] = "",
+    who: Annotated[str, typer.Option("--as", help="Use only this labeller's labels.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """The precision of the acceptance check with its 95 % interval, and the agreement of labellers."""
+    """Show the precision of the acceptance check.
+
+    With its 95 % interval, and how far the labellers agree.
+    """
     from db.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
     from lumos_queue.errors import unknown

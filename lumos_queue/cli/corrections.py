@@ -1,4 +1,4 @@
-"""Commands by which people put episodes right: correct, label."""
+"""Commands by which people review episodes: correct, label."""
 
 from __future__ import annotations
 
@@ -20,20 +20,25 @@ Episode = Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for
 def correct(
     episode: Episode,
     subgoal: Annotated[
-        list[str] | None, typer.Option("--subgoal", metavar="'2: TEXT'", help="Say a subgoal so; may be repeated.")
+        list[str] | None, typer.Option("--subgoal", metavar="'2: TEXT'", help="Reword a subgoal; may be repeated.")
     ] = None,
     action: Annotated[
         list[str] | None,
-        typer.Option("--action", metavar="'2-1: R2 = …'", help="Take another action; may be repeated."),
+        typer.Option("--action", metavar="'2-1: R2 = …'", help="Replace an action; may be repeated."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="The whole annotation, to add or drop steps; - reads standard input.")
+        Path | None,
+        typer.Option("--file", help="The whole annotation, to add or remove steps; - reads standard input."),
     ] = None,
-    show: Annotated[bool, typer.Option("--print", help="Print the annotation as --file wants it; store nothing.")]
-    = False,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the annotation in the format of --file; store nothing.")
+    ] = False,
     json: opt.Json = False,
-) -> None:  # fmt: skip
-    """Store a corrected copy of an episode; actions run again, and the copy is checked."""
+) -> None:
+    """Store a corrected copy of an episode.
+
+    Its actions run again, and the copy is checked like a converted annotation.
+    """
     from lumos_queue.errors import SpecError
     from lumos_queue.review.corrections import annotation_text
     from lumos_queue.review.corrections import correct as store
@@ -42,10 +47,10 @@ def correct(
     from lumos_queue.submission.database import database
 
     if bool(subgoal or action) + bool(file) + show != 1:
-        raise SpecError("Say what to change: --subgoal and --action, or --file; or --print what is there.")
-    subgoals = {place[0]: text for place, text in _read("subgoal", _SUBGOAL, subgoal or ()).items()}
-    actions = {(place[0], place[1]): text for place, text in _read("action", _ACTION, action or ()).items()}
-    changes = Changes(subgoals, actions, _text(file))
+        raise SpecError("Give either the changes (--subgoal and --action), or --file, or --print.")
+    subgoals = {place[0]: text for place, text in _parse_changes("subgoal", _SUBGOAL, subgoal or ()).items()}
+    actions = {(place[0], place[1]): text for place, text in _parse_changes("action", _ACTION, action or ()).items()}
+    changes = Changes(subgoals, actions, _read_text(file))
     settings = read_settings()
     with database(settings) as opened:
         if show:
@@ -54,11 +59,18 @@ def correct(
             return
         made = store(opened, settings, episode, changes)
     output.result(
-        {"episode": made.episode, "parent": made.parent, "level": made.level or None, "answer": made.answer,
-         "verdicts": [{"module": one.module, "name": one.name, "detail": one.detail, "rejects": one.rejects}
-                      for one in made.verdicts]},
-        _print_corrected,
-    )  # fmt: skip
+        {
+            "episode": made.episode,
+            "parent": made.parent,
+            "level": made.level or None,
+            "answer": made.answer,
+            "verdicts": [
+                {"module": one.module, "name": one.name, "detail": one.detail, "rejects": one.rejects}
+                for one in made.verdicts
+            ],
+        },
+        _print_correction,
+    )
 
 
 def label(
@@ -67,11 +79,14 @@ def label(
         typer.Argument(metavar="EPISODE[:STEP]", help="STEP: 2 is a subgoal, 2-1 its first action, @9 a position."),
     ],
     value: Annotated[str, typer.Argument(metavar="LABEL", help="right, wrong or unsure.")],
-    note: Annotated[str, typer.Option(help="Why, for those who read it later.")] = "",
-    who: Annotated[str, typer.Option("--as", help="Who labels; default: LUMOS_USER, or user@host.")] = "",
+    note: Annotated[str, typer.Option(help="The reason, for later readers.")] = "",
+    who: Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """Say that an episode, or a step of it, is right or wrong; the newest label of a person counts."""
+    """Label an episode or one of its steps.
+
+    The labels are right, wrong and unsure; a person's newest label counts.
+    """
     from db.labels import NewLabel, add_labels, check, place_of_step
     from db.named import finished_trajectory
     from lumos_queue.settings import read_settings
@@ -86,29 +101,34 @@ def label(
             found = finished_trajectory(connection, name)
         position, branch = place_of_step(found.steps, place) if colon else (None, None)
         add_labels(opened, [NewLabel(found.episode.id, value, who, note, position, branch)])
-    shown = {"episode": f"{found.job.id}-{found.item.ordinal}", "position": position, "branch": branch,
-             "label": value, "labeller": who}  # fmt: skip
-    output.result(shown, lambda one: output.show(f"{who} says that {step} is {one['label']}"))
+    shown = {
+        "episode": f"{found.job.id}-{found.item.ordinal}",
+        "position": position,
+        "branch": branch,
+        "label": value,
+        "labeller": who,
+    }
+    output.result(shown, lambda one: output.show(f"{who} says: {step} is {one['label']}"))
 
 
-def _read(what: str, form: re.Pattern[str], given: Iterable[str]) -> dict[tuple[int, ...], str]:
-    """`2-1: R2 = …` as place and text."""
+def _parse_changes(what: str, form: re.Pattern[str], given: Iterable[str]) -> dict[tuple[int, ...], str]:
+    """Each `2-1: R2 = …` as its numbers and text."""
     from lumos_queue.errors import SpecError
 
     found: dict[tuple[int, ...], str] = {}
     for one in given:
         if not (read := form.fullmatch(one)):
             example = "'2: Calculate …'" if form is _SUBGOAL else "'2-1: R2 = Calculator(R1 + 3)'"
-            raise SpecError(f"--{what} '{one[:80]}' does not say which {what}: expected for example {example}.")
+            raise SpecError(f"--{what} '{one[:80]}' does not say which {what}: expected e.g. {example}.")
         *numbers, text = read.groups()
         place = tuple(map(int, numbers))
         if place in found:
-            raise SpecError(f"--{what} {'-'.join(numbers)} stands twice.")
+            raise SpecError(f"--{what} {'-'.join(numbers)} is given twice.")
         found[place] = text
     return found
 
 
-def _text(file: Path | None) -> str:
+def _read_text(file: Path | None) -> str:
     import sys
 
     from lumos_queue.errors import SpecError
@@ -126,7 +146,7 @@ def _text(file: Path | None) -> str:
     return text
 
 
-def _print_corrected(made: dict[str, Any]) -> None:
+def _print_correction(made: dict[str, Any]) -> None:
     from lumos_queue.cli.output import escape
     from lumos_queue.cli.trajectory import verdict_text
 

@@ -1,4 +1,4 @@
-"""`lumos data captions`: what a captioning job said about images, as a file that benchmarks and conversion read."""
+"""`lumos data captions`: write a job's captions of images to a file that benchmarks and conversions read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def data_captions(
     out: Annotated[Path, typer.Option(help="The file with the captions; it must not exist.")],
     json: opt.Json = False,
 ) -> None:
-    """Write the captions of a job of the formulation `caption` to a file, for --option captions=FILE."""
+    """Write the captions of a job to a file.
+
+    The job has the formulation `caption`; the file is for --option captions=FILE.
+    """
     from db.jobs import get_job, progress
     from db.trajectories import reading
     from lumos_queue.errors import SpecError
@@ -31,31 +34,39 @@ def data_captions(
         row = get_job(connection, job)
         if row.formulation != "caption":
             raise SpecError(
-                f"The job {row.id} has the formulation '{row.formulation}': captions come from a job of "
-                "`lumos infer BENCHMARK --formulation caption --role captioner=URL`."
+                f"The job {row.id} has the formulation '{row.formulation}': captions come from a job made by: "
+                "lumos infer BENCHMARK --formulation caption --role captioner=URL"
             )
         captions, without = captions_of(connection, row.id)
         states = progress(connection, row.id)
     if not captions:
-        raise SpecError(f"The job {row.id} has no caption yet: see `lumos job {row.id}`.")
+        raise SpecError(f"The job {row.id} has no captions yet. See: lumos job {row.id}")
     spec = row.spec.get("infer", row.spec)
     found = {
-        "model": spec["agent"]["roles"]["captioner"], "job": row.id, "benchmark": row.benchmark, "split": row.split,
+        "model": spec["agent"]["roles"]["captioner"],
+        "job": row.id,
+        "benchmark": row.benchmark,
+        "split": row.split,
         "captions": captions,
-    }  # fmt: skip
+    }
     data = (json_.dumps(found, ensure_ascii=False, indent=1) + "\n").encode()
     try:
         with out.open("xb") as file:
             file.write(data)
     except OSError as error:
         raise SpecError(f"Cannot write '{out}': {error.strerror or error}.") from None
-    told = {"file": str(out), "sha256": hashlib.sha256(data).hexdigest(), "captions": len(captions),
-            "without": without, "items": states}  # fmt: skip
-    output.result(told, _print)
+    result = {
+        "file": str(out),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "captions": len(captions),
+        "without": without,
+        "items": states,
+    }
+    output.result(result, _print_captions)
 
 
 def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
-    """Row to caption, of several samples the first; and how many finished episodes gave none."""
+    """Captions by row (of several samples the first), and the number of finished episodes without one."""
     from db.filters import Filter, term
     from db.trajectories import find_episodes
 
@@ -71,9 +82,9 @@ def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
     return captions, without
 
 
-def _print(told: dict[str, Any]) -> None:
-    output.show(f"{told['captions']} captions in {told['file']}")
-    if told["without"]:
-        output.say(f"{told['without']} episodes gave none: their tasks will have no caption")
-    if open_items := sum(count for state, count in told["items"].items() if state != "done"):
-        output.say(f"{open_items} items are not done: write the file again when they are")
+def _print_captions(result: dict[str, Any]) -> None:
+    output.show(f"{result['captions']} captions in {result['file']}")
+    if result["without"]:
+        output.say(f"{result['without']} episodes have no caption: neither will their tasks")
+    if open_items := sum(count for state, count in result["items"].items() if state != "done"):
+        output.say(f"{open_items} items are not done yet: write the file again when they are")

@@ -1,0 +1,76 @@
+"""Reports of conversions for people: why rows were rejected, and how many each source gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from lumos_queue.cli.output import escape
+
+
+def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
+    """The filters of each job, then for all jobs the statistics of the LUMOS paper's table, and the check levels."""
+    for report in reports:
+        if report["verdicts"]:
+            _print_filters(console, report)
+    costs = ["USD"] if any("cost" in report for report in reports) else []
+    columns = (
+        "source",
+        "rows\nin",
+        "planner\nrows",
+        "grounder\nrows",
+        "accepted\nfor both",
+        "average\nturns",
+        "rows/s",
+    )
+    table = _table("conversion", (*columns, *costs))
+    for report in reports:
+        accepted, turns, speed = report["accepted"], report["average_turns"], report["rows_per_second"]
+        table.add_row(
+            escape(report["source"]),
+            f"{report['rows_in']:,}",
+            *(f"{accepted[name]:,}" for name in ("planner", "grounder", "both")),
+            "" if turns is None else f"{turns:.2f}",
+            "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
+            *([_format_cost(report["cost"]) if "cost" in report else ""] if costs else []),
+        )
+    console.print(table)
+    _print_levels(console, reports)
+    for text in dict.fromkeys(text for report in reports for text in report["remarks"]):
+        console.print(escape(text), soft_wrap=True)
+
+
+def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
+    if not any(report["at_least"] for report in reports):
+        return
+    columns = ("source", "at least", "rows", "of rows in", "of accepted")
+    table = _table("rows accepted for both, by check level", columns)
+    for report in reports:
+        for level, found in report["at_least"].items():
+            shares = (f"{100 * found[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
+            table.add_row(escape(report["source"]), level, f"{found['rows']:,}", *shares)
+    console.print(table)
+
+
+def _print_filters(console: Any, report: dict[str, Any]) -> None:
+    columns = ("filter", "planner", "grounder")
+    table = _table(escape(f"filters of {report['source']} ({report['job']}), rows by module"), columns)
+    for one in report["verdicts"]:
+        name = escape(f"{one['name']}: {one['meaning']}" if one["meaning"] else one["name"])
+        cells = [f"{one[module]:,}" if one[module] else "" for module in ("planner", "grounder")]
+        table.add_row(name, *cells, style=None if one["rejects"] else "dim")
+    console.print(table)
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
+    for name in columns:
+        text = name in ("source", "filter", "at least")
+        table.add_column(name, no_wrap=not text, justify="left" if text else "right", overflow="fold")
+    return table
+
+
+def _format_cost(cost: dict[str, Any]) -> str:
+    return f"{cost['usd']:.4f}" + (f" of {cost['budget']:g}" if cost["budget"] else "")

@@ -1,0 +1,70 @@
+"""Jobs for people: the list of them, and one with its settings, state and endpoints."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from lumos_queue.cli import output
+from lumos_queue.cli.output import escape
+from lumos_queue.cli.report_tables import format_versions
+
+
+def print_jobs(jobs: list[dict[str, Any]]) -> None:
+    """The list of jobs."""
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for name in ("job", "kind", "benchmark", "formulation", "state", "done", "since (UTC)"):
+        table.add_column(name, justify="right" if name == "done" else "left", no_wrap=name in ("job", "done"))
+    for job in jobs:
+        when = datetime.fromtimestamp(job["created_at"], UTC).strftime("%m-%d %H:%M")
+        done = f"{job['done']:,}/{job['items']:,}"
+        cells = (
+            job["job"],
+            job["kind"],
+            job["benchmark"],
+            job["formulation"],
+            job["state"],
+            done,
+            when,
+        )
+        table.add_row(*map(escape, cells))
+    console = output.console()
+    console.print(table)
+    for job in jobs:
+        if job["waiting"]:
+            console.print(f"{job['job']} waits: {escape(job['waiting'])}", soft_wrap=True)
+
+
+def print_job(job: dict[str, Any]) -> None:
+    """One job: what was asked, where it stands, who its endpoints are."""
+    console = output.console()
+    grid = Table.grid(padding=(0, 2))
+    for name in (
+        "job",
+        "kind",
+        "benchmark",
+        "split",
+        "formulation",
+        "state",
+        "waiting",
+        "submitted_by",
+        "project",
+        "digest",
+        "dataset",
+        "agent",
+        "code_version",
+    ):
+        if job[name]:
+            grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
+    grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))
+    if len(job["code_versions"]) > 1:
+        grid.add_row("[dim]episodes by code[/]", format_versions(job["code_versions"], "code_version"))
+    for endpoint in job["endpoints"]:
+        told = ", ".join(f"{key} {value}" for key, value in endpoint["identity"].items())
+        grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {told}"))
+    for problem in job["problems"]:
+        grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
+    console.print(grid)

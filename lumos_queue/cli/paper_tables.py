@@ -1,0 +1,124 @@
+"""The papers' tables for people: a line for each figure, and below it what does not fit into the line.
+
+Nothing is cut off, however narrow the terminal: names are wrapped, and a status too long for its line is printed below.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from lumos_queue.cli import output
+from lumos_queue.util.display import harmless
+
+HEAD = ("row", "", "published", "ours", "n")
+_RIGHT = (False, False, True, True, True)
+GAP, INDENT = "  ", 4
+MIN_NAME_WIDTH = 16  #: terminal cells of a row's name
+
+
+def print_tables(shown: list[dict[str, Any]]) -> None:
+    """Print each table; a name, status or tool set that a row shares with the row above is printed once."""
+    console = output.console()
+    for one in shown:
+        _print_table(console, f"Table {one['table']}: {one['title']}", one["rows"])
+    _print_wrapped(
+        console,
+        "* trained on that benchmark's training set; ≈ read off a chart; [P1] arXiv v1, [P3] v3, else ACL",
+        0,
+        "dim",
+    )
+
+
+def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
+    lines = [_format_line(row) for row in rows]
+    used = [place for place in range(len(HEAD)) if any(line[place] for line in lines)]
+    widths = {place: max(cell_len(line[place]) for line in [HEAD, *lines]) for place in used}
+    others = sum(width + len(GAP) for place, width in widths.items() if place)
+    widths[0] = min(widths[0], max(console.width - others, MIN_NAME_WIDTH))
+    _print_wrapped(console, title, 0, "italic")
+    _print_figures(console, widths, [HEAD], "bold", "status")
+    _print_wrapped(
+        console, "─" * min(console.width, sum(widths.values()) + len(GAP) * len(widths) + len("status")), 0, ""
+    )
+    before = ""
+    for (name, status, tools), group in groupby(
+        rows, key=lambda row: (row["row"], _format_status(row), _format_tools(row))
+    ):
+        alike = list(group)
+        found = [
+            ("" if place or name == before else line[0], *line[1:])
+            for place, line in enumerate(map(_format_line, alike))
+        ]
+        _print_figures(console, widths, found, "" if "ours" in alike[0] else "dim", status)
+        if tools:
+            _print_wrapped(console, f"tools: {tools}", INDENT, "")
+        before = name
+    console.print()
+
+
+def _print_figures(
+    console: Console, widths: dict[int, int], lines: list[tuple[str, ...]], style: str, status: str
+) -> None:
+    """The lines of one status, which is printed at the end of the first line if it fits, else below the last."""
+    used = sum(width + len(GAP) for width in widths.values())
+    beside = used + cell_len(status) <= console.width
+    for number, line in enumerate(lines):
+        name = _wrap(console, line[0], widths[0])
+        for place, part in enumerate(name):
+            cells = [_cell(part, widths[0], False)]
+            cells += [_cell("" if place else line[one], widths[one], _RIGHT[one]) for one in widths if one]
+            text = GAP.join(cells) + (GAP + status if beside and not number and not place else "")
+            console.print(Text(text.rstrip(), style=style), soft_wrap=True)
+    if not beside:
+        _print_wrapped(console, status, INDENT, style)
+
+
+def _cell(text: str, width: int, right: bool) -> str:
+    padding = " " * (width - cell_len(text))
+    return padding + text if right else text + padding
+
+
+def _print_wrapped(console: Console, text: str, indent: int, style: str) -> None:
+    for part in _wrap(console, text, max(console.width - indent, MIN_NAME_WIDTH)):
+        console.print(Text(" " * indent + part, style=style), soft_wrap=True)
+
+
+def _wrap(console: Console, text: str, width: int) -> list[str]:
+    """Lines of at most `width` columns, broken between words, and within a word only if it is longer than a line."""
+    return [line.plain.rstrip() for line in Text(text).wrap(console, width, overflow="fold")] or [""]
+
+
+def _format_line(row: dict[str, Any]) -> tuple[str, ...]:
+    ours = row.get("ours", {})
+    source = row.get("source", "[P]")
+    published = f"{row['published']}{'' if source == '[P]' else f' {source}'}"
+    return tuple(map(harmless, (row["row"], row["column"], published, _format_value(ours), str(ours.get("n", "")))))
+
+
+def _format_value(ours: dict[str, Any]) -> str:
+    if "ci95" in ours:
+        low, high = ours["ci95"]
+        return f"{ours['value']:.1f} [{low:.1f}, {high:.1f}]"
+    if "plan" in ours:
+        return f"{ours['plan']:,} / {ours['ground']:,}"
+    return str(ours.get("value", ""))
+
+
+def _format_tools(row: dict[str, Any]) -> str:
+    """The tool set; of files only their names, as folders and digests are in the JSON."""
+    parts = [
+        f"{name} {value.rpartition('/')[2]}"
+        for name, value in row.get("ours", {}).get("tools", {}).items()
+        if not name.endswith("_sha256")
+    ]
+    return harmless(", ".join(parts))
+
+
+def _format_status(row: dict[str, Any]) -> str:
+    job = row.get("ours", {}).get("job", "")
+    return harmless(f"{row['status']}{f' ({job})' if job else ''}")

@@ -1,0 +1,187 @@
+"""Admission control of one process's requests to an endpoint: a limit, a queue, Retry-After, a circuit breaker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from lumos_queue.endpoints.http import TryFailed
+from lumos_queue.endpoints.window import Window
+from lumos_queue.errors import EndpointDown, InfrastructureError
+
+MAX_FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
+MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests are kept waiting
+
+
+class AdmissionControl:
+    """What one process has in flight to one endpoint, all its replicas together.
+
+    Only its event loop calls it, except `set_share` and the reading of `in_flight`, `waiting` and `share`, which any
+    thread may do. Slots are given in the order of asking. Once open the breaker stays open: the endpoint is reopened.
+    """
+
+    def __init__(self, url: str, limit: int):
+        """`limit`: the most requests in flight, whatever the server can take."""
+        self.url = url
+        self.share: int | None = None  #: most requests in flight, leased to this process; None: no cap
+        self.in_flight = 0
+        self._limit = limit
+        self._window = Window(limit)
+        self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+        self._sleepers: set[asyncio.Future[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._paused_until = 0.0
+        self._succeeded_at = 0.0
+        self._failures = 0  # since then
+        self._failing_since = 0.0
+        self._failing = 0.0  # the request that failed last since the last success
+        self._several = False  # it is not the only one
+        self._down: str | None = None
+        self._down_status = 0
+        self.suspended = 0  #: requests that a server has refused and that wait for evidence, without a slot
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a slot."""
+        return len(self._queue)
+
+    @property
+    def window(self) -> int:
+        """The most requests in flight that the server is believed to serve well."""
+        return int(self._window.size)
+
+    def set_share(self, share: int | None) -> None:
+        """Have at most `share` requests in flight from now on; None: no cap. 0: all wait. For any thread."""
+        self.share = share
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # that loop is closed, and nothing waits in it
+                loop.call_soon_threadsafe(self._admit)
+
+    async def enter(self) -> None:
+        """Wait for a slot; `leave` gives it back.
+
+        Raises EndpointDown, also while waiting, when the breaker opens, and InfrastructureError when the server asks
+        for a long pause.
+        """
+        self.check_breaker()
+        self._check_pause()
+        if not self._queue and self._has_slot():
+            self.in_flight += 1
+            return
+        self._loop = asyncio.get_running_loop()
+        slot = self._loop.create_future()
+        self._queue[slot] = None
+        try:
+            await slot
+        except BaseException:
+            if slot.done() and not slot.cancelled() and slot.exception() is None:
+                self.leave()  # given in the moment in which the waiting was cancelled
+            else:
+                self._queue.pop(slot, None)
+            raise
+
+    def leave(self) -> None:
+        self.in_flight -= 1
+        self._admit()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait between two tries, without a slot. Raises EndpointDown as soon as the breaker opens."""
+        self.check_breaker()
+        loop = asyncio.get_running_loop()
+        end = loop.create_future()
+        timer = loop.call_later(seconds, _finish, end)
+        self._sleepers.add(end)
+        try:
+            await end
+        finally:
+            timer.cancel()
+            self._sleepers.discard(end)
+
+    def pause_for(self, seconds: float) -> None:
+        """Send nothing for so long: the server has asked for it by Retry-After."""
+        until = time.perf_counter() + seconds
+        if until <= self._paused_until:
+            return
+        self._paused_until = until
+        asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
+        if seconds > MAX_PAUSE_SECONDS:
+            _raise_in(self._queue, lambda: InfrastructureError(_LONG_PAUSE.format(self.url, seconds), seconds))
+
+    def check_breaker(self) -> None:
+        """Raises EndpointDown when the breaker is open."""
+        if self._down is not None:
+            raise EndpointDown(self._down, status=self._down_status)
+
+    def open_breaker(self, message: str, status: int) -> None:
+        """From now on all that wait, and all that ask for a slot, get EndpointDown."""
+        if self._down is None:
+            self._down, self._down_status = message, status
+            _raise_in(self._queue, lambda: EndpointDown(message, status=status))
+            _raise_in(self._sleepers, lambda: EndpointDown(message, status=status))
+
+    def note_success(self, sent: float, now: float) -> None:
+        """A replica has served a request that was sent at `sent`."""
+        self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
+        if self._window.note_reply(sent, now):
+            self._admit()
+
+    def note_overload(self, sent: float, now: float) -> None:
+        """A replica had no capacity for a request, or no time: it ran into the time-out."""
+        self._window.note_overload(sent, now, self.in_flight)
+
+    def note_failure(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
+        """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
+
+        A server that answers one request with failures may be well for others; one that fails several, or cannot be
+        reached, is not. And all that was in flight when a server restarts breaks at once: that is one failure.
+        """
+        if self._failures and failure.cause == "broken" and sent < self._failing_since:
+            return
+        if not self._failures:
+            self._failing_since = time.perf_counter()
+        self._failures += 1
+        self._several = self._several or self._failing not in (0.0, began)
+        self._failing = began
+        many = self._failures >= MAX_FAILURES or (last_try and began > self._succeeded_at)
+        if many and (self._several or failure.cause == "unreachable"):
+            tries = f"{self._failures} tries in a row" if self._failures > 1 else "the only try"
+            self.open_breaker(f"{self.url} is down, {tries} failed; the last: {failure}", failure.status)
+
+    def _has_slot(self) -> bool:
+        limit = self._limit if self.share is None else min(self._limit, self.share)
+        size = int(self._window.size)
+        if self.in_flight >= min(limit, size):
+            if size <= limit:
+                self._window.note_full()
+            return False
+        return not (self._paused_until and time.perf_counter() < self._paused_until)
+
+    def _admit(self) -> None:
+        while self._queue and self._has_slot():
+            slot, _ = self._queue.popitem(last=False)
+            if not slot.done():
+                self.in_flight += 1
+                slot.set_result(None)
+
+    def _check_pause(self) -> None:
+        if self._paused_until and (left := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
+            raise InfrastructureError(_LONG_PAUSE.format(self.url, left), left)
+
+
+_LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
+
+
+def _raise_in(waiting: Iterable[asyncio.Future[None]], error: Callable[[], InfrastructureError]) -> None:
+    """A separate error for each, since an exception collects the traceback of the task that raises it."""
+    for future in waiting:
+        if not future.done():
+            future.set_exception(error())
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,85 @@
+"""The addresses of endpoints taken apart: which servers are meant, which model, which path."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.addresses import usual_host
+from lumos_queue.util.launch_folder import from_launch
+
+#: What a scheme's requests go over; the other schemes name files.
+TRANSPORTS = {"tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "chat": "http", "chats": "https"}
+#: Schemes whose address says which model is meant.
+_NAMED = ("openai", "openais", "chat", "chats")
+
+
+def local_path(url: str) -> Path:
+    """The path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
+    rest = url.partition(":")[2]
+    if not rest or "\0" in rest:
+        raise SpecError("local: and scripted: are followed by a path, as in local:models/starter.")
+    return from_launch(Path(rest).expanduser())
+
+
+def base_urls(url: str) -> list[str]:
+    """The http or https address of each replica of a checked URL of a server, without query and last slash."""
+    found = [urlsplit(one) for one in _replicas(url)]
+    return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}" for parts in found]
+
+
+def model_name(url: str) -> str:
+    """The `model` in the query of a checked openai or chat URL, or ''."""
+    return dict(parse_qsl(urlsplit(_replicas(url)[0]).query)).get("model", "")
+
+
+def _replicas(url: str) -> list[str]:
+    """A URL for each of the hosts, which are separated by commas."""
+    scheme, slashes, rest = url.partition("://")
+    hosts = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    return [scheme + slashes + host + rest[len(hosts) :] for host in hosts.split(",")]
+
+
+def check_address(scheme: str, url: str) -> None:
+    """Raises SpecError when the URL of a server is wrong; its message never repeats credentials."""
+    form = f"{scheme}://HOST:PORT[,HOST:PORT]"
+    form += "[/PREFIX][?model=NAME]" if scheme in _NAMED else "[/PREFIX]"
+    if "@" in url.partition("?")[0]:
+        # Before any parsing: a parser's own message could quote the secret.
+        raise SpecError(
+            f"Credentials in an endpoint's URL are refused: write {form}; keys belong into the file of LUMOS_API_KEYS."
+        )
+    replicas = _replicas(url)
+    for replica in replicas:
+        parts = _split(replica, form)
+        if not parts.hostname:
+            raise SpecError(f"No host in the endpoint's URL: expected {form}.")
+        allowed = {"model"} if scheme in _NAMED else set()
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
+            # What is there is not repeated: it may be a key.
+            raise SpecError(f"The endpoint's URL says more than {form}; a key belongs into the file of LUMOS_API_KEYS.")
+        if len(pairs) > 1 or any(not value for _, value in pairs):
+            raise SpecError(f"The endpoint's URL must name one model: expected {form}.")
+    if len(set(base_urls(url))) < len(replicas):
+        raise SpecError(f"The endpoint's URL names the same replica twice: expected {form}.")
+
+
+def _split(url: str, form: str) -> SplitResult:
+    wrong = SpecError(f"The endpoint's URL cannot be read: expected {form}.")
+    if any(not character.isprintable() or character.isspace() for character in url):
+        raise wrong
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        raise wrong from None
+    if not url.startswith(f"{parts.scheme}://"):
+        raise wrong
+    try:
+        usual_host(parts.hostname or "")
+    except ValueError:
+        raise wrong from None
+    return parts

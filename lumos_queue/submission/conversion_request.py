@@ -1,0 +1,102 @@
+"""From the options of `lumos convert` to a job and its rows."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.sources import open_source
+from lumos_queue.conversion.demos import demos_for
+from lumos_queue.conversion.duplicates import find_duplicates
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.convert import TEACHING, Convert
+from lumos_queue.readers.splits import split_of
+from lumos_queue.settings import Settings
+from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
+from lumos_queue.submission.store import Rows, read_rows
+from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionOptions:
+    """The options of `lumos convert`."""
+
+    source: str
+    data: Path | None
+    split: str
+    limit: int
+    deterministic: bool
+    teacher: str
+    subgoals: str
+    reasks: int
+    seed: int
+    temperature: float
+    max_tokens: int
+    price_prompt: float
+    price_completion: float
+    budget: float
+    perturbations: int
+    longest: int
+    tokenizer: Path | None
+    skip_bad_rows: bool
+    options: list[str]  #: NAME=VALUE, for the reader of the rows
+    vision: str
+
+
+def make_conversion_job(
+    options: ConversionOptions, settings: Settings, remark: Callable[[str], None]
+) -> tuple[Convert, Rows]:
+    """The job and its rows. Without a broker, the teacher is asked for its identity.
+
+    `remark` gets each note of the source, a line for the person who submits. Raises SpecError for options that cannot
+    be carried out.
+    """
+    source = open_source(options.source)
+    if options.deterministic == bool(options.teacher):
+        raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")
+    split = split_of(options.data, options.split, source.splits)
+    if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
+        raise SpecError("--budget needs --teacher and its prices: --price-prompt and --price-completion.")
+    numbers = (options.temperature, options.price_prompt, options.price_completion, options.budget)
+    if not all(map(math.isfinite, numbers)):
+        raise SpecError("--temperature, prices and --budget must be finite numbers.")
+    if options.tokenizer and not options.tokenizer.is_dir():
+        raise SpecError(f"--tokenizer '{options.tokenizer}' is not a folder.")
+    teacher = ""
+    if options.teacher:
+        demos_for(source.prompt, options.subgoals)
+        teacher = resolve_address(options.teacher, bool(settings.broker_url))
+    chosen = parse_pairs("--option", options.options)
+    vision = resolve_vision(source, teacher, options.vision)
+    rows = read_rows(cast(Benchmark, source), options.data, split, options.skip_bad_rows, chosen)
+    for note in rows.benchmark.notes:
+        remark(note)
+    if teacher and not settings.broker_url:
+        asyncio.run(identify({teacher}, settings))
+    check_vision(vision, teacher, rows, settings)
+    job = Convert(
+        source=options.source,
+        dataset=rows.digest,
+        split=split,
+        limit=options.limit,
+        teacher=teacher,
+        subgoals=options.subgoals,
+        reasks=options.reasks,
+        sampling=Sampling(options.temperature, 1.0, options.max_tokens, TEACHING.stop),
+        prompt_price=options.price_prompt,
+        completion_price=options.price_completion,
+        budget=options.budget,
+        seed=options.seed,
+        perturbations=options.perturbations,
+        most_tokens=options.longest,
+        tokenizer=str(options.tokenizer.resolve()) if options.tokenizer else "",
+        duplicates=find_duplicates(rows.tasks[: options.limit or None]),
+        vision=vision,
+    )
+    return job, rows

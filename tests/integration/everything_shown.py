@@ -1,0 +1,121 @@
+"""Everything that the command line shows of a database, and what else is read from it: the same before and after."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import typer
+from sqlalchemy import text
+
+from db.connection import Database
+from db.trajectories import reading
+from lumos_queue.cli.main import app, main
+from performance.queries import documented
+
+#: Pages of `lumos episodes`, the fields of a filter among them.
+FILTERS = (
+    "", "score=1", "score<1", "ending!=answered", "origin=converted", "origin=derived", "origin=imported",
+    "origin=corrected", "level>=executed", "verdict=accepted", "action=Calculator", "error=division_by_zero",
+    "benchmark~qa", "formulation=one-pass", "subgoals<=2", "text~Berg", "label=wrong", "calls>4 score=1",
+)  # fmt: skip
+#: Name of a build to what is asked for it.
+BUILDS = {
+    "all": ("--where", "origin=run", "--formulations", "iterative,one-pass,integrated", "--allow-test"),
+    "converted": ("--where", "origin=converted level>=executed", "--dev-share", "0.3", "--allow-test",
+                  "--formulations", "iterative,one-pass,cot,direct"),
+    "chosen": ("--where", "score=1 origin!=derived", "--select", "shortest", "--per-task", "1", "--format", "trl-sft",
+               "--allow-test", "--perturbed"),
+    "preferred": ("--where", "benchmark=wordmath", "--format", "trl-preference", "--allow-test"),
+    "imported": ("--where", "origin=imported", "--reexecute"),
+    "corrected": ("--where", "origin=corrected"),
+}  # fmt: skip
+WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
+_VERSION = re.compile(r"0\.1\.0\+[0-9a-f]{8}")
+_MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
+
+
+def run(*arguments: str) -> str:
+    """What a command prints, its exit code first. The code's version, and when a build is made, are left out."""
+    return _printed(main, arguments)
+
+
+def _printed(command: Callable[..., Any], arguments: Sequence[str]) -> str:
+    said, remarks = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(remarks):
+        code = int(command(arguments) or 0)
+    found = without_version(f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}")
+    return _MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found
+
+
+def without_version(shown: str) -> str:
+    return _VERSION.sub("VERSION", shown)
+
+
+def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[str]]:
+    """Every command that reads. `jobs`: project to id; the two of blame are called 'blame, …'."""
+    yield ["jobs", "--limit", "100"]
+    yield ["tables"]
+    yield ["audit", "report", "trusted"]
+    yield ["audit", "next", "trusted", "--as", "someone"]
+    for job in jobs.values():
+        yield ["job", job]
+        yield ["report", job]
+        yield ["episodes", job, "--limit", "100"]
+    run_jobs = [job for project, job in jobs.items() if project.startswith("wordmath")]
+    yield ["report", *run_jobs]
+    for where in FILTERS:
+        yield ["episodes", "--where", where, "--limit", "100"]
+    yield ["rollouts", "report", jobs["rollouts"]]
+    yield ["blame", "report", *(job for project, job in sorted(jobs.items()) if project.startswith("blame"))]
+    for episode in episodes:
+        yield ["show", episode, "--prompts"]
+    for name, options in BUILDS.items():
+        yield ["dataset", "build", name, *options]
+        yield ["dataset", "show", name]
+    yield ["dataset", "diff", "all", "converted"]
+
+
+def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[str, Any]:
+    """Command line to what it prints, query to its rows, file of a build to its digest.
+
+    The settings of the environment name the database, `home` and the width of the terminal.
+    """
+    found: dict[str, Any] = {}
+    # Made once, as there are hundreds of commands; `main` makes it anew for each.
+    asked = partial(typer.main.get_command(app), prog_name="lumos", standalone_mode=False)
+    with database.engine.connect() as connection:
+        numbers = connection.execute(text(
+            "SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal"
+        )).all()  # fmt: skip
+    for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
+        command = main if arguments[0] == "dataset" else asked  # a build may be refused, and `main` says why
+        found[" ".join(arguments)] = _printed(command, arguments)
+        if arguments[:2] != ["dataset", "build"]:
+            found[" ".join([*arguments, "--json"])] = _printed(command, [*arguments, "--json"])
+    for job, ordinal in numbers:
+        found[f"{job}-{ordinal}"] = _printed(asked, ["show", f"{job}-{ordinal}", "--json"])
+    for title, query in documented():
+        with reading(database) as connection:
+            found[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
+    for file in sorted((home / "builds").rglob("*")):
+        if file.is_file():
+            found[str(file.relative_to(home))] = _digest(file)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else round(float(value), 6)
+
+
+def _digest(file: Path) -> str:
+    data = file.read_bytes()
+    if file.suffix in (".json", ".md"):  # manifest and card say which code made the build, and when
+        data = _MADE_AT.sub("TIME", without_version(data.decode())).encode()
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,301 @@
+"""How `before_rooms.jsonl.gz` and `before_rooms_shown.json.gz` were made, by the code before its modules were moved:
+
+    git worktree add BEFORE 6c9f5ab
+    cd BEFORE && PYTHONPATH=. python …/tests/integration/made_before_rooms.py …/tests/integration
+
+(with `tests/` of today in place of that commit's). It asks the command line of that code for evaluations, inferences,
+conversions, an import, builds, a training run, rollouts, blame, corrections, labels and an audit, and kills one job of
+each kind in mid-work. The first file has all rows of its SQLite database as JSON lines (stored_database.py), and the
+files that jobs need, as lines `["file", {"path", "base64"}]`. The second has all that can be read of the database
+(everything_shown.py), as it is left and when the killed jobs are done.
+The addresses of the two model servers are written as 127.0.0.1:PORT and 127.0.0.1:OTHER, the folder as HOME.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+
+from db.connection import Database, open_database
+from db.migrate import upgrade
+from lumos_queue.jobs.registry import read_job
+from lumos_queue.jobs.train import Train
+from lumos_queue.prompts.conversations import Conversation, write_conversations
+from lumos_queue.prompts.dialogue import Turn
+from lumos_queue.settings import read_settings
+from lumos_queue.training.model import ModelSpec, export, make_model
+from lumos_queue.training.recipes.sft import Sft
+from lumos_queue.training.sft import spec_of
+from lumos_queue.training.tokenizer import train_tokenizer
+from tests.fake_endpoint import FakeEndpoint
+from tests.integration.everything_shown import WIDTH, everything, run
+from tests.integration.made_before import dump
+from tests.integration.stored_database import at, jobs, load, read, write_files
+from tests.original_files import write_originals
+from tests.scripted_models import all_at_once, step_by_step
+from tests.stored import stored_rows
+
+HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "train, half done")
+TINY = ModelSpec(hidden=16, layers=1, heads=2, feed_forward=24, positions=64)
+PLAN = (
+    "Subgoal 1: Add.\nAction 1-1: R1 = Calculator({n} + 1) = {m} \n\n"
+    "Subgoal 2: Halve.\nAction 2-1: R2 = Calculator(R1 / 2) = {h} "
+)
+
+
+def do(project: str, *arguments: str) -> dict[str, Any]:
+    """Run a command for a project; what it prints as JSON."""
+    os.environ["LUMOS_PROJECT"] = project or "default"
+    print(project, *arguments[:2], file=sys.stderr, flush=True)
+    found = run(*map(str, arguments), "--json")
+    if not found.startswith(("exit code 0", "exit code 3")):
+        raise RuntimeError(f"{arguments}: {found}")
+    return next(json.loads(line) for line in found.splitlines() if line.startswith("{"))
+
+
+def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
+    """All that is finished, then all that is not."""
+    files = write_originals(home / "files")
+    both = ["--planner", one.tgi, "--grounder", one.tgi]
+    whole = ["--formulation", "one-pass", "--planner", other.tgi, "--grounder", other.tgi]
+    drawn = ["--draw", "8", "--sets", "1"]  # all tasks of a dataset are stored, so it must be small
+    first = do("wordmath, iterative", "evaluate", "wordmath", *drawn, *both)["job"]
+    do("wordmath, one-pass", "evaluate", "wordmath", *drawn, *whole)
+    for formulation in ("integrated", "cot", "direct"):
+        solver = ["--formulation", formulation, "--solver", one.tgi]
+        do(f"wordmath, {formulation}", "evaluate", "wordmath", *drawn, *solver)
+    do("wordmath, sets", "evaluate", "wordmath", "--draw", "4", "--sets", "2", "--samples", "2", "--temperature", "0.5",
+       *both)  # fmt: skip
+    do("gsm8k", "evaluate", "gsm8k", *files["gsm8k"], "--at-limit", "wrong", "--max-subgoals", "2", *both)
+    qa, judge = ["--role", f"qa={one.tgi}"], ["--role", f"judge={one.tgi}"]
+    do("strategyqa", "evaluate", "strategyqa", *files["strategyqa"], "--split", "dev", *both, *qa)
+    do("hotpotqa", "evaluate", "hotpotqa", *files["hotpotqa"], "--split", "dev", *whole, *qa, *judge)
+    do("mind2web", "evaluate", "mind2web", *files["mind2web"], "--split", "train", "--formulation", "teacher-forced",
+       *both)  # fmt: skip
+    do("aokvqa", "infer", "aokvqa", *files["aokvqa"], "--split", "val", *both, *qa, "--role", f"vqa={one.chat}")
+    do("webshop", "evaluate", "webshop", "--draw", "3", "--sets", "1", *both)
+    do("intercode_sql", "evaluate", "intercode_sql", *files["intercode_sql"], "--split", "dev", *both)
+    converted = do("converted", "convert", "gsm8k", *files["gsm8k"], "--deterministic")["job"]
+    do("taught", "convert", "musique", *files["musique"], "--split", "train", "--teacher", one.chat,
+       "--price-prompt", "0.5", "--price-completion", "1.5")  # fmt: skip
+    import_released(home)
+    do("rollouts", "rollouts", "--where", f"job={first} score<1", "--samples", "2", *both)
+    blame(first, both)
+    label(first, converted)
+    train(home)
+    one.latency = other.latency = 0.15
+    kill_in_mid_work(home, one, other, write_originals(home / "more", 16))
+    return open_database(read_settings().database)
+
+
+def import_released(home: Path) -> None:
+    rows = [
+        {"task": f"Half of {n} and one?", "natural_language_plan": "plan",
+         "subgoal_plan": PLAN.format(n=n, m=n + 1, h=(n + 1) / 2)}
+        for n in range(1, 12, 2)
+    ]  # fmt: skip
+    (home / "raw.json").write_text("\n".join(map(json.dumps, rows)))
+    do("", "export-compat", str(home / "raw.json"), "--domain", "maths", "--out", str(home / "released"))
+    made = sorted((home / "released").glob("*iterative*"))
+    plan, ground = (next(path for path in made if module in path.name) for module in ("plan", "ground"))
+    do("imported", "import", str(plan), str(ground), "--licence", "MIT", "--benchmark", "released")
+
+
+def blame(job: str, roles: Sequence[str]) -> None:
+    """One command makes two jobs: the second of one project is renamed."""
+    found = do("blame", "blame", "--where", f"job={job} score<1", *roles)["jobs"]
+    database = open_database(read_settings().database)
+    with database.writer.begin() as connection:
+        for place, name in enumerate(found, start=1):
+            connection.execute(
+                text("UPDATE job SET project = :project WHERE id = :job"), {"project": f"blame, {place}", "job": name}
+            )
+    database.close()
+
+
+def label(evaluated: str, converted: str) -> None:
+    do("corrected", "correct", f"{converted}-0", "--subgoal", "1: Say the same in other words.")
+    do("", "label", f"{evaluated}-1", "wrong", "--note", "the plan stops early", "--as", "ann")
+    do("", "label", f"{evaluated}-2:1", "right", "--as", "bob")
+    do("", "audit", "draw", "trusted", "--where", "origin=converted", "--size", "4")
+    for place, value in enumerate(("right", "right", "wrong"), start=1):
+        do("", "audit", "label", "trusted", str(place), value, "--as", "ann")
+
+
+def conversation(number: int) -> Conversation:
+    asked = Turn("user", f"Add {number} and {number + 1}.")
+    return Conversation("sums/iterative/planner", f"sums/{number}", (asked, Turn("assistant", f"It is {number}.")))
+
+
+def fit(home: Path, name: str) -> list[str]:
+    return ["train", "sft", "--data", str(home / "sums.jsonl"), "--from", str(home / "tiny"), "--folder",
+            str(home / name), "--steps", "6", "--window", "2"]  # fmt: skip
+
+
+def train(home: Path) -> None:
+    write_conversations([conversation(number) for number in range(30)], home / "sums.jsonl")
+    texts = [conversation(number).text() for number in range(60)]
+    tokenizer = train_tokenizer(iter(texts), 300, ["<|user|>\n", "\n<|assistant|>\n"])
+    export(make_model(TINY, tokenizer, 3), tokenizer, home / "tiny")
+    do("trained", *fit(home, "fit"))
+
+
+def kill_in_mid_work(home: Path, one: FakeEndpoint, other: FakeEndpoint, files: dict[str, list[str]]) -> None:
+    """One job of each kind, when some of its items are done and of others some calls are recorded."""
+    both = ["--planner", one.tgi, "--grounder", one.tgi]
+    whole = ["--formulation", "one-pass", "--planner", other.tgi, "--grounder", other.tgi]
+    kill("infer, half done", "infer", "gsm8k", *files["gsm8k"], "--seed", "7", *both)
+    kill("evaluate, half done", "evaluate", "hotpotqa", *files["hotpotqa"], "--split", "dev", "--seed", "7",
+         "--samples", "2", *whole, "--role", f"qa={one.tgi}", "--role", f"judge={one.tgi}")  # fmt: skip
+    kill("convert, half done", "convert", "svamp", *files["svamp"], "--split", "train", "--teacher", one.chat)
+    kill("train, half done", *fit(home, "half"))
+
+
+def kill(project: str, *arguments: str) -> None:
+    pid = os.fork()
+    if not pid:
+        os.setpgid(0, 0)
+        do(project, *arguments)
+        os._exit(0)
+    try:
+        until = time.monotonic() + 60
+        while not in_mid_work(project):
+            if time.monotonic() > until:
+                raise RuntimeError(f"{project}: it was not seen in mid-work")
+            time.sleep(0.01)
+    finally:
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def in_mid_work(project: str) -> bool:
+    """Of training: when it has done the preparation and a window, and is at the next."""
+    database = open_database(read_settings().database)
+    query = text(
+        "SELECT (SELECT count(*) FROM item i WHERE i.job = j.id AND i.state = 'done'),"
+        " (SELECT count(DISTINCT e.id) FROM episode e JOIN completion c ON c.episode = e.id"
+        "  WHERE e.job = j.id AND e.ending = '') FROM job j WHERE j.project = :project"
+    )
+    try:
+        with database.engine.connect() as connection:
+            done, recorded = connection.execute(query, {"project": project}).one_or_none() or (0, 0)
+    finally:
+        database.close()
+    return done >= 2 if project.startswith("train") else done >= 3 and recorded >= 2
+
+
+def file_lines(home: Path) -> list[str]:
+    """The files that the killed training job needs."""
+    paths = [home / "sums.jsonl", *sorted((home / "tiny").rglob("*")), *sorted((home / "half").rglob("*"))]
+    return [
+        json.dumps(["file", {"path": str(path.relative_to(home)), "base64": b64encode(path.read_bytes()).decode()}])
+        for path in paths
+        if path.is_file()
+    ]
+
+
+def move_checkpoints(database: Database, home: Path) -> None:
+    """Checkpoints know their fit by a digest, of which the folders are a part: say that of the fit in this folder."""
+    query = text("SELECT spec FROM job WHERE project = 'train, half done'")
+    with database.engine.connect() as connection:
+        spec = connection.execute(query).scalar_one()
+    job = read_job("train", json.loads(spec) if isinstance(spec, str) else spec)
+    assert isinstance(job, Train) and isinstance(job.recipe, Sft)
+    for state in (home / "half").rglob("state.json"):
+        state.write_text(json.dumps(json.loads(state.read_text()) | {"spec": spec_of(job.recipe).digest}))
+
+
+def go_on(job: str) -> None:
+    """Work on a stored job until it is done, as `lumos resume` does."""
+    found = run("resume", job, "--json")
+    if not found.startswith("exit code 0"):
+        raise RuntimeError(found)
+
+
+def finished(database: Database) -> dict[str, Any]:
+    """By project: what the jobs that were killed have stored when they are done, and their reports."""
+    found = {}
+    for project in HALF_DONE:
+        job = jobs(database)[project]
+        rows = [[*place, values] for place, values in stored_rows(database, job).items()]
+        found[project] = {"report": run("report", job, "--json").splitlines()[1], "rows": rows}
+    return found
+
+
+def environment(home: Path, database_url: str = "") -> dict[str, str]:
+    return {
+        "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": database_url, "LUMOS_USER": "somebody", "COLUMNS": WIDTH,
+        "LUMOS_CONCURRENCY": "4", "LUMOS_POLL_SECONDS": "0.2", "LUMOS_LEASE_SECONDS": "60",
+    }  # fmt: skip
+
+
+def places(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> dict[str, str]:
+    """What stands in the files for what differs from one run to the other, and what it is in this one."""
+    return at(one.port) | {"127.0.0.1:OTHER": f"127.0.0.1:{other.port}", "HOME": str(home)}
+
+
+def with_words(found: Any, home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Any:
+    """What was found, as the files say it."""
+    told = json.dumps(found)
+    for word, place in places(home, one, other).items():
+        told = told.replace(place, word)
+    return json.loads(told)
+
+
+def make_rows(target: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder, FakeEndpoint(step_by_step, latency=0.03, slots=3) as one, \
+            FakeEndpoint(all_at_once, latency=0.03, slots=3) as other:  # fmt: skip
+        home = Path(folder).resolve()
+        os.environ.update(environment(home))
+        database = make(home, one, other)
+        write(target, rows(database, home, one, other))
+        database.close()
+
+
+def rows(database: Database, home: Path, one: FakeEndpoint, other: FakeEndpoint) -> str:
+    lines = [json.loads(line) for line in [*dump(database, one.port).decode().splitlines(), *file_lines(home)]]
+    return "\n".join(map(json.dumps, with_words(lines, home, one, other)))
+
+
+def make_shown(rows: Path, target: Path) -> None:
+    """From the rows, in a folder of their own, with a model server that does not wait."""
+    with tempfile.TemporaryDirectory() as folder, FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
+        home = Path(folder).resolve()
+        os.environ.update(environment(home))
+        database = open_database(read_settings().database)
+        upgrade(database)
+        load(database, write_files(home, read(rows, places(home, one, other))))
+        move_checkpoints(database, home)
+        found = {"now": everything(database, home, jobs(database))}
+        for project in HALF_DONE:
+            go_on(jobs(database)[project])
+        found["later"] = finished(database)
+        write(target, json.dumps(with_words(found, home, one, other)))
+        database.close()
+
+
+def write(target: Path, told: str) -> None:
+    with gzip.GzipFile(target, "wb", mtime=0) as file:
+        file.write(told.encode())
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    made = folder / "before_rooms.jsonl.gz"
+    make_rows(made)
+    make_shown(made, folder / "before_rooms_shown.json.gz")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Databases that older code wrote, as files of this folder: a gzipped line of JSON for each row, table and values."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import MetaData, text
+from sqlalchemy.types import LargeBinary
+
+from db.connection import Database, open_database
+from db.migrate import require_current, upgrade
+
+Lines = list[tuple[str, dict[str, Any]]]
+PORT = "127.0.0.1:PORT"  #: what the generators write for the address of the model server
+
+
+def at(port: int) -> dict[str, str]:
+    """The `places` of a database whose model server listens on this port."""
+    return {PORT: f"127.0.0.1:{port}"}
+
+
+def read(made: Path, places: Mapping[str, str] | None = None) -> Lines:
+    """Every row of the old database with its table, in an order in which they can be inserted.
+
+    `places`: what the generator wrote for an address or a folder (PORT), and what it is now.
+    """
+    with gzip.open(made, "rt", encoding="utf-8") as file:
+        lines = file.read()
+    for word, value in (places or {}).items():
+        lines = lines.replace(word, value)
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def open_old(request: pytest.FixtureRequest, folder: Path, revision: str, lines: Lines) -> Database:
+    """A database of the fixture's kind (`request.param`, sqlite or postgresql) at that revision, with these rows."""
+    sqlite = request.param == "sqlite"
+    url = f"sqlite:///{folder / 'lumos.db'}"
+    opened = open_database(url if sqlite else request.getfixturevalue("postgres_server").fresh("template1"))
+    upgrade(opened, revision)
+    load(opened, lines)
+    return opened
+
+
+def bring_up_to_date(database: Database) -> None:
+    upgrade(database)
+    require_current(database)
+
+
+def write_files(folder: Path, lines: Lines) -> Lines:
+    """Write the files among the lines, which are of no table, to the folder; returns the other lines."""
+    for _, values in (line for line in lines if line[0] == "file"):
+        path = folder / values["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b64decode(values["base64"]))
+    return [line for line in lines if line[0] != "file"]
+
+
+def load(database: Database, lines: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    """Insert what `read` gives."""
+    tables, rows = MetaData(), defaultdict(list)
+    for table, values in lines:
+        rows[table].append(values)
+    with database.writer.begin() as connection:
+        tables.reflect(connection)
+        for name, values in rows.items():
+            table = tables.tables[name]
+            binary = [column.name for column in table.columns if isinstance(column.type, LargeBinary)]
+            for row in values:
+                row.update({column: b64decode(row[column]["base64"]) for column in binary if row[column] is not None})
+            connection.execute(table.insert(), values)
+            if not database.is_sqlite and "id" in table.columns and table.columns["id"].type.python_type is int:
+                sequence = f"pg_get_serial_sequence('{name}', 'id')"
+                connection.execute(
+                    text(f"SELECT setval({sequence}, (SELECT max(id) FROM {name})) WHERE {sequence} IS NOT NULL")
+                )
+
+
+def jobs(database: Database) -> dict[str, str]:
+    """Id of the job of each project, which says what the job is there for."""
+    with database.engine.connect() as connection:
+        return dict(connection.execute(text("SELECT project, id FROM job")).all())
+
+
+def asked(database: Database, job: str) -> list[str]:
+    """The digests of the prompts of all calls that are recorded for a job, those of abandoned attempts included."""
+    query = text("SELECT prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job")
+    with database.engine.connect() as connection:
+        return sorted(connection.execute(query, {"job": job}).scalars())

@@ -1,0 +1,101 @@
+"""A database with something of everything, made by the code before its modules were moved: it reads as it did, and the
+half-done jobs of all four kinds go on. made_before_rooms.py says how it was made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from db.connection import Database
+from tests.fake_endpoint import FakeEndpoint
+from tests.integration.made_before_rooms import (
+    HALF_DONE,
+    environment,
+    go_on,
+    move_checkpoints,
+    places,
+)
+from tests.integration.stored_database import asked, bring_up_to_date, jobs, open_old, read, write_files
+from tests.scripted_models import all_at_once, step_by_step
+from tests.stored import state
+
+FOLDER = Path(__file__).parent
+MADE = FOLDER / "before_rooms.jsonl.gz"
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[FakeEndpoint, FakeEndpoint]]:
+    with FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
+        yield one, other
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder with a short name, as where the files were made: tables are as wide as the paths in them."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, home, servers, monkeypatch) -> Iterator[Database]:
+    """The old database, opened by the code of today, with the settings that the command line needs for it."""
+    lines = write_files(home, read(MADE, places(home, *servers)))
+    opened = open_old(request, home, "0006", lines)
+    bring_up_to_date(opened)
+    move_checkpoints(opened, home)
+    for name, value in environment(home, opened.url).items():
+        monkeypatch.setenv(name, value)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("project", HALF_DONE)
+def test_a_half_done_job_goes_on_without_repeating_anything(database, home, servers, project):
+    job = jobs(database)[project]
+    recorded, outputs, items = asked(database, job), done_windows(database, job), done_items(database, job)
+    assert state(database, job) == "running" and 0 < len(items) < all_items(database, job)
+    files = {path: path.stat().st_mtime_ns for path in (home / "half").rglob("*") if path.is_file()}
+    go_on(job)
+    assert state(database, job) == "done"
+    calls = Counter(call["sha256"] for server in servers for call in server.calls)
+    assert len(asked(database, job)) == len(recorded) + calls.total()  # each call is there once, the recorded ones too
+    if not project.startswith("convert"):  # a chat is not shown the prompt as it is recorded
+        assert Counter(asked(database, job)) == Counter(recorded) + calls
+    assert {ordinal: done_items(database, job)[ordinal] for ordinal in items} == items  # nor done, nor begun again
+    with database.engine.connect() as connection:
+        attempts = text("SELECT max(a.number) FROM attempt a JOIN episode e ON e.id = a.episode WHERE e.job = :job")
+        assert connection.execute(attempts, {"job": job}).scalar() in (1, None)
+    if project.startswith("train"):
+        assert not recorded and {**done_windows(database, job), **outputs} == done_windows(database, job)
+        kept = {path: path.stat().st_mtime_ns for path in files if "step-000002" in path.parts}
+        assert kept and kept == {path: files[path] for path in kept}
+    else:
+        assert recorded and calls
+
+
+def all_items(database: Database, job: str) -> int:
+    with database.engine.connect() as connection:
+        return connection.execute(text("SELECT count(*) FROM item WHERE job = :job"), {"job": job}).scalar_one()
+
+
+def done_items(database: Database, job: str) -> dict[int, tuple]:
+    """By place in the job: what a finished item says of its claims and its episode."""
+    query = text(
+        "SELECT i.ordinal, i.claim, e.attempt, e.ending, e.answer, e.finished_at FROM item i "
+        "LEFT JOIN episode e ON e.id = i.id WHERE i.job = :job AND i.state = 'done'"
+    )
+    with database.engine.connect() as connection:
+        return {row[0]: tuple(row[1:]) for row in connection.execute(query, {"job": job})}
+
+
+def done_windows(database: Database, job: str) -> dict[int, Any]:
+    query = text("SELECT ordinal, output FROM item WHERE job = :job AND state = 'done'")
+    with database.engine.connect() as connection:
+        return {row[0]: row[1] for row in connection.execute(query, {"job": job})}
