@@ -19,7 +19,7 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import json_lines, tasks
 from lumos_queue.records import Annotation, Task
@@ -71,7 +71,7 @@ class TravelPlanner(Benchmark):
         used = [page for page in pages if any(_draws_on(day, page) for day in days)]
         if not days or not used:
             raise NotConvertible("no_support")
-        without_variables(*used, task.question, task.gold["answer"])
+        reject_variables(*used, task.question, task.gold["answer"])
         steps = Steps()
         steps.add(
             "Look up travel, food, sights and accommodation of the places to go to.",

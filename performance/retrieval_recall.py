@@ -24,7 +24,7 @@ from lumos_queue.actions.qa.pages import TextPage, tidy
 from lumos_queue.actions.qa.retrieve import EVIDENCES, evidence
 from lumos_queue.actions.ranking import lexical
 from lumos_queue.rationales.questions.hops import REFERENCE
-from lumos_queue.rationales.questions.relations import in_words
+from lumos_queue.rationales.questions.relations import relation_question
 
 Passage = tuple[str, str]  #: title and text
 
@@ -49,7 +49,7 @@ def musique(path: Path) -> list[Asked]:
         choice, hops = [*own.values()], row["question_decomposition"]
         support = [own[hop["paragraph_support_idx"]] for hop in hops]
         for hop, needed in zip(hops, support, strict=True):
-            query = _filled(in_words(hop["question"]), hops)
+            query = _filled(relation_question(hop["question"]), hops)
             asked.append(Asked("musique", "hop", query, choice, frozenset({needed})))
         asked.append(Asked("musique", "all", row["question"], choice, frozenset(support)))
     return asked

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.rationales.maths import equations
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
-from lumos_queue.rationales.maths.expressions import parse_prefix, show
+from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.number_baselines import numeric_baselines
@@ -52,5 +52,5 @@ class EquationProblems(WordProblems):
     def rationale(self, task: Task) -> str:
         """`The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is turned round."""
         prefix = parse_prefix(task.gold["equation"])
-        equation = task.gold["equation"].strip() if prefix is None else show(prefix)
+        equation = task.gold["equation"].strip() if prefix is None else format_expression(prefix)
         return f"The answer follows from {equation} = {task.gold['answer']}."

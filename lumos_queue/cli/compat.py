@@ -33,14 +33,14 @@ def import_files(
     Their rows become episodes: all of them, or none. Rows of the two files are joined by task and subgoals, not by id.
     """
     from lumos_queue.compat.importing import store_released
-    from lumos_queue.compat.joining import join
+    from lumos_queue.compat.joining import open_join
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     licence = _read_licence(licence)
     settings = read_settings()
-    with join(plan, ground) as joining:
+    with open_join(plan, ground) as joining:
         found = joining.found
         if found.bad and not skip_bad_rows:
             shown = "; ".join(f"{path.name} {str(bad)[:200]}" for path, bad in found.bad[:MAX_LISTED])

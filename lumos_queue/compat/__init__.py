@@ -1,1 +1,1 @@
-"""Files of the original LUMOS: raw annotations, and the training files made from them. Read with all their quirks."""
+"""Files of the original LUMOS: raw annotations, and the training files made from them, read with all their quirks."""

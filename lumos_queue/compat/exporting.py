@@ -14,12 +14,12 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.util.paths import require_folders
 
-LISTED = 5  #: bad rows named in one message
+MAX_LISTED = 5  #: bad rows quoted in one message
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written, and what was not."""
+class ExportSummary:
+    """How much was written, and how much was left out."""
 
     rows: dict[str, int]  #: by file name
     dropped: dict[str, int]  #: annotations that the original leaves out of its iterative file, by module
@@ -27,16 +27,18 @@ class Exported:
     first_bad: str  #: the first of them; '' when there is none
 
 
-def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> Exported:
-    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each that there is.
+def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = False) -> ExportSummary:
+    """Write `lumos_DOMAIN_MODULE_FORMULATION.jsonl` for each module and formulation that can be exported.
 
-    The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that holds something,
-    and bad rows unless they are to be skipped.
+    The folder appears complete or not at all. Raises SpecError for an unknown domain, a folder that is not empty, and
+    bad rows unless they are to be skipped.
     """
     if domain not in RELEASED:
         raise unknown("released domain", domain, RELEASED)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError(f"'{folder}' is not an empty folder: nothing is written over. Name another with --out.")
+        raise SpecError(
+            f"'{folder}' is not an empty folder, and no file is overwritten. Name another folder with --out."
+        )
     require_folders(folder, "--out")
     bad_rows, first_bad = _check(raw, skip_bad_rows)
     folder = folder.absolute()
@@ -53,11 +55,11 @@ def export_folder(raw: Path, domain: str, folder: Path, skip_bad_rows: bool = Fa
         module: rows[_file(domain, module, "onetime")] - rows[_file(domain, module, "iterative")]
         for module in _modules(domain)
     }
-    return Exported(rows, dropped, bad_rows, first_bad)
+    return ExportSummary(rows, dropped, bad_rows, first_bad)
 
 
 def _modules(domain: str) -> tuple[str, ...]:
-    """Those whose instruction was published."""
+    """The modules whose instruction was published: some domains have a planner's only."""
     known = DOMAINS.load(domain).verified_ground_head is not None
     return tuple(module for module in MODULES if module == "plan" or known)
 
@@ -88,11 +90,13 @@ def _check(raw: Path, skip_bad_rows: bool) -> tuple[int, str]:
     count = readable = 0
     for row in read_raw(raw):
         if isinstance(row, BadRow):
-            bad, count = [*bad, row][:LISTED], count + 1
+            bad, count = [*bad, row][:MAX_LISTED], count + 1
         else:
             readable += 1
     if not readable or (bad and not skip_bad_rows):
-        shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > LISTED else "")
-        hint = " Mend them, or leave them out with --skip-bad-rows." if readable else ""
-        raise SpecError(f"{raw}: {count} rows cannot be read ({shown or 'there are none'}), {readable} can.{hint}")
+        shown = "; ".join(str(row)[:200] for row in bad) + ("; and others" if count > MAX_LISTED else "")
+        hint = " Fix them, or skip them with --skip-bad-rows." if readable else ""
+        raise SpecError(
+            f"{raw}: {count} rows cannot be read ({shown or 'the file has no rows'}), {readable} can.{hint}"
+        )
     return count, str(bad[0]) if bad else ""

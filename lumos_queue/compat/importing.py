@@ -1,4 +1,7 @@
-"""Released files → stored episodes. What the files do not say is empty: results of all but a subgoal's last action."""
+"""Released files → stored episodes.
+
+The files give a result for the last action of each subgoal only; the results of the other actions are stored empty.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,14 @@ from lumos_queue.records import (
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
-#: The files' word to ours. Of an iterative episode only the annotation is there: no model was asked.
+#: The files' formulation to ours. An iterative row becomes an `annotation` episode, since no model was called for it.
 FORMULATIONS = {"iterative": "annotation", "onetime": "one-pass"}
 _OPERAND = re.compile(r"R[0-9]+(?:\(.*\))?|Output|-?[0-9][0-9.,/%]*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """One annotation, with what is wrong with it. Onetime: every action stands at the last subgoal."""
+class JoinedAnnotation:
+    """One annotation, with what is wrong with it. Onetime: every action belongs to the last subgoal."""
 
     task: Task
     annotation: Annotation
@@ -52,29 +55,29 @@ class Joined:
         return "" if rejected.issuperset(MODULES) else "format"
 
 
-def joined_rows(joining: Join, benchmark: str, dataset: str = "") -> Iterator[Joined]:
+def joined_annotations(joining: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
     """The annotations of two joined files. A task's row is the id of its planner's row."""
     for plan, ground in joining.pairs():
         inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
         task = Task(benchmark, dataset, plan.id, plan.task, inputs)
         steps = tuple(_steps(plan, ground))
         answer = steps[-1].results[-1] if steps and steps[-1].results else ""
-        yield Joined(task, Annotation(steps, answer), tuple(_verdicts(plan, steps)))
+        yield JoinedAnnotation(task, Annotation(steps, answer), tuple(_verdicts(plan, steps)))
 
 
 def _steps(plan: ReleasedRow, ground: ReleasedRow) -> Iterator[AnnotatedSubgoal]:
-    groundings = ground.grounded
+    groundings = ground.groundings
     if plan.formulation == "onetime":
         groundings = ("",) * (len(plan.subgoals) - 1) + groundings
-    told = plan.told or ("",) * len(plan.subgoals)
-    for number, (text, grounding, result) in enumerate(zip(plan.subgoals, groundings, told, strict=True), start=1):
+    reported = plan.results or ("",) * len(plan.subgoals)
+    for number, (text, grounding, result) in enumerate(zip(plan.subgoals, groundings, reported, strict=True), start=1):
         actions = read_actions(grounding)
         results = ("",) * (len(actions) - 1) + (result,) if actions else ()
         yield AnnotatedSubgoal(Subgoal(number, text), actions, results)
 
 
 def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[Verdict]:
-    """Each name once for each module."""
+    """What is wrong with the steps: each verdict at most once."""
     actions = [action for step in steps for action in step.actions]
     unreadable = [action.raw for action in actions if not action.variables or _is_remnant(action)]
     silent = [step.subgoal.text for step in steps if not step.actions]
@@ -83,13 +86,13 @@ def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[
     if any(_is_self_alias(action) for action in actions):
         yield Verdict("grounder", "alias of itself", rejects=False)
     if plan.formulation == "iterative" and DOMAINS.load(plan.domain).reports == "result":
-        empty = [step.subgoal.text for step, told in zip(steps, plan.told, strict=True) if not told]
+        empty = [step.subgoal.text for step, result in zip(steps, plan.results, strict=True) if not result]
         if empty:
             yield Verdict("planner", "empty result", empty[0][:200])
 
 
 def _is_remnant(action: Action) -> bool:
-    """Whether it names no action and no operand, as what the original makes of `R1 = 5` or of no action at all."""
+    """Whether the text is neither a call nor an operand: what the original leaves of `R1 = 5`, or of no action."""
     return not action.name and not _OPERAND.fullmatch(action.arguments)
 
 
@@ -100,15 +103,15 @@ def _is_self_alias(action: Action) -> bool:
 def store_released(
     database: Database, settings: Settings, joining: Join, benchmark: str, split: str, licence: str, again: bool = False
 ) -> tuple[str, bool, Counter[str]]:
-    """Store every pair as an episode of an imported job; returns its id, whether it is new, and the verdicts counted.
+    """Store every pair as an episode of an import job; returns its id, whether it is new, and the verdicts counted.
 
     Raises SpecError when there is no pair.
     """
     found = joining.found
     if not found.pairs:
         raise SpecError(
-            "No row of the plan file has the task and the subgoals of a row of the ground file: "
-            "are both made from the same annotations?"
+            "No row of the plan file has the same task and subgoals as a row of the ground file. "
+            "Expected two files made from the same annotations."
         )
     hasher = hashlib.sha256(digest("imported", benchmark, split).encode())
     for identifier, task in joining.tasks():
@@ -116,26 +119,35 @@ def store_released(
     dataset, verdicts = hasher.hexdigest(), Counter[str]()
     spec = {"files": found.sha256, "domains": sorted(found.domains), "rows": found.rows, "pairs": found.pairs}
     new = NewJob(
-        kind="import", pool="cpu", digest=digest("import", benchmark, split, licence, *found.sha256.values()),
-        spec=spec, benchmark=benchmark, formulation=FORMULATIONS[found.formulation], agent="", split=split,
-        licence=licence, seed=0, project=settings.project, submitted_by=settings.user, priority=0,
+        kind="import",
+        pool="cpu",
+        digest=digest("import", benchmark, split, licence, *found.sha256.values()),
+        spec=spec,
+        benchmark=benchmark,
+        formulation=FORMULATIONS[found.formulation],
+        agent="",
+        split=split,
+        licence=licence,
+        seed=0,
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=0,
         code_version=code_version(),
-    )  # fmt: skip
+    )
 
     def episodes() -> Iterator[ImportedEpisode]:
-        for one in joined_rows(joining, benchmark, dataset):
+        for one in joined_annotations(joining, benchmark, dataset):
             verdicts.update(verdict.name for verdict in one.verdicts)
-            steps = tuple(_recorded(one.annotation))
-            yield ImportedEpisode(
-                one.task, steps, Outcome(one.annotation.answer, Ending.ANSWERED), one.level, one.verdicts
-            )
+            steps = tuple(_as_steps(one.annotation))
+            outcome = Outcome(one.annotation.answer, Ending.ANSWERED)
+            yield ImportedEpisode(one.task, steps, outcome, one.level, one.verdicts)
 
     job, created = store_episodes(database, new, episodes(), "imported", dataset, again)
     return job, created, verdicts
 
 
-def _recorded(annotation: Annotation) -> Iterator[Step]:
-    """The annotation as steps: each subgoal before its actions, so that a one-pass one has all subgoals first."""
+def _as_steps(annotation: Annotation) -> Iterator[Step]:
+    """The annotation as recorded steps: each subgoal before its actions. In one-pass ones all subgoals come first."""
     commands: list[tuple[Note | Do, Execution | None]] = []
     for step in annotation.steps:
         commands.append((Note(step.subgoal), None))
@@ -147,7 +159,7 @@ def _recorded(annotation: Annotation) -> Iterator[Step]:
 
 
 def _execution(action: Action, result: str) -> Execution:
-    """A result that stands for several variables is theirs part by part, where it has as many parts."""
+    """The result split over several variables where it has as many parts; else each variable gets the whole of it."""
     parts = result.split(", ")
     if len(parts) != len(action.variables):
         parts = [result] * len(action.variables)

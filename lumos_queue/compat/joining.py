@@ -1,7 +1,8 @@
-"""Which planner row and which grounder row are of the same annotation.
+"""Which planner row and which grounder row were made from the same annotation.
 
-Equal ids are not: each file counts its own rows. Rows belong together when task and subgoals are equal; of several such
-rows the first of one file goes with the first of the other. The index lies on disk, so files of any size join.
+The ids do not say so: each file numbers its rows separately. Rows belong together when their tasks and subgoals are
+equal; of several such rows the first of one file is paired with the first of the other. The index is on disk, so files
+larger than the memory can be joined.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from lumos_queue.compat.reading import ReleasedRow, read_row
 from lumos_queue.errors import BadRow
 from lumos_queue.util.sanitize import storable_json
 
-KEPT = 100  #: bad rows that are kept to be shown; the others are only counted
+MAX_BAD_ROWS_KEPT = 100  #: bad rows kept for messages; further ones are only counted
 
 _TABLE = """CREATE TABLE row (module TEXT, start INTEGER, number INTEGER, id TEXT, task TEXT, plan TEXT, content TEXT,
             UNIQUE (module, id))"""
-#: Of rows with equal task and subgoals, which of them it is.
+#: Each row with its rank among the rows of its module that have the same task and subgoals.
 _RANKED = """CREATE TABLE ranked AS SELECT module, start, number, id, task, plan,
              row_number() OVER (PARTITION BY module, task, plan ORDER BY start) AS rank FROM row"""
 _RANKED_INDEX = "CREATE INDEX ranked_key ON ranked (module, task, plan, rank)"
-_PAIRED = """CREATE TABLE pair AS SELECT p.id, p.task, p.start AS plan_start, p.number AS plan_number,
+_PAIRS = """CREATE TABLE pair AS SELECT p.id, p.task, p.start AS plan_start, p.number AS plan_number,
              g.start AS ground_start, g.number AS ground_number FROM ranked AS p CROSS JOIN ranked AS g
              WHERE p.module = 'plan' AND g.module = 'ground' AND g.task = p.task AND g.plan = p.plan
              AND g.rank = p.rank ORDER BY p.start"""
@@ -36,11 +37,11 @@ _TASK_KNOWN = """SELECT count(*) FROM ranked WHERE module = ?
 
 
 @dataclass
-class Found:
-    """What the two files hold."""
+class JoinSummary:
+    """What was found in the two files."""
 
     rows: dict[str, int] = field(default_factory=dict)  #: readable rows by module, each once
-    duplicates: int = 0  #: rows that stand in their file a second time
+    duplicates: int = 0  #: rows that repeat an earlier row of their file
     bad: list[tuple[Path, BadRow]] = field(default_factory=list)  #: the first of them
     bad_rows: int = 0
     domains: set[str] = field(default_factory=set)
@@ -51,18 +52,18 @@ class Found:
 
     def add_bad(self, path: Path, bad: BadRow) -> None:
         self.bad_rows += 1
-        if len(self.bad) < KEPT:
+        if len(self.bad) < MAX_BAD_ROWS_KEPT:
             self.bad.append((path, bad))
 
 
 class Join:
-    """The two files, indexed. Made by `join`."""
+    """The two files, indexed. Made by `open_join`. `found`: what they hold."""
 
     def __init__(self, index: sqlite3.Connection, paths: dict[str, Path]):
-        self._index, self._paths, self.found = index, paths, Found()
+        self._index, self._paths, self.found = index, paths, JoinSummary()
         for module, path in paths.items():
             self._add(module, path)
-        for statement in (_RANKED, _RANKED_INDEX, _PAIRED):
+        for statement in (_RANKED, _RANKED_INDEX, _PAIRS):
             self._index.execute(statement)
         self.found.pairs = self._count("SELECT count(*) FROM pair")
         for module, other in (("plan", "ground"), ("ground", "plan")):
@@ -101,7 +102,7 @@ class Join:
         found.formulation = found.formulation or row.formulation
         if row.formulation != found.formulation:
             raise BadRow(line.number, "messages", f"is {row.formulation}; the rows before it are {found.formulation}")
-        content = digest(row.domain, row.task, *row.subgoals, *row.told, *row.grounded)
+        content = digest(row.domain, row.task, *row.subgoals, *row.results, *row.groundings)
         values = (module, line.start, line.number, row.id, digest(row.task), digest(*row.subgoals), content)
         if not self._index.execute("INSERT OR IGNORE INTO row VALUES (?, ?, ?, ?, ?, ?, ?)", values).rowcount:
             number, other = self._index.execute(
@@ -114,9 +115,9 @@ class Join:
 
 
 @contextmanager
-def join(plan: Path, ground: Path) -> Iterator[Join]:
-    """Read both files through and index them. Raises SpecError when there is no such file."""
-    index = sqlite3.connect("", isolation_level=None)  # without a name: a file that goes with the connection
+def open_join(plan: Path, ground: Path) -> Iterator[Join]:
+    """Read both files and index them. Raises SpecError when a file does not exist."""
+    index = sqlite3.connect("", isolation_level=None)  # no name: a temporary file, deleted when the connection closes
     try:
         for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16384"):
             index.execute(f"PRAGMA {setting}")
@@ -133,7 +134,7 @@ def _read(line: JsonLine) -> ReleasedRow:
 
 
 def _read_at(file: BinaryIO, start: int, number: int) -> ReleasedRow:
-    """A row that was read before. Raises BadRow when the file has changed meanwhile."""
+    """A row at a known position. Raises BadRow when the file has changed since it was indexed."""
     file.seek(start)
     line = read_line(file.readline(), number, start)
     if isinstance(line, BadRow):

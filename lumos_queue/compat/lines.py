@@ -1,4 +1,4 @@
-"""JSON lines of files that others wrote: every line is read or named, and none is held longer than needed."""
+"""JSON lines from outside the project: each line gives an object or a BadRow, and only one is in memory at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.util.untrusted_json import read_json
 
-LONGEST = 16 * 1024 * 1024  #: bytes of one line
+MAX_LINE_BYTES = 16 * 1024 * 1024  #: bytes of one line
 _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
 
 
@@ -25,13 +25,13 @@ class JsonLine:
 
 
 class JsonLines:
-    """The lines of a file; after they were read, `sha256` is that of its bytes."""
+    """The lines of a file. Once all are read, `sha256` is the digest of the file's bytes."""
 
     def __init__(self, path: Path):
-        """Raises SpecError when there is no such file, and when it is empty, not UTF-8 or one JSON array."""
+        """Raises SpecError when the file does not exist, is empty, looks like UTF-16 or is a single JSON array."""
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected JSON lines.")
-        if problem := _unlike(path):
+        if problem := _file_problem(path):
             raise SpecError(f"'{path}' {problem}")
         self.path = path
         self._hasher = hashlib.sha256()
@@ -41,60 +41,60 @@ class JsonLines:
         return self._hasher.hexdigest()
 
     def __iter__(self) -> Iterator[JsonLine | BadRow]:
-        """Empty lines are passed over; a line that cannot be read is a BadRow."""
+        """Empty lines are skipped; a line that cannot be read is a BadRow."""
         start = 0
         with self.path.open("rb") as file:
-            for number, data in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
+            for number, data in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
                 size, whole = len(data), True
                 self._hasher.update(data)
-                while len(data) == LONGEST and not data.endswith(b"\n"):  # the rest of a line that is too long
-                    data, whole = file.readline(LONGEST), False
+                while len(data) == MAX_LINE_BYTES and not data.endswith(b"\n"):  # the rest of a line that is too long
+                    data, whole = file.readline(MAX_LINE_BYTES), False
                     self._hasher.update(data)
                     size += len(data)
                 if not whole:
-                    yield BadRow(number, "", f"is longer than {LONGEST >> 20} MiB")
+                    yield BadRow(number, "", f"is longer than {MAX_LINE_BYTES >> 20} MiB")
                 elif data.strip():
                     yield read_line(data, number, start)
                 start += size
 
 
 def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
-    """One line's JSON object. A byte order mark in front of it does no harm."""
+    """One line's JSON object. A byte order mark before it is ignored."""
     try:
         row = read_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         return BadRow(number, "", f"is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}")
     except ValueError as error:
-        return BadRow(number, "", f"is no JSON: {error}")
+        return BadRow(number, "", f"is not JSON: {error}")
     if not isinstance(row, dict):
         return BadRow(number, "", "expected a JSON object")
     return JsonLine(number, start, row)
 
 
-def _unlike(path: Path) -> str:
-    """What a whole file is instead of JSON lines, and how to mend it; '' when its first line may be one."""
+def _file_problem(path: Path) -> str:
+    """Why the file cannot be JSON lines, and how to convert it; '' when its first line may be one."""
     with path.open("rb") as file:
-        first = next((line for line in iter(lambda: file.readline(LONGEST), b"") if line.strip()), b"")
+        first = next((line for line in iter(lambda: file.readline(MAX_LINE_BYTES), b"") if line.strip()), b"")
     if not first.removeprefix(_MARK).strip():
-        return "is empty: expected JSON lines in UTF-8, one object a line."
+        return "is empty: expected JSON lines in UTF-8, one object per line."
     if b"\0" in first[:4]:  # of UTF-8 text that begins a JSON object, no byte is zero
         return "looks like UTF-16: expected JSON lines in UTF-8. Make them with: iconv -f UTF-16 -t UTF-8"
     if first.removeprefix(_MARK).lstrip().startswith(b"[") and _begins_array(first):
-        return "is one JSON array: expected JSON lines, one object a line. Make them with: jq -c '.[]'"
+        return "is one JSON array: expected JSON lines, one object per line. Make them with: jq -c '.[]'"
     return ""
 
 
 def _begins_array(line: bytes) -> bool:
-    """Whether it is an array of objects, or the first line of an array that goes on; `[1]` is but a bad row."""
+    """Whether it is an array of objects, or the first line of a longer array; `[1]` is only a bad row."""
     try:
         value = read_json(line)
     except ValueError:
-        return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == LONGEST
+        return line.rstrip().endswith((b"[", b"{", b",")) or len(line) == MAX_LINE_BYTES
     return not value or isinstance(value[0], dict)
 
 
 def text_field(line: JsonLine, name: str) -> str:
-    """The text in a field. Raises BadRow when there is none."""
+    """The text in a field. Raises BadRow when the field is missing or not a text."""
     value = line.row.get(name)
     if not isinstance(value, str):
         raise BadRow(line.number, name, "is missing" if value is None else f"expected a text, found {_kind(value)}")

@@ -1,5 +1,5 @@
-"""Unified training files: those of several domains, one after the other (spec/lumos.md 3.3), and instructions that
-are answered directly, as arXiv v3 mixes Alpaca's in."""
+"""Several training files → one unified file: those of several domains, one after the other (spec/lumos.md 3.3), and
+instructions with direct answers, as arXiv v3 adds Alpaca's."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from lumos_queue.util.paths import require_folders
 def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict[str, int]:
     """Write the rows of all files to `out`, byte for byte and in order; returns rows by file.
 
-    Those of `direct`, files in Alpaca's form, follow as conversations of one answer; rows with an empty one are left
-    out. Nothing is sampled anew and ids are kept: who fits on the file shuffles it. The file appears whole or not at
-    all. Raises SpecError when `out` exists, and naming file, row and field of a row that cannot be read or whose id
-    another row of its dataset has.
+    The rows of `direct`, files in Alpaca's format, follow as conversations with one answer; rows with an empty answer
+    are left out. Rows are neither sampled nor shuffled and keep their ids: the training that uses the file shuffles it.
+    The file appears complete or not at all. Raises SpecError when `out` exists, and for a row that cannot be read or
+    whose id another row of its dataset has; the message names the file, the row and the field.
     """
     if not (files or direct):
-        raise SpecError("There is nothing to unify: name training files, or instructions with --direct FILE.")
+        raise SpecError("There is nothing to unify. Name training files, or instructions with --direct FILE.")
     if out.exists():
-        raise SpecError(f"'{out}' exists: nothing is written over. Name another file.")
+        raise SpecError(f"'{out}' exists, and no file is overwritten. Name another file with --out.")
     require_folders(out, "--out")
     out.parent.mkdir(parents=True, exist_ok=True)
     rows: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""How the original cuts an annotation's text apart (spec/lumos.md 2.3, 2.4). Only compat.py reads this way.
+"""How the original splits an annotation's text (spec/lumos.md 2.3, 2.4); used by the exports of this package only.
 
-Indices are used as they are found, a missing mark being -1: what comes of it stands in the released files.
-`notation.read_annotation` is the reader that says what is wrong.
+The index -1 of a mark that is missing is used like any other index, because its effects are in the released files.
+`notation.read_annotation` is the reader that says what is wrong with a text.
 """
 
 from __future__ import annotations
@@ -18,61 +18,62 @@ class Block:
 
 
 def split_plan(text: str) -> list[Block]:
-    """Blocks between blank lines, from the first `Subgoal 1` on; of a text without one the last character.
+    """Blocks between blank lines, from the first `Subgoal 1` on; in a text without it, the last character only.
 
-    Subgoals without a blank line between them are one block: the later ones stand among its actions.
+    Subgoals without a blank line between them are one block: the later ones are among its action lines.
     """
     blocks = (block.split("\n") for block in text[text.find("Subgoal 1") :].split("\n\n"))
     return [Block(lines[0], tuple(lines[1:])) for lines in blocks]
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """An action line taken apart."""
+class ParsedAction:
+    """The parts of an action line."""
 
     variables: tuple[str, ...]
     name: str
     arguments: str
     result: str
 
-    def written(self) -> str:
+    def text(self) -> str:
+        """`R1 = F(x)`, without the result."""
         return f"{', '.join(self.variables)} = {self.name}({self.arguments})"
 
 
-def parse_line(line: str, has_result: bool = True) -> Parsed:
+def parse_line(line: str, has_result: bool = True) -> ParsedAction:
     """`Action 1-1: R1 = F(x) = 3` → (R1), F, x, 3. `has_result` is False in the web domain."""
     first, last, opening = line.find(" = "), line.rfind(" = "), line.find("(")
     variables = tuple(line[line.find(":") + 2 : first].split(", "))
     name = line[first + 3 : opening]
     if not has_result:
-        return Parsed(variables, name, line[opening + 1 : line.rfind(")")], "")
+        return ParsedAction(variables, name, line[opening + 1 : line.rfind(")")], "")
     if opening < 0:
-        return Parsed(variables, "", line[first + 3 : last].strip(), line[last + 3 :].strip())
+        return ParsedAction(variables, "", line[first + 3 : last].strip(), line[last + 3 :].strip())
     closing = _closing(line, opening)
     if closing + 2 >= len(line):  # nothing follows the call, or it is never closed
         arguments = line[opening + 1 : line.rfind(")")]
-        return Parsed(variables, name, arguments, arguments)
+        return ParsedAction(variables, name, arguments, arguments)
     if line[closing + 2] != "=":
-        return Parsed(variables, name, line[opening + 1 : last - 1], line[last + 3 :].strip())
-    return Parsed(variables, name, line[opening + 1 : closing], line[closing + 3 :].strip())
+        return ParsedAction(variables, name, line[opening + 1 : last - 1], line[last + 3 :].strip())
+    return ParsedAction(variables, name, line[opening + 1 : closing], line[closing + 3 :].strip())
 
 
 def _closing(line: str, opening: int) -> int:
     """Where the parenthesis at `opening` closes; the line's length where it does not."""
     depth = 0
-    for place in range(opening, len(line)):
-        depth += {"(": 1, ")": -1}.get(line[place], 0)
+    for position in range(opening, len(line)):
+        depth += {"(": 1, ")": -1}.get(line[position], 0)
         if depth == 0:
-            return place
+            return position
     return len(line)
 
 
-def told_result(line: str) -> str:
-    """What the planner is told of a subgoal whose last action line this is: the text after the last `=`."""
+def reported_result(line: str) -> str:
+    """The result of a subgoal that the planner sees, from its last action line: the text after the last `=`."""
     return line[line.rfind("=") + 2 :].strip().strip(".")
 
 
-def told_variable(line: str) -> str:
-    """The last variable of an action line as the planner's file reads it; '' where there is none."""
+def reported_variable(line: str) -> str:
+    """The last variable of an action line as the export of planner rows reads it; '' where there is none."""
     parts = line.partition(" = ")[0].split(":")
     return parts[1].strip().rpartition(", ")[2] if len(parts) > 1 else ""

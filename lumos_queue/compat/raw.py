@@ -1,4 +1,4 @@
-"""Raw annotations: what the original's conversion writes, before it becomes training files (spec/lumos.md 2.1)."""
+"""Raw annotations: what the original's conversion writes, and training files are made from (spec/lumos.md 2.1)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class RawAnnotation:
 
 
 def read_raw(path: Path) -> Iterator[RawAnnotation | BadRow]:
-    """The rows of a raw annotation file, and in their place those that cannot be read.
+    """The rows of a raw annotation file in order, those that cannot be read as BadRow.
 
-    Raises SpecError when there is no such file.
+    Raises SpecError when the file does not exist.
     """
     for line in JsonLines(path):
         if isinstance(line, BadRow):

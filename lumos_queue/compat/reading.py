@@ -1,6 +1,6 @@
-"""Rows of the released training files, with all their quirks (spec/lumos.md 3.1, 3.2).
+"""Reads a row of the released training files, with all its quirks (spec/lumos.md 3.1, 3.2).
 
-A row says by its text whether it is a planner's or a grounder's, iterative or onetime, and what its task is.
+Whether a row is a planner's or a grounder's, iterative or onetime, and what its task is, follows from its text alone.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from lumos_queue.prompts.dialogue import PLAN_HEAD
 _PLAN_END = "; Initial Environment Description: None."
 _ONE, _ALL = " \nSubgoal to be grounded: ", " \nSubgoals to be grounded: "
 _EARLIER = " The grounding could be based on the following results:"
-#: Of an empty result not even the space before it is left.
-_TOLD = re.compile(r"The executed result for Subgoal [0-9]+ is(?: (.*))?\. Should we stop planning\?", re.DOTALL)
-_ALREADY = re.compile(r"We have already .*Should we stop planning\?", re.DOTALL)
+#: Before an empty result the space is missing too.
+_RESULT_MESSAGE = re.compile(
+    r"The executed result for Subgoal [0-9]+ is(?: (.*))?\. Should we stop planning\?", re.DOTALL
+)
+_DONE_MESSAGE = re.compile(r"We have already .*Should we stop planning\?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,12 @@ class ReleasedRow:
     formulation: str  #: 'iterative' or 'onetime'
     task: str
     subgoals: tuple[str, ...]
-    told: tuple[str, ...] = ()  #: a planner's: the result of each subgoal, '' in the web domain; onetime: none
-    grounded: tuple[str, ...] = ()  #: a grounder's: the actions of each subgoal; onetime: of all in one
+    results: tuple[str, ...] = ()  #: in a planner's row, of each subgoal, '' in the web domain; onetime: none
+    groundings: tuple[str, ...] = ()  #: in a grounder's row, the actions of each subgoal; onetime: of all in one text
 
 
 def read_row(line: JsonLine) -> ReleasedRow:
-    """Raises BadRow naming the field that is not as it should be."""
+    """The conversation in a line. Raises BadRow naming the field that is wrong."""
     dataset, identifier, contents = text_field(line, "dataset"), text_field(line, "id"), _contents(line)
     first = contents[0]
     if first.startswith(PLAN_HEAD):
@@ -48,23 +50,32 @@ def read_row(line: JsonLine) -> ReleasedRow:
         if len(contents) == 2:
             subgoals = tuple(subgoal.text for subgoal in read_plan(contents[1]))
             return ReleasedRow(identifier, domain, "plan", "onetime", task.strip(), subgoals)
-        return ReleasedRow(identifier, domain, "plan", "iterative", task.strip(), *_planned(line, contents))
+        return ReleasedRow(
+            identifier, domain, "plan", "iterative", task.strip(), *_subgoals_and_results(line, contents)
+        )
     separator = _ALL if _ALL in first else _ONE
     before, found, subgoal = first.rpartition(separator)
     head = next((name for name in DOMAINS if _begins(before, DOMAINS.load(name).verified_ground_head)), "")
     task = before.removeprefix(DOMAINS.load(head).ground_head if head else before[: before.find("\nTask: ") + 1])
     if not found or not task.startswith("Task: "):
-        raise BadRow(line.number, "messages", "the first message is neither a planner's nor a grounder's")
+        raise BadRow(line.number, "messages", "the first message is neither a planner's nor a grounder's instruction")
     domain, task = _known_domain(line, dataset, head), task.removeprefix("Task: ").strip()
     if separator == _ALL:
         if len(contents) != 2:
-            raise BadRow(line.number, "messages", "a whole plan is grounded in two messages")
+            raise BadRow(
+                line.number, "messages", f"a row that grounds a whole plan has 2 messages, found {len(contents)}"
+            )
         subgoals = tuple(subgoal.text for subgoal in read_plan(subgoal))
-        return ReleasedRow(identifier, domain, "ground", "onetime", task, subgoals, grounded=(contents[1].strip(),))
+        return ReleasedRow(identifier, domain, "ground", "onetime", task, subgoals, groundings=(contents[1].strip(),))
     return ReleasedRow(
-        identifier, domain, "ground", "iterative", task, (subgoal.strip(), *_asked(line, contents)),
-        grounded=tuple(content.strip() for content in contents[1::2]),
-    )  # fmt: skip
+        identifier,
+        domain,
+        "ground",
+        "iterative",
+        task,
+        (subgoal.strip(), *_later_subgoals(line, contents)),
+        groundings=tuple(content.strip() for content in contents[1::2]),
+    )
 
 
 def _contents(line: JsonLine) -> list[str]:
@@ -73,47 +84,47 @@ def _contents(line: JsonLine) -> list[str]:
     if not isinstance(messages, list) or not messages or len(messages) % 2:
         problem = "is missing" if messages is None else "expected user and assistant in turn, the assistant last"
         raise BadRow(line.number, "messages", problem)
-    for place, message in enumerate(messages):
-        role = ("user", "assistant")[place % 2]
+    for position, message in enumerate(messages):
+        role = ("user", "assistant")[position % 2]
         if not isinstance(message, dict) or message.get("role") != role:
-            raise BadRow(line.number, "messages", f"expected role '{role}' at place {place + 1}")
+            raise BadRow(line.number, "messages", f"expected role '{role}' in message {position + 1}")
         if not isinstance(message.get("content"), str):
-            raise BadRow(line.number, "messages", f"expected text as content at place {place + 1}")
+            raise BadRow(line.number, "messages", f"expected text as the content of message {position + 1}")
     return [message["content"] for message in messages]
 
 
 def _known_domain(line: JsonLine, dataset: str, head: str = "") -> str:
-    """The domain: what the instruction says, which only its own grounder is given, else the dataset's name."""
+    """The domain that the grounder's instruction belongs to; for a row without one, the dataset's name."""
     if head or dataset in DOMAINS:
         return head or dataset
-    raise BadRow(line.number, "dataset", f"'{dataset}' is none of {', '.join(DOMAINS)}")
+    raise BadRow(line.number, "dataset", f"'{dataset}' is not one of {', '.join(DOMAINS)}")
 
 
 def _begins(text: str, head: str | None) -> bool:
     return head is not None and text.startswith(f"{head}Task: ")
 
 
-def _planned(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The subgoals of an iterative plan, and what the planner was told of each."""
+def _subgoals_and_results(line: JsonLine, contents: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The subgoals of an iterative plan, and the result that the planner sees of each."""
     if not says_stop(contents[-1]):
-        raise BadRow(line.number, "messages", "the planner's last message is not that it stops")
-    told = []
-    for place in range(2, len(contents), 2):
-        if found := _TOLD.fullmatch(contents[place].strip()):
-            told.append((found[1] or "").strip())
-        elif _ALREADY.fullmatch(contents[place].strip()):
-            told.append("")
+        raise BadRow(line.number, "messages", "the planner's last message does not stop planning")
+    results = []
+    for position in range(2, len(contents), 2):
+        if found := _RESULT_MESSAGE.fullmatch(contents[position].strip()):
+            results.append((found[1] or "").strip())
+        elif _DONE_MESSAGE.fullmatch(contents[position].strip()):
+            results.append("")
         else:
-            raise BadRow(line.number, "messages", f"place {place + 1} tells the planner no result")
+            raise BadRow(line.number, "messages", f"message {position + 1} gives the planner no result")
     subgoals = [content.strip().removeprefix(KEEP_PLANNING).strip() for content in contents[1:-1:2]]
-    return tuple(subgoals), tuple(told)
+    return tuple(subgoals), tuple(results)
 
 
-def _asked(line: JsonLine, contents: list[str]) -> list[str]:
-    """The subgoals that a grounder is asked for after the first."""
-    asked, start = [], _ONE.strip() + " "
-    for place in range(2, len(contents), 2):
-        if not contents[place].startswith(start):
-            raise BadRow(line.number, "messages", f"place {place + 1} does not begin with '{start.strip()}'")
-        asked.append(contents[place].removeprefix(start).partition(_EARLIER)[0].strip())
-    return asked
+def _later_subgoals(line: JsonLine, contents: list[str]) -> list[str]:
+    """The subgoals after the first that a grounder is to ground."""
+    subgoals, start = [], _ONE.strip() + " "
+    for position in range(2, len(contents), 2):
+        if not contents[position].startswith(start):
+            raise BadRow(line.number, "messages", f"message {position + 1} does not begin with '{start.strip()}'")
+        subgoals.append(contents[position].removeprefix(start).partition(_EARLIER)[0].strip())
+    return subgoals

@@ -1,9 +1,9 @@
 """Raw annotations → training files as the original writes them, byte for byte (spec/lumos.md 2.3 to 3.2).
 
-Its quirks are kept, because files made here stand beside files made there. For training sets of our own, see builds.
-Planner and grounder read a subgoal's last variable in different ways, so each file drops rows of its own. Where the
-specification is silent: JSON as Python writes it by default, one object a line; rows counted from 0; the task as it
-stands. A web subgoal without a text, at which the original ends with an error, has done nothing.
+Its quirks are kept, because files made here are used together with released ones. For other training sets, see builds.
+Planner and grounder rows read a subgoal's last variable in different ways, so the two files drop different rows. Where
+the specification is silent: JSON as Python writes it by default, one object per line; rows counted from 0; the task
+unchanged. A web subgoal without text, on which the original fails, gives an empty description of what was done.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from lumos_queue.compat.plan_text import Block, Parsed, parse_line, split_plan, told_result, told_variable
+from lumos_queue.compat.plan_text import Block, ParsedAction, parse_line, reported_result, reported_variable, split_plan
 from lumos_queue.compat.raw import RawAnnotation
 from lumos_queue.domains.base import Domain
 from lumos_queue.domains.registry import DOMAINS
@@ -24,49 +24,53 @@ MODULES = ("plan", "ground")
 FORMULATIONS = ("iterative", "onetime")
 
 
-class _Dropped(Exception):
-    """Raised at a row that the original leaves out of its iterative files."""
+class _Omitted(Exception):
+    """Raised for a row that the original leaves out of its iterative files."""
 
 
 class _Numbering:
-    """The number that `Output` gets: one more than that of the last `R<int>` that ended a subgoal before.
+    """The number that `Output` gets: one more than that of the last `R<int>` that ended an earlier subgoal.
 
-    The original never begins anew with a row, so the subgoal before may be another row's.
+    The original does not start again with each row, so that subgoal may belong to another row.
     """
 
     def __init__(self):
         self._last: int | None = None
 
     def name_output(self, variable: str, text: str) -> str:
-        """The text that goes with a subgoal whose last variable this is, with a number in place of each `Output`.
+        """The text of a subgoal whose last variable is `variable`, with each `Output` replaced by a numbered variable.
 
-        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Dropped for no variable, for one that begins with R
-        and is no `R<int>`, and for another where no number is known yet.
+        In a subgoal that ends in `R<int>`, `Output` stays. Raises _Omitted when there is no variable, when it begins
+        with R and is not `R<int>`, and for any other where no number is known yet.
         """
         if variable.startswith("R"):
             try:
                 self._last = int(variable[1:])
             except ValueError:
-                raise _Dropped from None
+                raise _Omitted from None
             return text
         if not variable or self._last is None:
-            raise _Dropped
+            raise _Omitted
         return text.replace("Output", f"R{self._last + 1}")
 
 
 def export_rows(raws: Iterable[RawAnnotation], domain: str, module: str, formulation: str) -> Iterator[str]:
-    """The lines of `lumos_{domain}_{module}_{formulation}`, without their line breaks.
+    """The lines of `lumos_{domain}_{module}_{formulation}`, without line breaks.
 
-    Raises SpecError, before the first line, for an unknown name and for the grounder of a domain whose instruction
-    was never published.
+    Raises SpecError, before the first line, for an unknown name, and for the grounder of a domain whose grounding
+    instruction was never published.
     """
-    for what, name, choices in (("released domain", domain, RELEASED), ("module", module, MODULES),
-                                ("formulation", formulation, FORMULATIONS)):  # fmt: skip
+    names = (
+        ("released domain", domain, RELEASED),
+        ("module", module, MODULES),
+        ("formulation", formulation, FORMULATIONS),
+    )
+    for what, name, choices in names:
         if name not in choices:
             raise unknown(what, name, choices)
     wording = DOMAINS.load(domain)
     if module == "ground" and wording.verified_ground_head is None:
-        raise SpecError(f"The grounder's instruction of domain '{domain}' was never published: export its plans alone.")
+        raise SpecError(f"The grounder's instruction of domain '{domain}' was never published: export its plans only.")
     return _rows(raws, wording, module, formulation)
 
 
@@ -84,10 +88,10 @@ def _rows(raws: Iterable[RawAnnotation], domain: Domain, module: str, formulatio
                     contents = list(_plan_iterative(domain, task, blocks, numbering))
                 case _:
                     contents = list(_ground_iterative(domain, task, blocks, numbering))
-        except _Dropped:
+        except _Omitted:
             continue
         roles = ("user", "assistant")
-        messages = [{"role": roles[place % 2], "content": content} for place, content in enumerate(contents)]
+        messages = [{"role": roles[position % 2], "content": content} for position, content in enumerate(contents)]
         yield json.dumps({"dataset": domain.name, "id": f"{domain.name}_{count}", "messages": messages})
         count += 1
 
@@ -100,13 +104,13 @@ def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _
     yield _plan_task(task)
     for number, block in enumerate(blocks, start=1):
         if not block.lines:
-            raise _Dropped
+            raise _Omitted
         if domain.reports == "done":
             text = block.subgoal[block.subgoal.find(": ") + 2 :]
             told = f"We have already {text[:1].lower()}{text[1:]}".strip(".")
         else:
-            told = f"The executed result for Subgoal {number} is {told_result(block.lines[-1])}"
-        told = numbering.name_output(told_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
+            told = f"The executed result for Subgoal {number} is {reported_result(block.lines[-1])}"
+        told = numbering.name_output(reported_variable(block.lines[-1]), f"{told.strip()}. Should we stop planning?")
         yield block.subgoal if number == 1 else f"{KEEP_PLANNING} {block.subgoal}"
         yield told
     yield STOP_PLANNING
@@ -114,7 +118,7 @@ def _plan_iterative(domain: Domain, task: str, blocks: list[Block], numbering: _
 
 def _ground_onetime(domain: Domain, task: str, blocks: list[Block]) -> list[str]:
     subgoals = "; ".join(block.subgoal for block in blocks)
-    actions = "; ".join(action.written() for block in blocks for action in _parsed(domain, block))
+    actions = "; ".join(action.text() for block in blocks for action in _parse_actions(domain, block))
     return [f"{domain.ground_head}Task: {task} \nSubgoals to be grounded: {subgoals}\n", actions]
 
 
@@ -122,8 +126,8 @@ def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering:
     results: dict[str, str] = {}
     for number, block in enumerate(blocks, start=1):
         if not block.lines:
-            raise _Dropped
-        actions = _parsed(domain, block)
+            raise _Omitted
+        actions = _parse_actions(domain, block)
         turn = f"Subgoal to be grounded: {block.subgoal}"
         if number == 1:
             turn = f"{domain.ground_head}Task: {task} \n{turn}"
@@ -132,9 +136,9 @@ def _ground_iterative(domain: Domain, task: str, blocks: list[Block], numbering:
                 f" The execution result for {label} is {result}" for label, result in sorted(results.items())
             )
         yield f"{turn}\n"
-        yield numbering.name_output(actions[-1].variables[-1], "; ".join(action.written() for action in actions))
+        yield numbering.name_output(actions[-1].variables[-1], "; ".join(action.text() for action in actions))
         results[block.subgoal[: block.subgoal.find(":")]] = actions[-1].result
 
 
-def _parsed(domain: Domain, block: Block) -> list[Parsed]:
+def _parse_actions(domain: Domain, block: Block) -> list[ParsedAction]:
     return [parse_line(line, domain.reports == "result") for line in block.lines]

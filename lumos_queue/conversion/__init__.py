@@ -1,1 +1,1 @@
-"""Gold solutions in LUMOS form, made from what a benchmark's rows state."""
+"""Rows with rationales → checked LUMOS annotations, by rule or by a teacher, with a verdict for each problem."""

@@ -1,4 +1,7 @@
-"""One row on its way to an annotation: what it is judged by, and what was found. Made anew for each run of an item."""
+"""The checks of one row's annotation: takes a teacher's reply or gold steps, gives verdicts and an outcome.
+
+A new object is made for each run of an item.
+"""
 
 from __future__ import annotations
 
@@ -8,68 +11,69 @@ from dataclasses import dataclass, field, replace
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.conversion.form import INVALID, form_verdicts
 from lumos_queue.conversion.lengths import CountTokens
-from lumos_queue.conversion.oracle import with_results
+from lumos_queue.conversion.oracle import with_stated_results
 from lumos_queue.conversion.teacher import TeacherReply, next_prompt, read_reply
-from lumos_queue.conversion.verdicts import STOPPING, accepting_modules, make_verdicts, merge_verdicts, rejections
+from lumos_queue.conversion.verdicts import UNCHECKABLE, accepting_modules, make_verdicts, merge_verdicts, rejections
 from lumos_queue.formulations.answer import last_value
-from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.records import LEVELS, Action, AnnotatedSubgoal, Completion, Ending, Execution, Outcome, Task, Verdict
 
-#: An action with the result that the annotation states and the execution it had.
-Seen = tuple[Action, str, Execution]
+#: An action, the result that the annotation states for it, and its execution.
+ExecutedAction = tuple[Action, str, Execution]
 
 
 @dataclass
 class AnnotationCheck:
-    """The judge of one row. It knows the gold answer, and so may the teacher: the source's plan states it.
+    """Judges the annotation of one row. It knows the gold answer; the teacher may too, as the source's plan states it.
 
-    Nothing in it depends on time or chance, so a replayed episode is asked and judged alike.
+    Nothing in it depends on time or chance, so a replayed episode gets the same prompts and the same verdicts.
     """
 
     source: Benchmark
     task: Task
-    most_tokens: int  #: of a module's conversation
+    max_tokens: int  #: of a module's conversation
     count: CountTokens
-    prompt: str = ""  #: what the teacher is asked
-    images: tuple[str, ...] = ()  #: shown with it: sha256 of artifacts
-    reasks: int = 0
+    prompt: str = ""  #: the next one for the teacher
+    images: tuple[str, ...] = ()  #: shown with the prompt: sha256 of artifacts
+    reasks: int = 0  #: further attempts that the teacher still has
     verdicts: list[Verdict] = field(default_factory=list)  #: on the latest attempt
     steps: tuple[AnnotatedSubgoal, ...] = ()  #: of the latest attempt
 
     def read(self, completion: Completion) -> tuple[AnnotatedSubgoal, ...]:
-        """The steps of a reply that can be acted out."""
+        """Judge the form of a reply; returns its steps, ready to be executed."""
         return self.check(read_reply(completion, self.level != "format"))
 
     def check(self, reading: TeacherReply) -> tuple[AnnotatedSubgoal, ...]:
-        """Judge the form of an annotation; returns its steps, ready to be acted out."""
+        """Judge the form of an annotation; returns its steps, ready to be executed."""
         self.steps, self.verdicts = reading.steps, list(reading.verdicts)
         if any(one.name in ("truncated", "refused") for one in self.verdicts):
             return ()
-        self.verdicts += form_verdicts(self.source, self.task, self.steps, self.most_tokens, self.count, reading.unread)
-        self.verdicts += [replace(one, module="planner") for one in self.verdicts if one.name in STOPPING[self.level]]
+        self.verdicts += form_verdicts(self.source, self.task, self.steps, self.max_tokens, self.count, reading.unread)
+        uncheckable = [one for one in self.verdicts if one.name in UNCHECKABLE[self.level]]
+        self.verdicts += [replace(one, module="planner") for one in uncheckable]
         return self.steps_to_act_out()
 
     def steps_to_act_out(self) -> tuple[AnnotatedSubgoal, ...]:
-        """The steps in the form in which an oracle can answer them."""
-        return tuple(map(with_results, self.steps))
+        """The steps in the form that `oracle.StatedResults` can execute."""
+        return tuple(map(with_stated_results, self.steps))
 
-    def judge(self, seen: Sequence[Seen]) -> Outcome:
-        """What acting the steps out has shown."""
-        if any(one.name in STOPPING[self.level] for one in self.verdicts):
+    def judge(self, executed: Sequence[ExecutedAction]) -> Outcome:
+        """The outcome of an annotation whose actions were executed; adds verdicts on their results."""
+        if any(one.name in UNCHECKABLE[self.level] for one in self.verdicts):
             return Outcome(None, Ending.UNREADABLE, rejections(self.verdicts)[0].name)
         if self.level == "format":
             return Outcome("", Ending.ANSWERED)
-        for action, stated, execution in seen:
+        for action, stated, execution in executed:
             self.verdicts += _result_verdicts(action, stated, execution)
-        outcome = last_value([(action, execution) for action, _, execution in seen])
+        outcome = last_value([(action, execution) for action, _, execution in executed])
         if outcome.ending == "answered" and not self.source.is_right(self.task, outcome.answer):
             gold = self.source.gold_answer(self.task)
             self.verdicts += make_verdicts("wrong final answer", f"gives {outcome.answer}, expected {gold}")
         return outcome
 
     def should_retry(self, completion: Completion) -> bool:
-        """Whether the teacher is to try again; `prompt` then says why."""
+        """Whether the teacher is to try again; `prompt` then lists the problems."""
         if not rejections(self.verdicts) or not self.reasks:
             return False
         self.prompt = next_prompt(self.prompt, completion.text, rejections(merge_verdicts(self.verdicts)))
@@ -77,7 +81,7 @@ class AnnotationCheck:
         return True
 
     def note_links(self, ambiguous: int | None) -> None:
-        """Note how many operands may be other values; None: count them in the steps."""
+        """Add a verdict on operands that may be other values: how many, or None to find them in the steps."""
         operands = ambiguous_operands(self.steps, self.task.question) if ambiguous is None else []
         if count := ambiguous or len(operands):
             what = f"{count} operand{'s' * (count > 1)}" + (f": {', '.join(operands)}" if operands else "")
@@ -89,7 +93,7 @@ class AnnotationCheck:
         return min(self.source.check_level, "executed", key=LEVELS.index)
 
     def reached_level(self) -> str:
-        """The level of the annotation as it stands; '' when no module accepts it."""
+        """The check level that the annotation reached; '' when no module accepts it."""
         return self.level if accepting_modules(self.verdicts) else ""
 
 
@@ -98,10 +102,9 @@ def _result_verdicts(action: Action, stated: str, execution: Execution) -> list[
     if not execution.ok:
         return make_verdicts("invalid result", f"{shown}: {execution.message or execution.status}"[:200])
     if not stated.strip() or INVALID.fullmatch(stated.strip()):
-        return []  # which has a verdict of its own
-    equal = same(execution, stated)
-    if equal:
+        return []  # form.py gives a verdict on these
+    matches = matches_stated(execution, stated)
+    if matches:
         return []
-    return make_verdicts(
-        "text differs" if equal is None else "result differs", f"{shown} gives {execution.result[:80]}"
-    )
+    name = "text differs" if matches is None else "result differs"
+    return make_verdicts(name, f"{shown} gives {execution.result[:80]}")

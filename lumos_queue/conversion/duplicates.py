@@ -1,4 +1,4 @@
-"""Rows whose task stands earlier in the same dataset."""
+"""Finds rows whose task occurred earlier in the same dataset."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from lumos_queue.records import Task
 
 
 def find_duplicates(tasks: Iterable[Task]) -> tuple[int, ...]:
-    """The places, from 0, of tasks whose text, spaces folded, an earlier one has too. Numbers must be the same."""
+    """The positions, from 0, of tasks whose text, apart from white space, is that of an earlier one."""
     seen: set[str] = set()
     found = []
-    for place, task in enumerate(tasks):
+    for position, task in enumerate(tasks):
         text = " ".join(task.question.split())
         if text in seen:
-            found.append(place)
+            found.append(position)
         seen.add(text)
     return tuple(found)

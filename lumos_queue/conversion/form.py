@@ -1,4 +1,4 @@
-"""The form of an annotation: everything that can be judged before an action is run."""
+"""Checks an annotation's form: everything that can be judged before an action is executed. Gives verdicts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lumos_queue.rationales.maths.copied import copied_numbers
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
 
-#: Issues of `notation.read_annotation` that have a verdict of their own; any other makes a row unreadable.
+#: Issues of `notation.read_annotation` and their verdicts; any other issue makes a row unreadable.
 _ISSUES = {"mismatched parenthesis": "mismatched parenthesis", "missing result": "empty result"}
-#: What stands in place of a result: an error text, or a word for none.
+#: What may be written instead of a result: an error text, or a word for none.
 INVALID = re.compile(
     r"(?:invalid request|error\b|exception\b|traceback\b).*|(?:none|null|nan|undefined|n/a|no answer|unknown)\.?",
     re.IGNORECASE | re.DOTALL,
@@ -27,36 +27,40 @@ _EXTRACTING = frozenset(("QA", "VQA"))
 
 
 def issue_verdicts(issues: Sequence[Issue]) -> Iterator[Verdict]:
-    """What reading the text has found."""
+    """The verdicts on the problems found while reading the text."""
     unread = any(issue.reason in ("mismatched parenthesis", "no assignment", "text after the call") for issue in issues)
     for issue in issues:
         if issue.reason == "subgoal without actions" and unread:
-            continue  # it has one, which is another issue
+            continue  # its action could not be read, which is another issue
         name = _ISSUES.get(issue.reason, "unreadable")
         yield from make_verdicts(name, issue.line if name == issue.reason else f"{issue.reason}: {issue.line[:80]}")
 
 
 def form_verdicts(
-    source: Benchmark, task: Task, steps: Sequence[AnnotatedSubgoal], most_tokens: int, count: CountTokens,
+    source: Benchmark,
+    task: Task,
+    steps: Sequence[AnnotatedSubgoal],
+    max_tokens: int,
+    count: CountTokens,
     unread: Collection[str] = (),
-) -> Iterator[Verdict]:  # fmt: skip
-    """What is wrong with an annotation that could be read; `unread`: variables of lines that could not."""
+) -> Iterator[Verdict]:
+    """The verdicts on an annotation that could be read; `unread`: variables set by lines that could not."""
     yield from _action_verdicts(source.domain, steps, unread)
     if source.domain == "maths":
         for action in copied_numbers(steps, task.question):
             yield from make_verdicts("copied", _name(action))
-    facts = _folded(source.facts(task))
+    facts = _normalize(source.facts(task))
     for step in steps:
         for action, result in zip(step.actions, step.results, strict=True):
             if INVALID.fullmatch(result.strip()):
                 yield from make_verdicts("invalid result", f"{_name(action)} = {result[:80]}")
-            elif facts and not _stands_in(result, action, facts, task, source):
+            elif facts and not _is_supported(result, action, facts, task, source):
                 yield from make_verdicts("result not in facts", f"{_name(action)} = {result[:80]}")
         for result in results_stated(step, task.question):
             yield from make_verdicts("result stated", f"Subgoal {step.subgoal.number} says {result[:80]}")
     for module, length in conversation_tokens(task.question, source.domain, steps, count).items():
-        if length > most_tokens:
-            yield from make_verdicts("overlong", f"{length} tokens, at most {most_tokens}", (module,))
+        if length > max_tokens:
+            yield from make_verdicts("overlong", f"{length} tokens, at most {max_tokens}", (module,))
 
 
 def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Collection[str]) -> Iterator[Verdict]:
@@ -70,16 +74,16 @@ def _action_verdicts(domain: str, steps: Sequence[AnnotatedSubgoal], unread: Col
         known.update(action.variables)
 
 
-def _stands_in(result: str, action: Action, facts: str, task: Task, source: Benchmark) -> bool:
-    """Whether an extracted result stands in the facts or the question, whole or part by part, or is the gold answer."""
-    text = _folded(result)
+def _is_supported(result: str, action: Action, facts: str, task: Task, source: Benchmark) -> bool:
+    """Whether an extracted result is in the facts or the question, whole or part by part, or is the gold answer."""
+    text = _normalize(result)
     if action.name not in _EXTRACTING or text in _ANSWERS or _SYMBOLIC.match(result) or source.is_right(task, result):
         return True
-    known = f"{facts} {_folded(task.question)}"
+    known = f"{facts} {_normalize(task.question)}"
     return text in known or all(part in known for part in re.split(r",? and |, ", text))
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 

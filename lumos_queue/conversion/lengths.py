@@ -1,4 +1,4 @@
-"""How long the conversations of an annotation are, in tokens."""
+"""Counts the tokens of the training conversations that an annotation gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.util.launch_folder import from_launch
 
 CountTokens = Callable[[str], int]
 
-#: A cheap estimate that is rather too high: a token is up to five letters, one digit, or one other character.
+#: A fast estimate, too high rather than too low: a token is up to five letters, one digit, or one other character.
 _PIECES = re.compile(r"[^\W\d_]{1,5}|\d|[^\w\s]|_")
 _TURN = 14  #: tokens that a further turn adds: roles, `Subgoal to be grounded:`, `Should we stop planning?`
 
@@ -25,7 +25,7 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def load_token_counter(tokenizer: str) -> CountTokens:
-    """The count of a tokenizer folder, or the estimate where none is named."""
+    """A function that counts with the tokenizer of a folder, or `estimate_tokens` where no folder is named."""
     if not tokenizer:
         return estimate_tokens
     from transformers import AutoTokenizer
@@ -37,16 +37,16 @@ def load_token_counter(tokenizer: str) -> CountTokens:
 def conversation_tokens(
     task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
 ) -> dict[str, int]:
-    """Tokens of the iterative conversation of each module, the longer of its two forms."""
+    """Tokens by module of its iterative conversation, which is longer than the one-pass one."""
     known = DOMAINS.load(domain) if domain in DOMAINS else None
     head = (known.verified_ground_head if known else "") or ""
     task_tokens = count(task)
     subgoals = [count(step.subgoal.text) + _TURN for step in steps]
     results = [count(step.results[-1]) if step.results else 0 for step in steps]
     actions = [count(write_actions(step.actions)) for step in steps]
-    earlier = sum(results[place] * (len(steps) - place) for place in range(len(steps)))
-    told = earlier if known and known.shows_earlier else 0
+    earlier = sum(results[position] * (len(steps) - position) for position in range(len(steps)))
+    repeated = earlier if known and known.shows_earlier else 0
     return {
         "planner": count(PLAN_HEAD) + task_tokens + sum(subgoals) + sum(results) + _TURN * len(steps),
-        "grounder": count(head) + task_tokens + sum(subgoals) + sum(actions) + told,
+        "grounder": count(head) + task_tokens + sum(subgoals) + sum(actions) + repeated,
     }

@@ -1,4 +1,4 @@
-"""Tools that answer from the annotation itself, for domains whose real tools are not at hand."""
+"""Actions that return the results stated in the annotation, for domains whose real tools are not available."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lumos_queue.notation import write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Task
 
 
-class Stated:
-    """Each action gives the result that it states: `R1 = QA(…) = 330 metres`. What states none gives an empty one."""
+class StatedResults:
+    """Each action returns the result that it states: `R1 = QA(…) = 330 metres`; an empty one where it states none."""
 
     roles = ()
     defaults: Mapping[str, str] = {}
@@ -37,11 +37,11 @@ class Stated:
         return Execution("ok", result, tuple({"kind": "text", "text": text} for text in texts))
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
 
-def with_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
-    """The step with each action's own text, results included, which is what `Stated` reads."""
+def with_stated_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
+    """The step with each action's result in its raw text, where `StatedResults` reads it."""
     pairs = zip(step.actions, step.results, strict=True)
     return replace(
         step, actions=tuple(replace(a, raw=_call(a) + (f" = {result}" if result else "")) for a, result in pairs)

@@ -1,13 +1,13 @@
-"""The check level `perturbed`: an annotation is right also when the numbers of the question are others.
+"""The check level `perturbed`: an annotation is still right when the numbers of the question are changed.
 
-Each number of the question gets another value of about its size, and so does, by value, each literal in the actions
-that equals it or a number that follows from it (0.25 from 25%). The source's own program under the same changes says
-what must come out. Only changes that leave every step of it positive, and whole where it was whole, are meant: a
-program that divides apples into halves says nothing.
+Each number of the question gets another value of similar size, and so does each literal in the actions that equals it
+or a number that follows from it (0.25 from 25%). The source's program, with the same changes, gives the expected
+answer. Changes are used only when they leave each of its steps positive, and whole where it was whole: a program that
+divides apples into halves is not evidence.
 
-A literal that neither the question gives nor a word names (rationales/maths/constants.py) was calculated somewhere
-else, and what it would be with other numbers is unknown: an annotation with one does not reach the level, and a program
-with one says nothing.
+A literal that the question does not state and no word names (rationales/maths/constants.py) was calculated elsewhere,
+so its value with other numbers is unknown: an annotation with one does not reach the level, and a source's program with
+one is not evidence.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from lumos_queue.records import Action, Annotation, Task
 from lumos_queue.scoring.numbers import decimal_places, show_number
 from lumos_queue.scoring.numeric import close, read_number
 
-SUCCESSES = 3  #: changes under which an annotation must agree
-TRIES = 120  #: changes that are tried to find so many that the source's own program allows
+SUCCESSES = 3  #: changes under which an annotation must give the expected answer
+MAX_TRIES = 120  #: changes tried to find as many that the source's program allows
 
 _LITERAL = re.compile(r"(?<![\w.^])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.^])\.[0-9]+")
-#: `2 / 3` in a formula: two thirds, whatever is multiplied by it.
+#: `2 / 3` in a formula: read as two thirds.
 _FRACTION = re.compile(r"(?<![\w.^])([0-9]{1,30}) ?/ ?([1-9][0-9]{0,30})(?![\w.])")
 
 
 @dataclass(frozen=True, slots=True)
 class PerturbationResult:
-    """`passed`: agreed under enough changes. `differs`: how it did not, in words; '' when nothing could be found."""
+    """`passed`: right under enough changes. `differs`: the difference in words; '' when none was found."""
 
     passed: bool
     differs: str = ""
@@ -47,20 +47,23 @@ class PerturbationResult:
 async def passes_perturbation(
     source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions
 ) -> bool:
-    """Whether an annotation, or the actions of a successful episode, is right also with other numbers."""
+    """Whether an annotation, or the actions of a successful episode, is also right with other numbers."""
     return (await perturbation(source, task, annotation, interface)).passed
 
 
 async def perturbation(
-    source: Benchmark, task: Task, annotation: Annotation | Sequence[Action], interface: StatelessActions,
+    source: Benchmark,
+    task: Task,
+    annotation: Annotation | Sequence[Action],
+    interface: StatelessActions,
     successes: int = SUCCESSES,
-) -> PerturbationResult:  # fmt: skip
-    """As `passes_perturbation`, with what was found. Raises InfrastructureError when the interface cannot work."""
+) -> PerturbationResult:
+    """As `passes_perturbation`, with the difference found. Raises InfrastructureError when actions cannot be run."""
     reference = source.reference(task)
     if reference is None or not reference.programs:
         return PerturbationResult(False)
     known = known_numbers(source, task)
-    if any(unknown(program, known) for program in reference.programs):
+    if any(unknown_numbers(program, known) for program in reference.programs):
         return PerturbationResult(False)
     actions = _actions(annotation)
     first = [await _values(program, {}, interface) for program in reference.programs]
@@ -72,7 +75,7 @@ async def perturbation(
         if (key := tuple(changes.values())) in seen:
             continue
         seen.add(key)
-        wanted = await _wanted(reference.programs, first, changes, interface)  # type: ignore[arg-type]
+        wanted = await _expected_answers(reference.programs, first, changes, interface)  # type: ignore[arg-type]
         if wanted is None:
             continue
         if len(wanted) > 1:
@@ -85,12 +88,12 @@ async def perturbation(
             return PerturbationResult(False, f"gives {what}, the source {show_number(answer, True)} with {shown}")
         agreed += 1
         if agreed == successes:
-            return PerturbationResult(not unknown(actions, known))
+            return PerturbationResult(not unknown_numbers(actions, known))
     return PerturbationResult(False)
 
 
 def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
-    """What the question gives, and the constants that words of it or of the rationale name."""
+    """The numbers of the question, and the constants that words of it or of the rationale name."""
     try:
         text = f"{task.question}\n{source.rationale(task)}"
     except NotConvertible:
@@ -98,7 +101,7 @@ def known_numbers(source: Benchmark, task: Task) -> frozenset[Fraction]:
     return question_numbers(task.question).numbers | named_constants(text)
 
 
-def unknown(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
+def unknown_numbers(actions: Sequence[Action], known: Collection[Fraction]) -> list[Fraction]:
     """The literals in the actions that are not known."""
     found = []
     for action in actions:
@@ -108,15 +111,17 @@ def unknown(actions: Sequence[Action], known: Collection[Fraction]) -> list[Frac
 
 
 def _parts(fraction: re.Match) -> Fraction | None:
-    """The value of `2 / 3`; None for `500 / 5`, which divides and is no fraction of a whole."""
+    """The value of `2 / 3`; None for `500 / 5`, which is a division and not a fraction of a whole."""
     over, under = int(fraction[1]), int(fraction[2])
     return Fraction(over, under) if over < under else None
 
 
-async def _wanted(
-    programs: Sequence[Sequence[Action]], first: Sequence[Sequence[Fraction | None]], changes: Changes,
+async def _expected_answers(
+    programs: Sequence[Sequence[Action]],
+    first: Sequence[Sequence[Fraction | None]],
+    changes: Changes,
     interface: StatelessActions,
-) -> set[Fraction] | None:  # fmt: skip
+) -> set[Fraction] | None:
     """The answers of the programs under the changes; None when the changes make no sense."""
     answers: set[Fraction] = set()
     for program, before in zip(programs, first, strict=True):
@@ -127,7 +132,7 @@ async def _wanted(
     return answers
 
 
-def _as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
+def _is_as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
     if before is None or now is None:
         return before is None
     return (now > 0 or before <= 0) and (now.denominator == 1 or before.denominator > 1)
@@ -136,12 +141,12 @@ def _as_sensible(now: Fraction | None, before: Fraction | None) -> bool:
 async def _values(
     actions: Sequence[Action], changes: Changes, interface: StatelessActions, before: Sequence[Fraction | None] = ()
 ) -> list[Fraction | None] | None:
-    """The number that each action gives, None for an equation; the answer's last.
+    """The number that each action gives, None for an equation; the last one is the answer.
 
-    None: an action failed, or gives what makes no sense beside the value it had `before`.
+    None when an action failed, or gave a value that makes no sense compared with its value `before`.
     """
     variables, values, answer = {}, [], None
-    for place, action in enumerate(actions):
+    for position, action in enumerate(actions):
         done = await interface.execute(
             replace(action, arguments=replace_literals(action.arguments, changes)), variables
         )
@@ -149,7 +154,7 @@ async def _values(
             return None
         variables.update(zip(action.variables, done.values, strict=False))
         values.append(read_number(done.result))
-        if before and not _as_sensible(values[-1], before[place]):
+        if before and not _is_as_sensible(values[-1], before[position]):
             return None
         if action.variables and (answer is None or _rank(action.variables[-1]) >= _rank(answer)):
             answer = action.variables[-1]
@@ -162,7 +167,7 @@ def _rank(variable: str) -> float:
 
 
 def replace_literals(text: str, changes: Changes) -> str:
-    """The text with each literal whose value is to change replaced; exponents and the numbers of variables stay."""
+    """The text with the literals whose values change replaced; exponents and the numbers of variables stay."""
 
     def new(found: re.Match) -> str:
         value = _value(found[0])
@@ -176,12 +181,12 @@ def _value(literal: str) -> Fraction:
 
 
 def candidates(task: Task) -> Iterator[Changes]:
-    """Changes of the question's numbers, the same for the same task."""
+    """Changes of the question's numbers, always the same for the same task."""
     stated = question_numbers(task.question)
     if not stated.free:
         return
     chance = random.Random(int(digest("perturb", task.benchmark, task.row, task.question)[:16], 16))
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         changes: dict[Fraction, Fraction] = {}
         for value in stated.free:
             changes[value] = _other(value, value in stated.percent, chance)
@@ -190,17 +195,17 @@ def candidates(task: Task) -> Iterator[Changes]:
 
 
 def _other(value: Fraction, percent: bool, chance: random.Random) -> Fraction:
-    """Another number of about the size, with as many decimals: near it, or a multiple, so that divisions stay whole."""
+    """Another number of similar size with as many decimals: near it, or a multiple, so that divisions stay whole."""
     if percent and value <= 100:
-        return _not(value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))))
+        return _draw_other(value, lambda: Fraction(chance.choice((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))))
     if chance.random() < 0.5:
         return value * chance.choice((2, 3, 4, 5, 6)) if value else Fraction(chance.randint(1, 5))
     unit = Fraction(1, 10 ** (decimal_places(value.denominator) or 0))
     low, high = max(1, int(value / unit / 2)), int(value / unit * 2) + 4
-    return _not(value, lambda: chance.randint(low, high) * unit)
+    return _draw_other(value, lambda: chance.randint(low, high) * unit)
 
 
-def _not(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
+def _draw_other(value: Fraction, draw: Callable[[], Fraction]) -> Fraction:
     while (new := draw()) == value:
         pass
     return new

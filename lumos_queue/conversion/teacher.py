@@ -1,9 +1,9 @@
-"""What the teacher is asked, and what its reply is: an annotation, or a named reason why not (spec/lumos.md 7).
+"""The teacher's prompts, and its replies read as an annotation or as verdicts that say why not (spec/lumos.md 7).
 
-A prompt is framed text with the roles system, user and assistant. `chat://` endpoints make messages of it; others get
-it as it is. A plan is shown as the row has it, white space included, but for three things: role markers are taken
-apart, here and in replies shown again, so that no text can open a turn; what cannot be stored (NUL, lone surrogates) is
-replaced; and white space at its very end, where the turn ends, is dropped.
+A prompt is framed text with the roles system, user and assistant. `chat://` endpoints split it into messages; others
+get it unchanged. A plan is shown as the row has it, white space included, with three exceptions: role markers are
+escaped, here and in replies that are repeated, so that no text can open a turn; what cannot be stored (NUL, lone
+surrogates) is replaced; and white space at the end of the turn is dropped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _AGAIN = (
     "Please write the whole subgoal-based plan again, with these problems mended, in the same format and without "
     "further words."
 )
-#: Type of prompt to the actions it offers.
+#: The actions that each type of prompt offers.
 OFFERED = {
     "maths": "'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', and 'Define'",
     "maths_code": "'Calculator', 'SetEquation', 'SolveEquation', 'Count', 'SolveInequality', 'Code', and 'Define'",
@@ -68,11 +68,11 @@ _REFUSAL_CHARACTERS = 300
 
 
 def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
-    """What every prompt of a job begins with, up to the task; `sees`: whether the row's image is shown with it.
+    """The common beginning of all prompts of a job, up to the task; `sees`: whether the row's image is shown with it.
 
-    Raises SpecError for an unknown type or kind.
+    Raises SpecError for an unknown type of prompt or kind of subgoals.
     """
-    examples = demos.for_prompt(prompt, subgoals)
+    examples = demos.demos_for(prompt, subgoals)
     asked = _HEAD.format(actions=OFFERED[prompt])
     if prompt not in WITHOUT_RESULTS:
         asked += _RESULTS
@@ -89,37 +89,37 @@ def prompt_head(prompt: str, subgoals: str, sees: bool = False) -> str:
 
 
 def first_prompt(head: str, task: Task, plan: str) -> str:
-    """The prompt for a row."""
+    """The first prompt for a row."""
     question, plan = escape_markers(task.question).strip(), escape_markers(plan).rstrip()
     return f"{head}{question}\n\nNatural language plan: {plan}\n<|assistant|>\n"
 
 
 def next_prompt(prompt: str, reply: str, verdicts: Sequence[Verdict]) -> str:
-    """The conversation so far, and what is wrong with the reply, in words."""
+    """The prompt, the reply to it, and the request to write it again with its problems corrected."""
     problems = dict.fromkeys(f"- {one.name}" + (f": {one.detail}" if one.detail else "") for one in verdicts)
     again = Turn("user", _AGAIN.format(problems=escape_markers("\n".join(problems))))
     return prompt + _FRAMING.write(Turn("assistant", escape_markers(reply))) + _FRAMING.write(again)
 
 
 def escape_markers(text: str) -> str:
-    """The text with role markers taken apart: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
+    """The text with role markers escaped: `<|user|>` becomes `<| user |>`, `</s>` becomes `< /s>`."""
     return _MARKER.sub(lambda found: f"<| {found[1]} |>" if found[1] else "< /s>", text)
 
 
 @dataclass(frozen=True, slots=True)
 class TeacherReply:
-    """A reply, read. `verdicts` says what is wrong with its form so far."""
+    """A reply that was read. `verdicts` says what is wrong with its form so far."""
 
     steps: tuple[AnnotatedSubgoal, ...]
     verdicts: tuple[Verdict, ...] = ()
-    unread: frozenset[str] = frozenset()  #: variables that are set by lines which could not be read
+    unread: frozenset[str] = frozenset()  #: variables set by lines that could not be read
 
 
 def read_reply(completion: Completion, results: bool) -> TeacherReply:
     """The annotation in a reply; `results`: whether its actions must state results.
 
-    `refused`: an empty reply (as content filters leave), or one without a subgoal that begins as an excuse.
-    `truncated`: the limit of tokens ended it, so nothing else is said about it.
+    `refused`: an empty reply (such as content filters return), or one without a subgoal that begins with an excuse.
+    `truncated`: it ended at the token limit, so nothing else is judged.
     """
     text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
     steps, issues = read_annotation(text, results)

@@ -1,9 +1,9 @@
-"""The filters of conversion: what each is called, what it means, and the training row of which module it spoils.
+"""The filters of conversion: the name of each, its meaning, and the modules whose training row it makes unusable.
 
-A planner's row holds the subgoals and the results it was told; a grounder's row holds the actions. So a subgoal that
-gives its result away spoils the planner's row alone, and a result that is missing or wrong both: it was told to the one
-and follows from the other. An action that cannot run spoils the grounder's row, and the planner's too where its result
-would have had to be found out by running it. A row is accepted for a module when no verdict rejects it there.
+A planner's row holds the subgoals and the results that it sees; a grounder's row holds the actions. So a subgoal that
+gives its result away affects the planner's row only, and a missing or wrong result affects both: the planner sees it,
+and the grounder's actions lead to it. An action that cannot run affects the grounder's row, and the planner's too where
+the result is only known from running it. A row is accepted for a module when no verdict rejects it for that module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lumos_queue.records import LEVELS, MODULES, Score, Verdict
 
 BOTH, PLANNER, GROUNDER = MODULES, ("planner",), ("grounder",)
 
-#: name: (modules whose row it spoils, what it means)
+#: name: (modules whose row it affects, what it means)
 VERDICTS: dict[str, tuple[Sequence[str], str]] = {
     "refused": (BOTH, "the teacher gave no annotation but an excuse, or nothing at all"),
     "truncated": (BOTH, "the reply ran into the limit of tokens: its end is missing"),
@@ -35,32 +35,37 @@ VERDICTS: dict[str, tuple[Sequence[str], str]] = {
     "differs when perturbed": (GROUNDER, "with other numbers the answer is not the source's: noted, not rejected"),
     "text differs": (GROUNDER, "a formula is stated in another form than it is executed in: noted, not rejected"),
 }
-NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs")  #: they do not reject
-#: After one of these the results of the actions are not known, so nothing is said about them, and both rows are spoilt.
-#: By the level that a source is checked at: an oracle answers also an action that could not be run.
-STOPPING = {
+NOTED = ("duplicate", "ambiguous link", "differs when perturbed", "text differs")  #: recorded, but they do not reject
+#: After one of these the results of the actions are not known: they are not judged, and both rows are rejected. By the
+#: level that a source is checked at, since stated results also answer actions that could not be executed.
+UNCHECKABLE = {
     "format": ("refused", "truncated", "unreadable"),
     "oracle_tool": ("refused", "truncated", "unreadable", "mismatched parenthesis"),
     "executed": (
-        "refused", "truncated", "unreadable", "mismatched parenthesis", "unknown action", "undefined reference",
+        "refused",
+        "truncated",
+        "unreadable",
+        "mismatched parenthesis",
+        "unknown action",
+        "undefined reference",
     ),
-}  # fmt: skip
+}
 
 DETAIL_CHARACTERS = 300
 
 
 def make_verdicts(name: str, detail: str = "", modules: Sequence[str] = ()) -> list[Verdict]:
-    """The verdict for each module it spoils; `modules` where it depends on the row."""
+    """One verdict for each module whose row is affected; `modules` where that depends on the row."""
     return [Verdict(module, name, detail, name not in NOTED) for module in modules or VERDICTS[name][0]]
 
 
 def reason_verdicts(reason: str, detail: str) -> list[Verdict]:
-    """A reason of a converter by rule (rationales/reasons.py) as a verdict of its own name: there is no annotation."""
+    """Why a rule could not convert a row (rationales/reasons.py) as verdicts of that name: there is no annotation."""
     return [Verdict(module, reason, detail) for module in MODULES]
 
 
 def merge_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """One verdict for each module and name, its details one after the other, those of equal text once."""
+    """One verdict for each module and name, with the details joined, each text once."""
     details: dict[tuple[str, str, bool], dict[str, None]] = {}
     for one in verdicts:
         details.setdefault((one.module, one.name, one.rejects), {})[one.detail] = None
@@ -87,5 +92,5 @@ def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
 
 def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """The modules whose training row none of the verdicts rejects."""
-    spoilt = {one.module for one in rejections(verdicts)}
-    return tuple(module for module in MODULES if module not in spoilt)
+    rejecting = {one.module for one in rejections(verdicts)}
+    return tuple(module for module in MODULES if module not in rejecting)

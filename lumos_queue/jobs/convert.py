@@ -12,7 +12,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter
-from lumos_queue.conversion.oracle import Stated
+from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
 from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts, reason_verdicts
@@ -106,7 +106,7 @@ class Convert:
         async with AsyncExitStack() as stack:
             executed = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)
             actions: StatelessActions = (
-                DOMAINS.load(source.domain).open_stateless() if executed else Stated(source.domain)
+                DOMAINS.load(source.domain).open_stateless() if executed else StatedResults(source.domain)
             )
             stack.push_async_callback(actions.close)
             endpoints: dict[str, Endpoint] = {}

@@ -1,1 +1,1 @@
-"""A gold rationale in words, marks or SQL → subgoals and actions, by rule."""
+"""Rules that turn a gold rationale, in words, calculator marks or SQL, into subgoals and actions."""

@@ -1,4 +1,4 @@
-"""Whether an action gave what the annotation states."""
+"""Compares the result of an executed action with the result that the annotation states."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ _DECIMAL = re.compile(r"-?[0-9][0-9,]*\.([0-9]+)")
 _SYMBOLIC = frozenset(("expression", "equation", "inequality", "text"))
 
 
-def same(execution: Execution, stated: str) -> bool | None:
-    """None: the two are formulas or texts that differ, which may still mean the same.
+def matches_stated(execution: Execution, stated: str) -> bool | None:
+    """Whether the action gave the stated result; None for formulas or texts that differ but may mean the same.
 
-    Numbers are equal as far as the stated one is written: 3.33 is 10/3. Lists are compared one by one.
+    Numbers are compared to the stated precision: 3.33 is 10/3. Lists are compared part by part.
     """
     stated = stated.strip().rstrip(".").strip()
-    if _folded(execution.result) == _folded(stated):
+    if _normalize(execution.result) == _normalize(stated):
         return True
     given, wanted = execution.result.split(", "), stated.split(", ")
     pairs = [(read_number(one), read_number(other), other) for one, other in zip(given, wanted, strict=False)]
     if len(given) == len(wanted) and all(one is not None and other is not None for one, other, _ in pairs):
-        return all(_near(one, other, text) for one, other, text in pairs)  # type: ignore[arg-type]
+        return all(_is_near(one, other, text) for one, other, text in pairs)  # type: ignore[arg-type]
     return None if any(value.get("kind") in _SYMBOLIC for value in execution.values) else False
 
 
-def _near(given: Fraction, stated: Fraction, text: str) -> bool:
+def _is_near(given: Fraction, stated: Fraction, text: str) -> bool:
     if close(given, stated):
         return True
     decimals = _DECIMAL.search(text)
     return decimals is not None and abs(given - stated) <= Fraction(1, 2 * 10 ** len(decimals[1]))
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return re.sub(r"[\s*()]", "", text.casefold()).rstrip(".")

@@ -1,6 +1,6 @@
-"""A SELECT taken apart as LUMOS writes one: what to select from where, then the conditions, then the whole.
+"""Splits a SELECT into the parts that LUMOS makes subgoals of: the selection, the conditions, the whole query.
 
-The parts are the query's own text; only white space is made single.
+The parts are the query's text unchanged, except that white space is reduced to single spaces.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.wording import enumeration
+from lumos_queue.rationales.wording import enumerate_words
 
-DIALECT = "mysql"  #: there `"…"` is a text, as in InterCode; SQLite reads it so where no column has that name
-MAX_CHARACTERS = 4000
+DIALECT = "mysql"  #: in it `"…"` is a text, as in InterCode; SQLite reads it as one where no column has that name
+MAX_CHARACTERS = 4000  #: of a query
 _COMBINING = {
-    TokenType.INTERSECT: "the intersection with another selection", TokenType.UNION: "the union with another selection",
+    TokenType.INTERSECT: "the intersection with another selection",
+    TokenType.UNION: "the union with another selection",
     TokenType.EXCEPT: "the removal of another selection",
-}  # fmt: skip
+}
 _CONDITIONS = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, *_COMBINING)
 _QUOTED_OR_SPACE = re.compile(r"""('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|\s+""")
 _AGGREGATES = {exp.Avg: "average", exp.Sum: "sum", exp.Min: "smallest", exp.Max: "largest"}
@@ -41,7 +42,7 @@ class Query:
 
 
 def read_query(text: str) -> Query:
-    """The parts. Raises NotConvertible for anything but one SELECT, possibly combined with others."""
+    """The parts of a query. Raises NotConvertible unless it is a SELECT, possibly combined with others."""
     whole = _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", text.strip().rstrip(";").strip())
     if len(whole) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
@@ -60,13 +61,17 @@ def read_query(text: str) -> Query:
     sources = [first.args.get("from_") or first.args.get("from"), *(first.args.get("joins") or [])]
     tables = [table.name for source in sources if source for table in source.find_all(exp.Table)]
     return Query(
-        whole, whole[tokens[0].end + 1 : end].strip(), whole[end:].strip(),
-        enumeration([_words(one) for one in first.expressions]), tuple(dict.fromkeys(tables)), tuple(kinds),
-    )  # fmt: skip
+        whole=whole,
+        selection=whole[tokens[0].end + 1 : end].strip(),
+        conditions=whole[end:].strip(),
+        objects=enumerate_words([_words(one) for one in first.expressions]),
+        tables=tuple(dict.fromkeys(tables)),
+        kinds=tuple(kinds),
+    )
 
 
 def is_ordered(text: str) -> bool:
-    """Whether a query says in which order its rows come. Raises NotConvertible when it cannot be read."""
+    """Whether a query orders its rows. Raises NotConvertible when it cannot be read."""
     try:
         return bool(sqlglot.parse_one(text, dialect=DIALECT).args.get("order"))
     except (SqlglotError, RecursionError) as error:
@@ -86,23 +91,23 @@ def _conditions(whole: str, tokens: Sequence[Token]) -> tuple[int, list[str]]:
 
 
 def _kinds(select: exp.Expr) -> list[str]:
-    """The conditions of one SELECT in words, without the values that they compare with."""
+    """The conditions of one SELECT in words, without the values in them."""
     found, parts = [], select.args
     if parts.get("where"):
         found.append(f"the condition on {_columns(parts['where']) or 'rows'}")
     if parts.get("group"):
-        found.append(f"the grouping by {enumeration([_words(one) for one in parts['group'].expressions])}")
+        found.append(f"the grouping by {enumerate_words([_words(one) for one in parts['group'].expressions])}")
     if parts.get("having"):
         found.append(f"the condition on groups by {_columns(parts['having']) or 'their size'}")
     if parts.get("order"):
-        found.append(f"the order by {enumeration([_words(one.this) for one in parts['order'].expressions])}")
+        found.append(f"the order by {enumerate_words([_words(one.this) for one in parts['order'].expressions])}")
     if parts.get("limit"):
         found.append("the limit")
     return found
 
 
 def _words(selected: exp.Expr) -> str:
-    """`the number of rows`, `the largest age`; anything else by the names of its columns."""
+    """A selected expression in words: `the number of rows`, `the largest age`, or the names of its columns."""
     if isinstance(selected, exp.Star):
         return "everything"
     if isinstance(selected, exp.Count):
@@ -118,4 +123,4 @@ def _words(selected: exp.Expr) -> str:
 
 def _columns(selected: exp.Expr) -> str:
     names = list(dict.fromkeys(column.name for column in selected.find_all(exp.Column)))
-    return enumeration(names) if names else ""
+    return enumerate_words(names) if names else ""

@@ -1,4 +1,4 @@
-"""Why a row's gold solution cannot be converted. Each reason is a short stable name, counted in reports."""
+"""The reasons why a row's gold solution cannot be converted: short names, which are stored and counted in reports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REASONS = {
 
 
 class NotConvertible(SpecError):
-    """Raised with the name of a reason as its text."""
+    """Raised with a key of REASONS, which is also its text."""
 
     def __init__(self, reason: str):
         if reason not in REASONS:

@@ -1,4 +1,4 @@
-"""Annotations made by rule from texts: numbered through, and such that writing and reading them changes nothing."""
+"""Builds an annotation from texts: numbers its actions, and checks that it can be written and read back unchanged."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 
 @dataclass
 class Steps:
-    """The subgoals so far; the k-th action of them all sets Rk."""
+    """The subgoals so far. Actions are numbered across subgoals: the k-th sets Rk."""
 
     subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
-    last: int = 0  #: number of the last variable
+    last: int = 0  #: number of the last variable set
 
     def add(self, text: str, actions: Sequence[tuple[str, str, str]]) -> str:
-        """A subgoal with its (name, arguments, result) actions; returns the variable of the last one."""
+        """Add a subgoal with its (name, arguments, result) actions; returns the variable of the last one."""
         number = len(self.subgoals) + 1
         done = []
         for name, arguments, _ in actions:
@@ -30,7 +30,7 @@ class Steps:
         return f"R{self.last}"
 
     def finish(self, answer: str, results: bool = True) -> Annotation:
-        """The annotation. Raises NotConvertible when reading what is written gives anything else."""
+        """The annotation. Raises NotConvertible when it changes by being written and read back."""
         steps = tuple(self.subgoals)
         read, issues = read_annotation(write_annotation(steps), results)
         if issues or list(map(_content, read)) != list(map(_content, steps)):
@@ -43,7 +43,7 @@ def _content(step: AnnotatedSubgoal) -> tuple[object, ...]:
     return step.subgoal, actions, step.results
 
 
-def without_variables(*texts: str) -> None:
-    """Raises NotConvertible when a text of the row would be read as a variable, as in the name of a robot."""
+def reject_variables(*texts: str) -> None:
+    """Raises NotConvertible when a text contains what would be read as a variable, such as the name `R2`."""
     if any(map(variables_in, texts)):
         raise NotConvertible("unwritable")

@@ -1,4 +1,4 @@
-"""Subgoals in words: what to do with which operands, never what comes out.
+"""Subgoals in words, from expressions: what to do with which operands, never the result.
 
 Calculate how many tarts Ida sold on Monday by dividing 36 by 3.
 Subtract the result of Subgoal 1 from 20.
@@ -8,53 +8,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, chain, leaves, show
+from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, chain, format_expression, leaves
 
-MAX_OPERANDS = 4  #: of a sentence that can still be followed; beyond, the formula itself is shorter
+MAX_OPERANDS = 4  #: in a sentence that is easy to read; with more, the formula is shown
 
-_VERBS = {"+": ("Add", "adding"), "-": ("Subtract", "subtracting"), "*": ("Multiply", "multiplying"),
-          "/": ("Divide", "dividing")}  # fmt: skip
+_VERBS = {
+    "+": ("Add", "adding"),
+    "-": ("Subtract", "subtracting"),
+    "*": ("Multiply", "multiplying"),
+    "/": ("Divide", "dividing"),
+}
 _NOUNS = {"+": "sum", "-": "difference", "*": "product", "/": "quotient"}
 
-Name = Callable[[int], str]  #: number of a result -> what a planner calls it
+Name = Callable[[int], str]  #: from the number of a result to its name in a plan
 
 
-def step(expression: Expression, quantity: str | None, name: Name) -> str:
-    """One sentence without its dot; `quantity` says what is calculated, such as `how many tarts he sold on Monday`."""
+def step_sentence(expression: Expression, quantity: str | None, name: Name) -> str:
+    """One sentence without its full stop; `quantity` says what it calculates: `how many tarts he sold on Monday`."""
     if not isinstance(expression, Operation):
         if isinstance(expression, StepResult):
             return f"Take {name(expression.number)}" + (f" as {quantity}" if quantity else "")
         return f"Determine {quantity or 'the next quantity'}"
     if quantity is None:
-        return operation(expression, name, gerund=False)
-    return f"Calculate {quantity} by {operation(expression, name, gerund=True)}"
+        return operation_phrase(expression, name, gerund=False)
+    return f"Calculate {quantity} by {operation_phrase(expression, name, gerund=True)}"
 
 
-def operation(expression: Operation, name: Name, gerund: bool) -> str:
+def operation_phrase(expression: Operation, name: Name, gerund: bool) -> str:
     """`Divide 36 by 3`, or `dividing 36 by 3`."""
     if sum(1 for _ in leaves(expression)) > MAX_OPERANDS:
-        return f"{'working' if gerund else 'Work'} out {show(expression, name)}"
+        return f"{'working' if gerund else 'Work'} out {format_expression(expression, name)}"
     verb = _VERBS[expression.sign][gerund]
-    operands = [noun(operand, name) for operand in chain(expression)]
-    first, rest = operands[0], enumeration(operands[1:])
+    operands = [noun_phrase(operand, name) for operand in chain(expression)]
+    first, rest = operands[0], enumerate_words(operands[1:])
     if expression.sign == "+" or (expression.sign == "*" and len(operands) > 2):
-        return f"{verb} {enumeration(operands)}"
+        return f"{verb} {enumerate_words(operands)}"
     if expression.sign == "-":
         return f"{verb} {rest} from {first}"
     return f"{verb} {first} by {rest}"
 
 
-def noun(expression: Expression, name: Name) -> str:
+def noun_phrase(expression: Expression, name: Name) -> str:
     """`36`, `the result of Subgoal 1`, or `the sum of 3 and 4`."""
     if isinstance(expression, StepResult):
         return name(expression.number)
     if not isinstance(expression, Operation):
-        return show(expression)
+        return format_expression(expression)
     operands = chain(expression) if expression.sign in "+*" else [expression.left, expression.right]
-    return f"the {_NOUNS[expression.sign]} of {enumeration([noun(operand, name) for operand in operands])}"
+    return f"the {_NOUNS[expression.sign]} of {enumerate_words([noun_phrase(operand, name) for operand in operands])}"
 
 
-def enumeration(parts: Sequence[str]) -> str:
+def enumerate_words(parts: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 

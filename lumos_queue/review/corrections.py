@@ -24,7 +24,7 @@ from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Commands, Step
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter
-from lumos_queue.conversion.oracle import Stated, with_results
+from lumos_queue.conversion.oracle import StatedResults, with_stated_results
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply
 from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts
@@ -36,7 +36,7 @@ from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.annotation import Checked, act_out
 from lumos_queue.notation import write_action, write_annotation
-from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Ending, Execution, Outcome, Task, Verdict
 from lumos_queue.review.edits import Changes, Steps, apply_changes
 from lumos_queue.settings import Settings
@@ -120,8 +120,8 @@ async def _check_correction(
     """The corrected episode, executed and checked. `stated`: the changed actions, whose results must be as stated."""
     task, source = parent.task, _source_of(parent)
     actions = _actions_of(source)
-    runs = not isinstance(actions, Stated)
-    steps = tuple(map(_drop_results if runs else with_results, steps))
+    runs = not isinstance(actions, StatedResults)
+    steps = tuple(map(_drop_results if runs else with_stated_results, steps))
     try:
         seen, recorded = await _execute(task, steps, actions)
         _require_success(before, steps, seen, stated, runs)
@@ -184,7 +184,7 @@ def _actions_of(source: Benchmark) -> StatelessActions:
     try:
         return DOMAINS.load(source.domain).open_stateless()
     except SpecError:  # its tools are not available
-        return Stated(source.domain)
+        return StatedResults(source.domain)
 
 
 async def _execute(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
@@ -211,7 +211,7 @@ def _require_success(
         if not execution.ok:
             raise SpecError(f"{label} fails: {execution.message or execution.status}. Nothing was stored.")
         if place in stated and result:
-            if runs and same(execution, result) is False:
+            if runs and matches_stated(execution, result) is False:
                 raise SpecError(f"{label} gives {execution.result}, not {result}. Nothing was stored.")
         elif place in stated and not runs and have_results:
             raise SpecError(f"{label} cannot be run here: state its result, e.g. R1 = Name(arguments) = result.")

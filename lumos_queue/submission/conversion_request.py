@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.benchmarks.registry import open_source
-from lumos_queue.conversion.demos import for_prompt
+from lumos_queue.conversion.demos import demos_for
 from lumos_queue.conversion.duplicates import find_duplicates
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError
@@ -68,7 +68,7 @@ def make_conversion_job(
         raise SpecError(f"--tokenizer '{options.tokenizer}' is not a folder.")
     teacher = ""
     if options.teacher:
-        for_prompt(source.teacher_prompt, options.subgoals)
+        demos_for(source.teacher_prompt, options.subgoals)
         teacher = resolve_address(options.teacher, bool(settings.broker_url))
     chosen = parse_pairs("--option", options.options)
     vision = resolve_vision(source, teacher, options.vision)

@@ -23,7 +23,7 @@ from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.cli.main import main
 from lumos_queue.compat.importing import store_released
-from lumos_queue.compat.joining import join
+from lumos_queue.compat.joining import open_join
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.convert import Convert
@@ -211,7 +211,7 @@ def test_a_build_can_be_imported_again(database, tmp_path, name):
     settings.home.mkdir()
     other = open_database(f"sqlite:///{settings.home / 'lumos.db'}")
     upgrade(other)
-    with join(plan, ground) as joining:
+    with open_join(plan, ground) as joining:
         assert joining.found.pairs == CONVERTED and joining.found.bad_rows == 0 and joining.found.domains == {"maths"}
         store_released(other, settings, joining, "wordmath", "train", "MIT")
     make(other, tmp_path / "two", where="origin=imported", formulations=(name,))

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from lumos_queue.benchmarks.asdiv import rationale as asdiv
 from lumos_queue.benchmarks.gsm8k import rationale as gsm8k
 from lumos_queue.rationales.maths import equations
-from lumos_queue.rationales.maths.expressions import Number, Operation, evaluate, parse_infix, parse_prefix, show
-from lumos_queue.rationales.maths.prose import quantity
+from lumos_queue.rationales.maths.expressions import (
+    Number,
+    Operation,
+    evaluate,
+    format_expression,
+    parse_infix,
+    parse_prefix,
+)
+from lumos_queue.rationales.maths.prose import describe_quantity
 from lumos_queue.rationales.reasons import REASONS, NotConvertible
 
 
@@ -43,7 +50,7 @@ def raws(annotation):
 def test_infix_is_read_and_written_exactly(text, value, shown):
     expression = parse_infix(text)
     assert evaluate(expression) == value
-    assert show(expression) == shown
+    assert format_expression(expression) == shown
     assert parse_infix(shown) == expression
 
 
@@ -52,7 +59,7 @@ def test_infix_is_read_and_written_exactly(text, value, shown):
     [("- 8 2", "8 - 2"), ("* 65 - 9 4", "65 * (9 - 4)"), ("- + 1 2 3", "1 + 2 - 3"), ("7", "7")],
 )
 def test_prefix_is_read(text, shown):
-    assert show(parse_prefix(text)) == shown
+    assert format_expression(parse_prefix(text)) == shown
 
 
 @pytest.mark.parametrize(
@@ -76,7 +83,7 @@ trees = st.recursive(
 
 @given(trees)
 def test_writing_and_reading_keep_the_tree(tree):
-    assert parse_infix(show(tree)) == tree
+    assert parse_infix(format_expression(tree)) == tree
 
 
 @given(st.text(alphabet="0123456789.,+-*/() x<=>#\n", max_size=60))
@@ -196,7 +203,7 @@ def test_a_sub_question_names_what_its_subgoal_calculates():
     ],
 )
 def test_what_a_line_calculates_comes_from_its_words(before, after, expected):
-    assert quantity(before, after, {Fraction(5)}) == expected
+    assert describe_quantity(before, after, {Fraction(5)}) == expected
 
 
 def test_a_long_formula_names_its_results_as_the_planner_knows_them():
@@ -209,7 +216,7 @@ def test_a_long_formula_names_its_results_as_the_planner_knows_them():
 
 
 def test_words_with_numbers_of_the_question_may_be_used():
-    assert quantity("", "6 cups for five guests", {Fraction(5)}) == "how many cups for five guests"
+    assert describe_quantity("", "6 cups for five guests", {Fraction(5)}) == "how many cups for five guests"
 
 
 @pytest.mark.parametrize(

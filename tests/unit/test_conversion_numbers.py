@@ -19,7 +19,7 @@ from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.maths import equations
 from lumos_queue.rationales.maths.constants import named_constants
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
-from lumos_queue.rationales.maths.expressions import parse_prefix, show
+from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.reasons import NotConvertible
@@ -231,8 +231,8 @@ def test_what_follows_from_a_number_changes_with_it():
 
 
 def test_negative_numbers_in_prefix_form():
-    assert show(parse_prefix("- -5 3")) == "-5 - 3"
-    assert show(parse_prefix("* -5 - 3 -2")) == "-5 * (3 - (-2))"
+    assert format_expression(parse_prefix("- -5 3")) == "-5 - 3"
+    assert format_expression(parse_prefix("* -5 - 3 -2")) == "-5 * (3 - (-2))"
     assert [step.results for step in equations.annotate("-5 and 3?", "+ -5 3", "-2").steps] == [("-2",)]
 
 

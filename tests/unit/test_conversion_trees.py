@@ -12,11 +12,11 @@ from lumos_queue.rationales.maths.expressions import (
     StepResult,
     chain,
     evaluate,
+    format_expression,
     leaves,
     parse_infix,
     parse_prefix,
     replace_numbers,
-    show,
 )
 from lumos_queue.rationales.maths.program import MAX_ACTIONS, MAX_BITS, ProgramBuilder
 from lumos_queue.rationales.reasons import NotConvertible
@@ -49,8 +49,8 @@ def test_a_sign_takes_the_operands_that_follow_it():
 def test_the_values_of_earlier_results_are_counted_from_one():
     tree = Operation("/", Operation("-", StepResult(2), StepResult(1)), TWO)
     assert evaluate(tree, [Fraction(3), Fraction(8)]) == Fraction(5, 2)
-    assert show(tree) == "(R2 - R1) / 2"
-    assert show(tree, "the {}th".format) == "(the 2th - the 1th) / 2"
+    assert format_expression(tree) == "(R2 - R1) / 2"
+    assert format_expression(tree, "the {}th".format) == "(the 2th - the 1th) / 2"
     with pytest.raises(ZeroDivisionError):
         evaluate(Operation("/", ONE, Number(Fraction(0))))
 

@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.benchmarks.asdiv import rationale as asdiv
 from lumos_queue.benchmarks.gsm8k import rationale as gsm8k
 from lumos_queue.rationales.maths import equations
-from lumos_queue.rationales.maths.blanks import blank
+from lumos_queue.rationales.maths.blanks import describe_blank
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ from lumos_queue.rationales.maths.blanks import blank
 )
 def test_a_line_says_what_it_calculates_with_its_result_left_blank(before, after, expected):
     stated = {Fraction(number) for number in (2, 5, 7, 12)}
-    found = blank(before, after, Fraction(33 if "33" in after else 36 if "36" in after else 12), stated)
+    found = describe_blank(before, after, Fraction(33 if "33" in after else 36 if "36" in after else 12), stated)
     assert found == expected
 
 
 def test_what_was_calculated_before_in_the_line_is_left_out():
-    assert blank("6 red ones, so Ida has 6+7 = ", "13 pens.", Fraction(13), {Fraction(7)}, continues=True) == (
+    assert describe_blank("6 red ones, so Ida has 6+7 = ", "13 pens.", Fraction(13), {Fraction(7)}, continues=True) == (
         "the blank in 'Ida has ___ pens'"
     )
 

@@ -84,9 +84,9 @@ def test_a_licence_must_be_named_and_bad_rows_store_nothing(raw, tmp_path, home)
     assert not home.exists()
     skipped = told(lumos("import", plan, ground, "--licence", "MIT", "--skip-bad-rows", "--json"))
     assert (skipped["episodes"], skipped["bad_rows"]) == (6, 1)
-    assert skipped["first_bad"].startswith("lumos_maths_plan_iterative.jsonl row 7: is no JSON")
+    assert skipped["first_bad"].startswith("lumos_maths_plan_iterative.jsonl row 7: is not JSON")
     said = lumos("import", plan, ground, "--licence", "MIT", "--skip-bad-rows", "--again").stderr
-    assert "skipped 1 bad rows; the first: lumos_maths_plan_iterative.jsonl row 7: is no JSON" in said
+    assert "skipped 1 bad rows; the first: lumos_maths_plan_iterative.jsonl row 7: is not JSON" in said
 
 
 @pytest.mark.parametrize("licence", ["M" * 101, "MIT\x1b[31m", "two\nlines", "\N{RIGHT-TO-LEFT OVERRIDE}TIM"])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.compat.plan_text import parse_line, split_plan, told_result
+from lumos_queue.compat.plan_text import parse_line, reported_result, split_plan
 from lumos_queue.compat.raw import RawAnnotation, read_raw
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.domains.registry import DOMAINS
@@ -62,18 +62,18 @@ def test_action_lines_are_parsed_as_the_original_does(line, variables, name, arg
     parsed = parse_line(line)
     assert (list(parsed.variables), parsed.name, parsed.arguments) == (variables, name, arguments)
     assert parsed.result == result
-    assert told_result(line) == told
+    assert reported_result(line) == told
 
 
 def test_web_lines_have_arguments_up_to_the_last_parenthesis_and_no_result():
     parsed = parse_line("Action 2-1: R2 = TYPE(R1, QUERY: City (from), TEXT: Rome). ", has_result=False)
-    assert parsed.written() == "R2 = TYPE(R1, QUERY: City (from), TEXT: Rome)"
+    assert parsed.text() == "R2 = TYPE(R1, QUERY: City (from), TEXT: Rome)"
     assert parsed.result == ""
 
 
 def test_a_literal_loses_its_value_and_an_alias_gets_parentheses():
-    assert parse_line("Action 1-1: R1 = 5").written() == "R1 = ()"
-    assert parse_line("Action 4-1: Output = R9 = 40").written() == "Output = (R9)"
+    assert parse_line("Action 1-1: R1 = 5").text() == "R1 = ()"
+    assert parse_line("Action 4-1: Output = R9 = 40").text() == "Output = (R9)"
 
 
 # --- blocks: 2.3 ------------------------------------------------------------------------------------------------------

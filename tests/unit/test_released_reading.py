@@ -14,8 +14,8 @@ from db.journal import load_steps
 from db.migrate import upgrade
 from db.models import Attempt, EpisodeRow, JobRow, TaskRow
 from lumos_queue.builds.annotated import annotation_of
-from lumos_queue.compat.importing import Joined, joined_rows, store_released
-from lumos_queue.compat.joining import join
+from lumos_queue.compat.importing import JoinedAnnotation, joined_annotations, store_released
+from lumos_queue.compat.joining import open_join
 from lumos_queue.compat.lines import JsonLine
 from lumos_queue.compat.raw import RawAnnotation
 from lumos_queue.compat.reading import read_row
@@ -58,10 +58,10 @@ def made(folder: Path, domain: str, raws: list[RawAnnotation], kind="iterative")
     )
 
 
-def read(plan: Path, ground: Path) -> list[Joined]:
-    with join(plan, ground) as joining:
+def read(plan: Path, ground: Path) -> list[JoinedAnnotation]:
+    with open_join(plan, ground) as joining:
         assert joining.found.bad == []
-        return list(joined_rows(joining, "made-up"))
+        return list(joined_annotations(joining, "made-up"))
 
 
 @pytest.fixture
@@ -141,8 +141,8 @@ def test_equal_tasks_pair_by_their_subgoals_and_then_in_order(tmp_path):
         tmp_path / "g",
         export_rows([raw("b", 2), raw("a", 1), raw("b", 3), raw("d", 5)], "maths", "ground", "iterative"),
     )
-    with join(plan, ground) as joining:
-        values = [one.annotation.steps[0] for one in joined_rows(joining, "made-up")]
+    with open_join(plan, ground) as joining:
+        values = [one.annotation.steps[0] for one in joined_annotations(joining, "made-up")]
         assert joining.found.pairs == 3
         assert joining.found.other_plan == {"plan": 1, "ground": 1}
     assert [(step.actions[0].arguments, step.results) for step in values] == [
@@ -214,7 +214,7 @@ def bad_lines() -> Iterator[tuple[bytes, int, str]]:
 def test_bad_lines_are_found_before_anything_is_stored(data, row, field, tmp_path):
     (tmp_path / "p").write_bytes(data)
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
-    with join(tmp_path / "p", ground) as joining:
+    with open_join(tmp_path / "p", ground) as joining:
         assert [(bad.row, bad.field) for _, bad in joining.found.bad] == [(row, field)]
 
 
@@ -233,40 +233,40 @@ def test_bad_lines_are_found_before_anything_is_stored(data, row, field, tmp_pat
 def test_a_file_that_is_no_json_lines_is_one_clear_line(data, problem, tmp_path):
     (tmp_path / "p").write_bytes(data)
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
-    with pytest.raises(SpecError, match=problem), join(tmp_path / "p", ground):
+    with pytest.raises(SpecError, match=problem), open_join(tmp_path / "p", ground):
         pass
 
 
 def test_a_line_that_holds_no_row_is_named_without_a_field(tmp_path):
     plan = write(tmp_path / "p", [json.dumps(good_row()), '{"half": '])
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
-    with join(plan, ground) as joining:
-        assert str(joining.found.bad[0][1]).startswith("row 2: is no JSON")
+    with open_join(plan, ground) as joining:
+        assert str(joining.found.bad[0][1]).startswith("row 2: is not JSON")
 
 
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("lumos_queue.compat.lines.LONGEST", 1 << 20)
+    monkeypatch.setattr("lumos_queue.compat.lines.MAX_LINE_BYTES", 1 << 20)
     (tmp_path / "p").write_bytes(b'{"x": "' + b"a" * (3 << 20) + b'"}\n' + json.dumps(good_row()).encode())
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
-    with join(tmp_path / "p", ground) as joining:
+    with open_join(tmp_path / "p", ground) as joining:
         assert [(bad.row, bad.problem) for _, bad in joining.found.bad] == [(1, "is longer than 1 MiB")]
         assert joining.found.pairs == 1
-        assert len(list(joined_rows(joining, "made-up"))) == 1
+        assert len(list(joined_annotations(joining, "made-up"))) == 1
 
 
 def test_an_identical_row_counts_once(tmp_path):
     plan = write(tmp_path / "p", [json.dumps(good_row())] * 2)
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
-    with join(plan, ground) as joining:
+    with open_join(plan, ground) as joining:
         assert (joining.found.duplicates, joining.found.bad, joining.found.pairs) == (1, [], 1)
 
 
 def test_missing_files_and_files_without_a_pair_are_named(tmp_path, database, settings):
     plan = write(tmp_path / "p", [json.dumps(good_row())])
-    with pytest.raises(SpecError, match=r"none\.jsonl"), join(plan, tmp_path / "none.jsonl"):
+    with pytest.raises(SpecError, match=r"none\.jsonl"), open_join(plan, tmp_path / "none.jsonl"):
         pass
     other = write(tmp_path / "g", [json.dumps(good_row("ground")).replace("Multiply", "Divide")])
-    with join(plan, other) as joining, pytest.raises(SpecError, match="No row of the plan file"):
+    with open_join(plan, other) as joining, pytest.raises(SpecError, match="No row of the plan file"):
         store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
 
 
@@ -275,9 +275,9 @@ def test_missing_files_and_files_without_a_pair_are_named(tmp_path, database, se
 
 def test_stored_episodes_are_the_annotations_again(tmp_path, database, settings):
     raws = [RawAnnotation(f"Task {number}\x00?", "", PLANS["maths"]) for number in range(3)]
-    with join(*made(tmp_path, "maths", raws)) as joining:
+    with open_join(*made(tmp_path, "maths", raws)) as joining:
         job, new, verdicts = store_released(database, settings, joining, "maths", "train", "CC BY 4.0")
-        expected = list(joined_rows(joining, "maths"))
+        expected = list(joined_annotations(joining, "maths"))
         assert store_released(database, settings, joining, "maths", "train", "CC BY 4.0")[:2] == (job, False)
     assert new
     assert verdicts == {"alias of itself": 3}
@@ -296,7 +296,7 @@ def test_stored_episodes_are_the_annotations_again(tmp_path, database, settings)
 def test_a_file_that_changes_while_it_is_imported_leaves_nothing(tmp_path, database, settings):
     raws = [RawAnnotation(f"Task {number}?", "", PLANS["maths"]) for number in range(600)]
     plan, ground = made(tmp_path, "maths", raws)
-    with join(plan, ground) as joining:
+    with open_join(plan, ground) as joining:
         plan.write_bytes(plan.read_bytes()[: 2 * plan.stat().st_size // 3])
         with pytest.raises(SpecError):
             store_released(database, settings, joining, "maths", "train", "CC BY 4.0")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.conversion.demos import PROMPTS, SUBGOALS, for_prompt
+from lumos_queue.conversion.demos import PROMPTS, SUBGOALS, demos_for
 from lumos_queue.conversion.teacher import OFFERED
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
@@ -23,7 +23,7 @@ ALL = [
     pytest.param(prompt, kind, place, demo, id=f"{prompt}-{kind}-{place}")
     for prompt in PROMPTS
     for kind in SUBGOALS
-    for place, demo in enumerate(for_prompt(prompt, kind), start=1)
+    for place, demo in enumerate(demos_for(prompt, kind), start=1)
 ]
 
 
@@ -35,7 +35,7 @@ def steps_of(demo, prompt):
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_each_prompt_has_four_or_five_tasks_the_same_for_both_kinds(prompt):
-    high, low = (for_prompt(prompt, kind) for kind in SUBGOALS)
+    high, low = (demos_for(prompt, kind) for kind in SUBGOALS)
     assert 4 <= len(high) <= 5
     assert [(demo.task, demo.plan) for demo in high] == [(demo.task, demo.plan) for demo in low]
     assert len({demo.task for demo in high}) == len(high)
@@ -74,7 +74,7 @@ def test_maths_demos_give_what_they_state(prompt, kind):
     async def all_of_them():
         actions = DOMAINS.load("maths").open_actions()
         try:
-            for demo in for_prompt(prompt, kind):
+            for demo in demos_for(prompt, kind):
                 await act_out(demo, actions)
         finally:
             await actions.close()
@@ -85,7 +85,7 @@ def test_maths_demos_give_what_they_state(prompt, kind):
 def test_the_demos_show_the_action_that_their_prompt_alone_offers():
     for kind in SUBGOALS:
         used = {
-            prompt: {action.name for demo in for_prompt(prompt, kind) for step in steps_of(demo, prompt)
+            prompt: {action.name for demo in demos_for(prompt, kind) for step in steps_of(demo, prompt)
                      for action in step.actions}
             for prompt in ("maths", "maths_code")
         }  # fmt: skip
@@ -96,6 +96,6 @@ def test_the_demos_show_the_action_that_their_prompt_alone_offers():
 
 def test_unknown_prompts_are_named():
     with pytest.raises(SpecError, match=r"'chess'.*multimodal"):
-        for_prompt("chess", "high")
+        demos_for("chess", "high")
     with pytest.raises(SpecError, match=r"'middle'.*high, low"):
-        for_prompt("maths", "middle")
+        demos_for("maths", "middle")

@@ -8,8 +8,8 @@ import pytest
 
 from lumos_queue.rationales.questions.closing import answer_follows
 from lumos_queue.rationales.questions.facts import find_answer
-from lumos_queue.rationales.questions.matching import alike, find, stands
-from lumos_queue.rationales.questions.spans import dates, names, order, quantities
+from lumos_queue.rationales.questions.matching import find, occurs, same_word
+from lumos_queue.rationales.questions.spans import compare_spans, dates, names, quantities
 
 FACTS = [
     "Ann Berg was born in 1845.",
@@ -158,8 +158,8 @@ def test_dates_and_numbers_are_found_with_their_ends():
 )
 def test_values_are_ordered_where_that_can_be_known(one, other, sign):
     first, second = ((dates(text) + quantities(text))[0] for text in (one, other))
-    assert order(first, second) == sign
-    assert order(second, first) == {"<": ">", ">": "<"}.get(sign, sign)
+    assert compare_spans(first, second) == sign
+    assert compare_spans(second, first) == {"<": ">", ">": "<"}.get(sign, sign)
 
 
 def test_forms_of_one_word():
@@ -170,14 +170,14 @@ def test_forms_of_one_word():
         ("country", "countries"),
         ("x", "x"),
     ]:
-        assert alike(first, second) and alike(second, first)
+        assert same_word(first, second) and same_word(second, first)
     for first, second in [("car", "cartoon"), ("1901", "1902"), ("born", "died"), ("general", "gentle")]:
-        assert not alike(first, second) and not alike(second, first)
+        assert not same_word(first, second) and not same_word(second, first)
 
 
 def test_phrases_are_whole_words_in_any_case():
-    assert find("ann", "Joann met ANN") == (10, 13) and not stands("Ann", "Annie") and not stands("", "Ann")
-    assert stands("Bel (firm)", "the Bel (firm) sells") and find("ink", "ink, ink", 1) == (5, 8)
+    assert find("ann", "Joann met ANN") == (10, 13) and not occurs("Ann", "Annie") and not occurs("", "Ann")
+    assert occurs("Bel (firm)", "the Bel (firm) sells") and find("ink", "ink, ink", 1) == (5, 8)
 
 
 def test_hostile_texts_take_no_time():

@@ -18,7 +18,7 @@ from lumos_queue.notation import (
     write_annotation,
 )
 from lumos_queue.rationales.maths.stated import results_stated
-from lumos_queue.rationales.questions.matching import among, content, words
+from lumos_queue.rationales.questions.matching import content, has_form, words
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 
@@ -140,7 +140,7 @@ def test_every_subgoal_says_what_it_seeks_in_words_of_the_row(shared_data, name,
         for step in annotation.steps:
             said = _FRAME.sub(" ", strip_label(step.subgoal.text))
             subgoals += 1
-            if not any(among(word, known) for word in content(said)):
+            if not any(has_form(word, known) for word in content(said)):
                 generic.append(step.subgoal.text)
     assert len(generic) <= subgoals / 100, generic  # a decomposition may end `Is #2 not in #1?`
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from lumos_queue.rationales.questions.bridges import TitledPage, bridge
-from lumos_queue.rationales.questions.comparisons import sides
+from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
+from lumos_queue.rationales.questions.comparisons import find_sides
 from lumos_queue.rationales.questions.relations import is_person
 
 INK = TitledPage("The Ink Song", "The Ink Song is a 1901 song by the singer Ann Berg, recorded in Ahr for Acme.")
@@ -37,7 +37,7 @@ ACME = TitledPage("Acme", "Acme, known as Bel Records from 1890 to 1899, is a re
     ],
 )  # fmt: skip
 def test_a_description_becomes_a_question_in_its_own_words(question, pages, answer, first, second, found):
-    parted = bridge(question, pages, answer)
+    parted = find_bridge(question, pages, answer)
     if found is None:
         assert parted is None or (parted.first, parted.second) == (first, second)
         return
@@ -71,7 +71,7 @@ def test_a_description_becomes_a_question_in_its_own_words(question, pages, answ
     ],
 )
 def test_what_cannot_be_parted_is_not(question, pages, answer):
-    assert bridge(question, pages, answer) is None
+    assert find_bridge(question, pages, answer) is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_cannot_be_parted_is_not(question, pages, answer):
     ],
 )  # fmt: skip
 def test_two_things_are_asked_the_same(question, texts, answer, asked, results):
-    found = sides(question, ["Ann", "Bob"], texts, answer)
+    found = find_sides(question, ["Ann", "Bob"], texts, answer)
     assert found is not None
     assert [side.question for side in found] == [asked.format(name) for name in ("Ann", "Bob")]
     assert [side.result for side in found] == results
@@ -123,12 +123,14 @@ def test_two_things_are_asked_the_same(question, texts, answer, asked, results):
     ],
 )
 def test_where_the_pages_do_not_lead_to_the_answer_nothing_is_asked(question, texts, answer):
-    found = sides(question, ["Ann", "Bob"], texts, answer)
+    found = find_sides(question, ["Ann", "Bob"], texts, answer)
     assert found is None
 
 
 def test_an_article_stays_with_its_name():
-    found = sides("Which is a comic opera, the Ahr or The Bel?", ["Ahr", "Bel"], ["A comic opera.", "A novel."], "Ahr")
+    found = find_sides(
+        "Which is a comic opera, the Ahr or The Bel?", ["Ahr", "Bel"], ["A comic opera.", "A novel."], "Ahr"
+    )
     assert found is not None and [side.question for side in found] == [
         "Is the Ahr a comic opera?",
         "Is the Bel a comic opera?",
@@ -144,8 +146,8 @@ def test_hostile_questions_take_no_time():
     start = time.process_time()
     for part in ("the a ", "the singer who ", "of The ", "x", "Ann or Bob ", "which ", "(", "Ann Berg "):
         question = (part * 600)[:600]
-        bridge(question, (INK, ANN), "The Quill")
-        bridge(part * 10**5, (INK, ANN), "The Quill")
-        sides(question, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
-        sides(part * 10**5, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
+        find_bridge(question, (INK, ANN), "The Quill")
+        find_bridge(part * 10**5, (INK, ANN), "The Quill")
+        find_sides(question, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
+        find_sides(part * 10**5, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
     assert time.process_time() - start < 30

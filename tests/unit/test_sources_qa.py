@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumos_queue.notation import write_annotation
-from lumos_queue.rationales.questions.relations import in_words
+from lumos_queue.rationales.questions.relations import relation_question
 from tests.source_rows import HOTPOT, MUSIQUE, STEPS, STRATEGY, folder, one, read, refused
 
 __all__ = ["folder"]  # pytest finds the fixture here
@@ -145,7 +145,7 @@ def test_no_query_names_a_page_that_the_question_does_not(folder):
     ],
 )  # fmt: skip
 def test_relations_become_questions(question, words):
-    assert in_words(question) == words
+    assert relation_question(question) == words
 
 
 def test_hotpotqa_asks_for_what_the_question_describes_in_its_words(folder):

@@ -10,7 +10,7 @@ import pytest
 from lumos_queue.benchmarks.base import Benchmark, Reference
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
-from lumos_queue.conversion.oracle import Stated, with_results
+from lumos_queue.conversion.oracle import StatedResults, with_stated_results
 from lumos_queue.conversion.perturbation import candidates, passes_perturbation, perturbation, replace_literals
 from lumos_queue.conversion.teacher import OFFERED, escape_markers, next_prompt, prompt_head, read_reply
 from lumos_queue.conversion.verdicts import (
@@ -22,7 +22,7 @@ from lumos_queue.conversion.verdicts import (
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation
-from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.maths.stated import results_stated
@@ -78,7 +78,7 @@ def test_the_strictest_reading_exempts_no_operand():
     ],
 )  # fmt: skip
 def test_results_are_compared_as_far_as_they_are_written(result, kind, stated, expected):
-    assert same(Execution("ok", result, ({"kind": kind, "text": result},)), stated) is expected
+    assert matches_stated(Execution("ok", result, ({"kind": kind, "text": result},)), stated) is expected
 
 
 def test_operands_that_may_be_other_values_are_noted():
@@ -203,7 +203,7 @@ def judge_reply(source: Benchmark, task: Task, reply: str):
     acted = check.read(Completion(reply, "stop"))
 
     async def run():
-        oracle, seen = Stated(source.domain), []
+        oracle, seen = StatedResults(source.domain), []
         for one in acted:
             for action, result in zip(one.actions, one.results, strict=True):
                 seen.append((action, result, await oracle.execute(action, {})))
@@ -294,6 +294,6 @@ def test_verdicts_of_one_name_are_one_row():
 
 
 def test_a_step_carries_its_results_for_the_oracle():
-    one = with_results(step("A.", "R1, R2 = SolveEquation(x + y = 3, x - y = 1) = 2, 1"))
-    done = asyncio.run(Stated("maths").execute(one.actions[0], {}))
+    one = with_stated_results(step("A.", "R1, R2 = SolveEquation(x + y = 3, x - y = 1) = 2, 1"))
+    done = asyncio.run(StatedResults("maths").execute(one.actions[0], {}))
     assert (done.result, [value["text"] for value in done.values]) == ("2, 1", ["2", "1"])

@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.conversion.form import form_verdicts, issue_verdicts
 from lumos_queue.conversion.lengths import conversation_tokens, estimate_tokens
-from lumos_queue.conversion.oracle import Stated, with_results
+from lumos_queue.conversion.oracle import StatedResults, with_stated_results
 from lumos_queue.conversion.verdicts import (
     NOTED,
     VERDICTS,
@@ -20,7 +20,7 @@ from lumos_queue.conversion.verdicts import (
     rejections,
 )
 from lumos_queue.notation import Issue, read_annotation
-from lumos_queue.rationales.comparison import same
+from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Execution, Subgoal, Task, Verdict
@@ -201,7 +201,7 @@ def test_lengths_add_up_over_turns_and_earlier_results():
     ],
 )  # fmt: skip
 def test_a_result_is_compared_in_every_part_as_far_as_it_is_written(given, kind, stated, expected):
-    assert same(Execution("ok", given, ({"kind": kind, "text": given},)), stated) is expected
+    assert matches_stated(Execution("ok", given, ({"kind": kind, "text": given},)), stated) is expected
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_values_of_several_variables_are_told_apart():
 def test_the_oracle_gives_each_variable_its_part_or_the_whole():
     def texts(line: str, results: bool = True) -> tuple[str, list[str]]:
         (step,) = steps(f"Subgoal 1: a\nAction 1-1: {line}", results)
-        (action,) = with_results(step).actions
-        done = asyncio.run(Stated("maths").execute(action, {}))
+        (action,) = with_stated_results(step).actions
+        done = asyncio.run(StatedResults("maths").execute(action, {}))
         assert done.status == "ok" and all(value["kind"] == "text" for value in done.values)
         return done.result, [value["text"] for value in done.values]
 
@@ -251,7 +251,7 @@ def test_the_oracle_gives_each_variable_its_part_or_the_whole():
     assert texts("R1, R2 = SolveEquation(x) = 2") == ("2", ["2", "2"])
     assert texts("R1 = CLICK(Env)", results=False) == ("", [""])
     other_action = Action(("R1",), "QA", "x", "something else")
-    other = asyncio.run(Stated("maths").execute(other_action, {}))
+    other = asyncio.run(StatedResults("maths").execute(other_action, {}))
     assert other.result == ""
     with pytest.raises(ValueError):
-        with_results(AnnotatedSubgoal(Subgoal(1, "a"), (other_action, other_action), ("x",)))
+        with_stated_results(AnnotatedSubgoal(Subgoal(1, "a"), (other_action, other_action), ("x",)))

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.blanks import blank, contents
+from lumos_queue.rationales.maths.blanks import content_words, describe_blank
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine, calculations
 from lumos_queue.rationales.maths.copied import copied_numbers
 from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import Operation
 from lumos_queue.rationales.maths.linking import Linker
 from lumos_queue.rationales.maths.program import ProgramBuilder, Step
-from lumos_queue.rationales.maths.prose import quantity
+from lumos_queue.rationales.maths.prose import describe_quantity
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation
@@ -72,8 +72,10 @@ def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker)
 
 def _sought(one: Calculation, stated: Collection[Fraction], continues: bool) -> str | None:
     """What a calculation gives, in words of its line: a phrase that says more than `how many minutes`, or a blank."""
-    phrase = quantity(one.before, one.after, stated)
+    phrase = describe_quantity(one.before, one.after, stated)
     if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:
         return phrase
-    longer = blank(one.before, one.after, one.value, stated, continues)
-    return longer if longer and (not phrase or contents(longer) - _FRAME > contents(phrase) - _FRAME) else phrase
+    longer = describe_blank(one.before, one.after, one.value, stated, continues)
+    return (
+        longer if longer and (not phrase or content_words(longer) - _FRAME > content_words(phrase) - _FRAME) else phrase
+    )

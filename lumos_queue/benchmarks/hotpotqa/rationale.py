@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.rationales.questions.bridges import TitledPage, bridge
-from lumos_queue.rationales.questions.comparisons import sides
-from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, without_brackets
-from lumos_queue.rationales.questions.matching import stands
+from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
+from lumos_queue.rationales.questions.comparisons import find_sides
+from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, strip_brackets
+from lumos_queue.rationales.questions.matching import occurs
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 
@@ -36,15 +36,15 @@ def annotate(task: Task) -> Annotation:
     if len(pages) != 2:
         raise NotConvertible("unnamed_step")
     texts = [" ".join(page["sentences"]) for page in pages]
-    names = [without_brackets(page["title"]) for page in pages]
+    names = [strip_brackets(page["title"]) for page in pages]
     if REFERENCE.search(question):
         raise NotConvertible("unwritable")
-    if all(stands(name, question) for name in names):
-        found = sides(question, names, texts, answer)
+    if all(occurs(name, question) for name in names):
+        found = find_sides(question, names, texts, answer)
         if found:
             hops = [_hop(page, side.question, side.result) for page, side in zip(pages, found, strict=True)]
             return annotation([*hops, Hop(question, answer, subgoal=f"{_FROM_BOTH} {question}")], answer)
-    divided = bridge(question, list(map(TitledPage, names, texts)), answer)
+    divided = find_bridge(question, list(map(TitledPage, names, texts)), answer)
     if divided is None:
         raise NotConvertible("unnamed_step")
     first, second = (pages[place] for place in divided.pages)
@@ -57,7 +57,7 @@ def _hop(page: Mapping[str, Any], question: str, answer: str) -> Hop:
 
 def _place(page: Mapping[str, Any], question: str) -> int:
     """Where the question names a page; after its end where it does not."""
-    place = question.casefold().find(without_brackets(page["title"]).casefold())
+    place = question.casefold().find(strip_brackets(page["title"]).casefold())
     return place if place >= 0 else len(question)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from lumos_queue.actions.web.recorded import read_recorded
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.records import Annotation, Task
 
 _ROLES = {"a": "link", "svg": "icon", "path": "icon", "img": "image"}  #: tags whose names say nothing
@@ -37,7 +37,7 @@ def annotate(task: Task) -> Annotation:
             raise NotConvertible("unreadable_action")
         if ", TEXT:" in text:
             raise NotConvertible("unwritable")
-        without_variables(text)
+        reject_variables(text)
         name, value = action.op, action.value
         element = _closed(f"the {_ROLES.get(action.role, action.role)} {action.text}".strip())
         words = _WORDS[name].format(element=element, value=value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lumos_queue.rationales.questions.hops import Hop, annotation, rationale
-from lumos_queue.rationales.questions.relations import in_words
+from lumos_queue.rationales.questions.relations import relation_question
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 
@@ -27,7 +27,7 @@ def annotate(task: Task) -> Annotation:
     if task.gold["hops"][-1]["answer"].casefold() != task.gold["answer"].casefold():
         raise NotConvertible("value_differs")
     hops = [
-        Hop(in_words(hop["question"]), hop["answer"], [hop["title"]], [f"{hop['title']}-{hop['idx']}"])
+        Hop(relation_question(hop["question"]), hop["answer"], [hop["title"]], [f"{hop['title']}-{hop['idx']}"])
         for hop in task.gold["hops"]
     ]
     if not all(_ASKS.search(hop.question) for hop in hops):

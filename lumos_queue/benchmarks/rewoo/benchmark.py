@@ -21,7 +21,7 @@ from pathlib import Path
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.readers.instructions import Instruction, read_instructions
 from lumos_queue.records import Annotation, Task
 
@@ -80,7 +80,7 @@ def _blocks(plan: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
         found.append((words, [(number, tool, " ".join(given.split())) for number, tool, given in calls]))
     if not found:
         raise NotConvertible("unreadable_plan")
-    without_variables(*(text for words, calls in found for text in (words, *(given for *_, given in calls))))
+    reject_variables(*(text for words, calls in found for text in (words, *(given for *_, given in calls))))
     return found
 
 

@@ -17,8 +17,8 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.rationales.queries import read_query
-from lumos_queue.rationales.steps import Steps, without_variables
-from lumos_queue.rationales.wording import enumeration
+from lumos_queue.rationales.steps import Steps, reject_variables
+from lumos_queue.rationales.wording import enumerate_words
 from lumos_queue.readers.fields import Node, json_rows
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Task
@@ -55,16 +55,16 @@ class Spider(Benchmark):
 
     def gold(self, task: Task) -> Annotation:
         query, steps = read_query(task.gold["answer"]), Steps()
-        without_variables(query.whole)
+        reject_variables(query.whole)
         steps.add(
             "Find the tables of the database and their columns.",
             [("", "SHOW TABLES", f"Results: {task.gold['schema']}.")],
         )
         noun = "tables" if len(query.tables) > 1 else "table"
-        origin = f" from the {noun} {enumeration(query.tables)}" if query.tables else ""
+        origin = f" from the {noun} {enumerate_words(query.tables)}" if query.tables else ""
         steps.add(f"Write the selection of {query.objects}{origin}.", [("", query.selection, query.selection)])
         if query.conditions:
-            steps.add(f"Write {enumeration(query.kinds)}.", [("", query.conditions, query.conditions)])
+            steps.add(f"Write {enumerate_words(query.kinds)}.", [("", query.conditions, query.conditions)])
         steps.add("Finish the SQL query.", [("", query.whole, query.whole)])
         return steps.finish(task.gold["answer"])
 

@@ -1,7 +1,7 @@
-"""Worked examples that the teacher is shown, written for this project: one module for each type of prompt.
+"""Worked examples in the teacher's prompt, written for this project: one module for each type of prompt.
 
-A module called as the type (`maths`, `maths_code`, `qa`, `web`, `multimodal`, `sql`) holds `DEMOS`: 'high' and 'low' to
-the examples, where a 'low' subgoal has exactly one action.
+A module is named after its type (`maths`, `maths_code`, `qa`, `web`, `multimodal`, `sql`). Its `DEMOS` maps 'high' and
+'low' to examples. A 'low' subgoal has exactly one action.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from importlib import import_module
 from lumos_queue.errors import unknown
 
 PROMPTS = ("maths", "maths_code", "qa", "web", "multimodal", "sql")  #: what `Benchmark.teacher_prompt` may be
-SUBGOALS = ("high", "low")  #: how much a subgoal takes on
+SUBGOALS = ("high", "low")  #: how large a subgoal is
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """One example: a task, its plan in words, and the annotation that is wanted for it."""
+    """One example: a task, its plan in words, and the expected annotation."""
 
     task: str
     plan: str
     annotation_text: str  #: `Subgoal 1: …` and `Action 1-1: …` lines, a blank line between subgoals
 
 
-def for_prompt(prompt: str, subgoals: str) -> Sequence[Demo]:
+def demos_for(prompt: str, subgoals: str) -> Sequence[Demo]:
     """The examples of a type of prompt. Raises SpecError, listing the choices, for an unknown one."""
     if prompt not in PROMPTS:
         raise unknown("type of prompt", prompt, PROMPTS)

@@ -36,7 +36,9 @@ _TICKETS = (
 
 DEMOS = {
     "high": (
-        Demo(*_BUNS, """
+        Demo(
+            *_BUNS,
+            """
 Subgoal 1: Calculate how many buns there were on Saturday, in the boxes and left over.
 Action 1-1: R1 = Calculator(9 * 12) = 108
 Action 1-2: R2 = Calculator(R1 + 5) = 113
@@ -46,16 +48,22 @@ Action 2-1: R3 = Calculator(R2 * 2) = 226
 Action 2-2: R4 = Calculator(R2 + R3) = 339
 
 Subgoal 3: Calculate the money for all buns at 0.75 dollars each.
-Action 3-1: R5 = Calculator(R4 * 0.75) = 254.25"""),
-        Demo(*_TANK, """
+Action 3-1: R5 = Calculator(R4 * 0.75) = 254.25""",
+        ),
+        Demo(
+            *_TANK,
+            """
 Subgoal 1: Calculate how much water remains after a quarter of the 480 litres is used for the garden.
 Action 1-1: R1 = Calculator(480 / 4) = 120
 Action 1-2: R2 = Calculator(480 - R1) = 360
 
 Subgoal 2: Calculate how much water is left after 15% of the result of Subgoal 1 evaporates.
 Action 2-1: R3 = Calculator(R2 * 15 / 100) = 54
-Action 2-2: R4 = Calculator(R2 - R3) = 306"""),
-        Demo(*_AGES, """
+Action 2-2: R4 = Calculator(R2 - R3) = 306""",
+        ),
+        Demo(
+            *_AGES,
+            """
 Subgoal 1: Name the age of the cousin and express the age of Lena, three times as much.
 Action 1-1: R1 = Define(x) = x
 Action 1-2: R2 = Calculator(3 * R1) = 3x
@@ -65,24 +73,33 @@ Action 2-1: R3 = SetEquation((R1 + 6) + (R2 + 6) = 44) = x+6+3x+6 = 44
 Action 2-2: R4 = SolveEquation(R3) = 8
 
 Subgoal 3: Calculate the age of Lena from the age of the cousin.
-Action 3-1: R5 = Calculator(3 * R4) = 24"""),
-        Demo(*_PARTS, """
+Action 3-1: R5 = Calculator(3 * R4) = 24""",
+        ),
+        Demo(
+            *_PARTS,
+            """
 Subgoal 1: Count the minutes up to 40 at which a part is stamped, every 7 minutes.
 Action 1-1: R1 = Count(7, 14, 21, 28, 35) = 5
 
 Subgoal 2: Calculate the steel for all parts at 65 grams each.
-Action 2-1: R2 = Calculator(R1 * 65) = 325"""),
-        Demo(*_TICKETS, """
+Action 2-1: R2 = Calculator(R1 * 65) = 325""",
+        ),
+        Demo(
+            *_TICKETS,
+            """
 Subgoal 1: Set up the equations for the number of tickets and for the money.
 Action 1-1: R1 = SetEquation(a + c = 130) = a+c = 130
 Action 1-2: R2 = SetEquation(11 * a + 7 * c = 1190) = 11a+7c = 1190
 
 Subgoal 2: Solve the equations for the tickets of adults and of children, and compare the two.
 Action 2-1: R3, R4 = SolveEquation(R1, R2) = 70, 60
-Action 2-2: R5 = Calculator(R3 - R4) = 10"""),
+Action 2-2: R5 = Calculator(R3 - R4) = 10""",
+        ),
     ),
     "low": (
-        Demo(*_BUNS, """
+        Demo(
+            *_BUNS,
+            """
 Subgoal 1: Calculate how many buns the 9 boxes of Saturday hold.
 Action 1-1: R1 = Calculator(9 * 12) = 108
 
@@ -96,8 +113,11 @@ Subgoal 4: Calculate the buns of both days by adding the results of Subgoal 2 an
 Action 4-1: R4 = Calculator(R2 + R3) = 339
 
 Subgoal 5: Calculate the money for all buns at 0.75 dollars each.
-Action 5-1: R5 = Calculator(R4 * 0.75) = 254.25"""),
-        Demo(*_TANK, """
+Action 5-1: R5 = Calculator(R4 * 0.75) = 254.25""",
+        ),
+        Demo(
+            *_TANK,
+            """
 Subgoal 1: Calculate a quarter of the 480 litres.
 Action 1-1: R1 = Calculator(480 / 4) = 120
 
@@ -108,8 +128,11 @@ Subgoal 3: Calculate 15% of the result of Subgoal 2, which evaporates.
 Action 3-1: R3 = Calculator(R2 * 15 / 100) = 54
 
 Subgoal 4: Calculate what is left by subtracting the result of Subgoal 3 from the result of Subgoal 2.
-Action 4-1: R4 = Calculator(R2 - R3) = 306"""),
-        Demo(*_AGES, """
+Action 4-1: R4 = Calculator(R2 - R3) = 306""",
+        ),
+        Demo(
+            *_AGES,
+            """
 Subgoal 1: Name the age of the cousin.
 Action 1-1: R1 = Define(x) = x
 
@@ -123,14 +146,20 @@ Subgoal 4: Solve the equation for the age of the cousin.
 Action 4-1: R4 = SolveEquation(R3) = 8
 
 Subgoal 5: Calculate the age of Lena from the age of the cousin.
-Action 5-1: R5 = Calculator(3 * R4) = 24"""),
-        Demo(*_PARTS, """
+Action 5-1: R5 = Calculator(3 * R4) = 24""",
+        ),
+        Demo(
+            *_PARTS,
+            """
 Subgoal 1: Count the minutes up to 40 at which a part is stamped, every 7 minutes.
 Action 1-1: R1 = Count(7, 14, 21, 28, 35) = 5
 
 Subgoal 2: Calculate the steel for all parts at 65 grams each.
-Action 2-1: R2 = Calculator(R1 * 65) = 325"""),
-        Demo(*_TICKETS, """
+Action 2-1: R2 = Calculator(R1 * 65) = 325""",
+        ),
+        Demo(
+            *_TICKETS,
+            """
 Subgoal 1: Set up the equation for the number of tickets.
 Action 1-1: R1 = SetEquation(a + c = 130) = a+c = 130
 
@@ -141,6 +170,7 @@ Subgoal 3: Solve both equations for the tickets of adults and of children.
 Action 3-1: R3, R4 = SolveEquation(R1, R2) = 70, 60
 
 Subgoal 4: Calculate how many more tickets were sold to adults than to children.
-Action 4-1: R5 = Calculator(R3 - R4) = 10"""),
+Action 4-1: R5 = Calculator(R3 - R4) = 10""",
+        ),
     ),
-}  # fmt: skip
+}

@@ -37,22 +37,30 @@ def _vqa(asked: str, seen: str) -> str:
 
 DEMOS = {
     "high": (
-        Demo(*_BOAT, f"""
+        Demo(
+            *_BOAT,
+            f"""
 Subgoal 1: Look at what the man holds and what lies beside him.
 Action 1-1: R1 = VQA([IMG], Question: What does the man hold?) = a long rod over the water
 Action 1-2: R2 = VQA([IMG], Question: What lies beside the man?) = a net
 
 Subgoal 2: Choose what the man will most likely do next.
-Action 2-1: R3 = VQA({_vqa(_BOAT_ASKED, "the man holds a long rod over the water, a net lies beside him")}) = A"""),
-        Demo(*_STALL, f"""
+Action 2-1: R3 = VQA({_vqa(_BOAT_ASKED, "the man holds a long rod over the water, a net lies beside him")}) = A""",
+        ),
+        Demo(
+            *_STALL,
+            f"""
 Subgoal 1: Look at the goods of the stall and at the ground, and think when both are seen.
 Action 1-1: R1 = VQA([IMG], Question: What does the stall sell?) = pumpkins and chestnuts
 Action 1-2: R2 = VQA([IMG], Question: What do the leaves on the ground look like?) = brown
 Action 1-3: R3 = QA([R1, R2], Question: In which part of the year are such goods sold and leaves seen?) = autumn
 
 Subgoal 2: Choose the season in which the stall was set up.
-Action 2-1: R4 = VQA({_vqa(_STALL_ASKED, "the goods and the leaves are those of autumn")}) = C"""),
-        Demo(*_CLOCK, f"""
+Action 2-1: R4 = VQA({_vqa(_STALL_ASKED, "the goods and the leaves are those of autumn")}) = C""",
+        ),
+        Demo(
+            *_CLOCK,
+            f"""
 Subgoal 1: Read the clock and the sign.
 Action 1-1: R1 = VQA([IMG], Question: Which time does the clock show?) = eight in the evening
 Action 1-2: R2 = VQA([IMG], Question: When does the sign say that the shop closes?) = at six
@@ -61,17 +69,23 @@ Subgoal 2: Think whether the shop is open then.
 Action 2-1: R3 = QA([R1, R2], Question: Is the shop still open at the time of the clock?) = no
 
 Subgoal 3: Choose the answer.
-Action 3-1: R4 = VQA({_vqa(_CLOCK_ASKED, "the shop is closed by then")}) = B"""),
-        Demo(*_TOOL, f"""
+Action 3-1: R4 = VQA({_vqa(_CLOCK_ASKED, "the shop is closed by then")}) = B""",
+        ),
+        Demo(
+            *_TOOL,
+            f"""
 Subgoal 1: Find out which tool lies on the bench and what is special about it.
 Action 1-1: R1 = VQA([IMG], Question: Which tool lies on the bench?) = a folding rule
 Action 1-2: R2 = VQA([IMG], Question: What is on the tool?) = marks for every centimetre
 
 Subgoal 2: Choose what the tool is used for.
-Action 2-1: R3 = VQA({_vqa(_TOOL_ASKED, "a folding rule with marks for every centimetre lies there")}) = B"""),
+Action 2-1: R3 = VQA({_vqa(_TOOL_ASKED, "a folding rule with marks for every centimetre lies there")}) = B""",
+        ),
     ),
     "low": (
-        Demo(*_BOAT, f"""
+        Demo(
+            *_BOAT,
+            f"""
 Subgoal 1: Look at what the man holds.
 Action 1-1: R1 = VQA([IMG], Question: What does the man hold?) = a long rod over the water
 
@@ -79,8 +93,11 @@ Subgoal 2: Look at what lies beside him.
 Action 2-1: R2 = VQA([IMG], Question: What lies beside the man?) = a net
 
 Subgoal 3: Choose what the man will most likely do next.
-Action 3-1: R3 = VQA({_vqa(_BOAT_ASKED, "the man holds a long rod over the water, a net lies beside him")}) = A"""),
-        Demo(*_STALL, f"""
+Action 3-1: R3 = VQA({_vqa(_BOAT_ASKED, "the man holds a long rod over the water, a net lies beside him")}) = A""",
+        ),
+        Demo(
+            *_STALL,
+            f"""
 Subgoal 1: Look at the goods of the stall.
 Action 1-1: R1 = VQA([IMG], Question: What does the stall sell?) = pumpkins and chestnuts
 
@@ -91,8 +108,11 @@ Subgoal 3: Think when such goods are sold and such leaves are seen.
 Action 3-1: R3 = QA([R1, R2], Question: In which part of the year are such goods sold and leaves seen?) = autumn
 
 Subgoal 4: Choose the season in which the stall was set up.
-Action 4-1: R4 = VQA({_vqa(_STALL_ASKED, "the goods and the leaves are those of autumn")}) = C"""),
-        Demo(*_CLOCK, f"""
+Action 4-1: R4 = VQA({_vqa(_STALL_ASKED, "the goods and the leaves are those of autumn")}) = C""",
+        ),
+        Demo(
+            *_CLOCK,
+            f"""
 Subgoal 1: Read the clock.
 Action 1-1: R1 = VQA([IMG], Question: Which time does the clock show?) = eight in the evening
 
@@ -103,8 +123,11 @@ Subgoal 3: Think whether the shop is open then.
 Action 3-1: R3 = QA([R1, R2], Question: Is the shop still open at the time of the clock?) = no
 
 Subgoal 4: Choose the answer.
-Action 4-1: R4 = VQA({_vqa(_CLOCK_ASKED, "the shop is closed by then")}) = B"""),
-        Demo(*_TOOL, f"""
+Action 4-1: R4 = VQA({_vqa(_CLOCK_ASKED, "the shop is closed by then")}) = B""",
+        ),
+        Demo(
+            *_TOOL,
+            f"""
 Subgoal 1: Find out which tool lies on the bench.
 Action 1-1: R1 = VQA([IMG], Question: Which tool lies on the bench?) = a folding rule
 
@@ -112,6 +135,7 @@ Subgoal 2: Find out what is on the tool.
 Action 2-1: R2 = VQA([IMG], Question: What is on the tool?) = marks for every centimetre
 
 Subgoal 3: Choose what the tool is used for.
-Action 3-1: R3 = VQA({_vqa(_TOOL_ASKED, "a folding rule with marks for every centimetre lies there")}) = B"""),
+Action 3-1: R3 = VQA({_vqa(_TOOL_ASKED, "a folding rule with marks for every centimetre lies there")}) = B""",
+        ),
     ),
-}  # fmt: skip
+}

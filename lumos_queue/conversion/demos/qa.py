@@ -40,7 +40,9 @@ _BANDS = (
 
 DEMOS = {
     "high": (
-        Demo(*_TOWERS, """
+        Demo(
+            *_TOWERS,
+            """
 Subgoal 1: Find out how tall the Ostrand lighthouse is.
 Action 1-1: R1 = KnowledgeQuery(Ostrand lighthouse) = WikipediaPage(Ostrand lighthouse)
 Action 1-2: R2 = ParagraphRetrieve(R1, Query: How tall is the Ostrand lighthouse?) = Paragraph(Ostrand lighthouse-2)
@@ -52,8 +54,11 @@ Action 2-2: R5 = ParagraphRetrieve(R4, Query: How tall is the bell tower of Velm
 Action 2-3: R6 = QA([R5], Question: How tall is the bell tower of Velm?) = 48 metres
 
 Subgoal 3: Compare the two heights.
-Action 3-1: R7 = Calculator(R3 > R6) = True"""),
-        Demo(*_PAINTER, """
+Action 3-1: R7 = Calculator(R3 > R6) = True""",
+        ),
+        Demo(
+            *_PAINTER,
+            """
 Subgoal 1: Find out who painted 'The Salt Carriers'.
 Action 1-1: R1 = KnowledgeQuery(The Salt Carriers) = WikipediaPage(The Salt Carriers)
 Action 1-2: R2 = ParagraphRetrieve(R1, Query: Who painted 'The Salt Carriers'?) = Paragraph(The Salt Carriers)
@@ -67,8 +72,11 @@ Action 2-3: R6 = QA([R5, R3], Question: Who taught R3?) = Teodor Brandl
 Subgoal 3: Find out where the result of Subgoal 2 was born.
 Action 3-1: R7 = KnowledgeQuery(R6) = WikipediaPage(Teodor Brandl)
 Action 3-2: R8 = ParagraphRetrieve(R7, Query: Where was R6 born?) = Paragraph(Teodor Brandl)
-Action 3-3: R9 = QA([R8, R6], Question: Where was R6 born?) = Karsov"""),
-        Demo(*_MOTH, """
+Action 3-3: R9 = QA([R8, R6], Question: Where was R6 born?) = Karsov""",
+        ),
+        Demo(
+            *_MOTH,
+            """
 Subgoal 1: Find out below which temperature grey fen moths die.
 Action 1-1: R1 = KnowledgeQuery(Grey fen moth) = WikipediaPage(Grey fen moth)
 Action 1-2: R2 = ParagraphRetrieve(R1, Query: When is it too cold?) = Paragraph(Grey fen moth-4)
@@ -80,8 +88,11 @@ Action 2-2: R5 = ParagraphRetrieve(R4, Query: How cold are winters?) = Paragraph
 Action 2-3: R6 = QA([R5], Question: How cold do the winters get?) = minus 30 degrees
 
 Subgoal 3: Judge from both results whether the moth could live through the winter.
-Action 3-1: R7 = QA([R3, R6], Question: Is R6 above R3?) = No"""),
-        Demo(*_BANDS, """
+Action 3-1: R7 = QA([R3, R6], Question: Is R6 above R3?) = No""",
+        ),
+        Demo(
+            *_BANDS,
+            """
 Subgoal 1: Find out how many members Copper Tide and Redcap have.
 Action 1-1: R1 = KnowledgeQuery(Copper Tide, Redcap) = WikipediaPage(Copper Tide), WikipediaPage(Redcap)
 Action 1-2: R2 = ParagraphRetrieve(R1, Query: How many members?) = Paragraph(Copper Tide-1), Paragraph(Redcap-1)
@@ -89,10 +100,13 @@ Action 1-3: R3 = QA([R2], Question: How many members does Copper Tide have?) = q
 Action 1-4: R4 = QA([R2], Question: How many members do Redcap have?) = six musicians
 
 Subgoal 2: Decide which of the two bands has more members.
-Action 2-1: R5 = QA([R3, R4], Question: Which of the two bands has more members?) = Redcap"""),
+Action 2-1: R5 = QA([R3, R4], Question: Which of the two bands has more members?) = Redcap""",
+        ),
     ),
     "low": (
-        Demo(*_TOWERS, """
+        Demo(
+            *_TOWERS,
+            """
 Subgoal 1: Look up the Ostrand lighthouse.
 Action 1-1: R1 = KnowledgeQuery(Ostrand lighthouse) = WikipediaPage(Ostrand lighthouse)
 
@@ -112,8 +126,11 @@ Subgoal 6: Read off how tall the bell tower is.
 Action 6-1: R6 = QA([R5], Question: How tall is the bell tower of Velm?) = 48 metres
 
 Subgoal 7: Compare the two heights.
-Action 7-1: R7 = Calculator(R3 > R6) = True"""),
-        Demo(*_PAINTER, """
+Action 7-1: R7 = Calculator(R3 > R6) = True""",
+        ),
+        Demo(
+            *_PAINTER,
+            """
 Subgoal 1: Look up 'The Salt Carriers'.
 Action 1-1: R1 = KnowledgeQuery(The Salt Carriers) = WikipediaPage(The Salt Carriers)
 
@@ -139,8 +156,11 @@ Subgoal 8: Retrieve what the page says about the birth.
 Action 8-1: R8 = ParagraphRetrieve(R7, Query: Where was R6 born?) = Paragraph(Teodor Brandl)
 
 Subgoal 9: Read off the town of the birth.
-Action 9-1: R9 = QA([R8, R6], Question: Where was R6 born?) = Karsov"""),
-        Demo(*_MOTH, """
+Action 9-1: R9 = QA([R8, R6], Question: Where was R6 born?) = Karsov""",
+        ),
+        Demo(
+            *_MOTH,
+            """
 Subgoal 1: Look up the grey fen moth.
 Action 1-1: R1 = KnowledgeQuery(Grey fen moth) = WikipediaPage(Grey fen moth)
 
@@ -160,8 +180,11 @@ Subgoal 6: Read off how cold the winters get.
 Action 6-1: R6 = QA([R5], Question: How cold do the winters get?) = minus 30 degrees
 
 Subgoal 7: Judge from the results of Subgoal 3 and Subgoal 6 whether the moth could live through the winter.
-Action 7-1: R7 = QA([R3, R6], Question: Is R6 above R3?) = No"""),
-        Demo(*_BANDS, """
+Action 7-1: R7 = QA([R3, R6], Question: Is R6 above R3?) = No""",
+        ),
+        Demo(
+            *_BANDS,
+            """
 Subgoal 1: Look up Copper Tide and Redcap.
 Action 1-1: R1 = KnowledgeQuery(Copper Tide, Redcap) = WikipediaPage(Copper Tide), WikipediaPage(Redcap)
 
@@ -175,6 +198,7 @@ Subgoal 4: Read off how many members Redcap have.
 Action 4-1: R4 = QA([R2], Question: How many members do Redcap have?) = six musicians
 
 Subgoal 5: Decide which of the two bands has more members.
-Action 5-1: R5 = QA([R3, R4], Question: Which of the two bands has more members?) = Redcap"""),
+Action 5-1: R5 = QA([R3, R4], Question: Which of the two bands has more members?) = Redcap""",
+        ),
     ),
-}  # fmt: skip
+}

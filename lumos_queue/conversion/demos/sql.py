@@ -30,7 +30,9 @@ _CHOIRS = (
 
 DEMOS = {
     "high": (
-        Demo(*_BEES, """
+        Demo(
+            *_BEES,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -39,8 +41,11 @@ Action 2-1: R2 = (DISTINCT name FROM keeper JOIN hive ON keeper.id = hive.keeper
 Action 2-2: R3 = (WHERE honey_kg > 20)
 
 Subgoal 3: Finish the SQL query.
-Action 3-1: R4 = (SELECT DISTINCT name FROM keeper JOIN hive ON keeper.id = hive.keeper_id WHERE honey_kg > 20)"""),
-        Demo(*_TRAMS, """
+Action 3-1: R4 = (SELECT DISTINCT name FROM keeper JOIN hive ON keeper.id = hive.keeper_id WHERE honey_kg > 20)""",
+        ),
+        Demo(
+            *_TRAMS,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -49,8 +54,11 @@ Action 2-1: R2 = (depot_id, count(*) FROM tram)
 Action 2-2: R3 = (GROUP BY depot_id ORDER BY count(*) DESC)
 
 Subgoal 3: Finish the SQL query.
-Action 3-1: R4 = (SELECT depot_id, count(*) FROM tram GROUP BY depot_id ORDER BY count(*) DESC)"""),
-        Demo(*_SEEDS, """
+Action 3-1: R4 = (SELECT depot_id, count(*) FROM tram GROUP BY depot_id ORDER BY count(*) DESC)""",
+        ),
+        Demo(
+            *_SEEDS,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -59,8 +67,11 @@ Action 2-1: R2 = (avg(price) FROM seed)
 Action 2-2: R3 = (WHERE sown_in = 'March')
 
 Subgoal 3: Finish the SQL query.
-Action 3-1: R4 = (SELECT avg(price) FROM seed WHERE sown_in = 'March')"""),
-        Demo(*_CHOIRS, """
+Action 3-1: R4 = (SELECT avg(price) FROM seed WHERE sown_in = 'March')""",
+        ),
+        Demo(
+            *_CHOIRS,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -69,10 +80,13 @@ Action 2-1: R2 = (name FROM choir)
 Action 2-2: R3 = (WHERE id NOT IN (SELECT choir_id FROM concert))
 
 Subgoal 3: Finish the SQL query.
-Action 3-1: R4 = (SELECT name FROM choir WHERE id NOT IN (SELECT choir_id FROM concert))"""),
+Action 3-1: R4 = (SELECT name FROM choir WHERE id NOT IN (SELECT choir_id FROM concert))""",
+        ),
     ),
     "low": (
-        Demo(*_BEES, """
+        Demo(
+            *_BEES,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -83,8 +97,11 @@ Subgoal 3: Write the condition on the honey.
 Action 3-1: R3 = (WHERE honey_kg > 20)
 
 Subgoal 4: Finish the SQL query.
-Action 4-1: R4 = (SELECT DISTINCT name FROM keeper JOIN hive ON keeper.id = hive.keeper_id WHERE honey_kg > 20)"""),
-        Demo(*_TRAMS, """
+Action 4-1: R4 = (SELECT DISTINCT name FROM keeper JOIN hive ON keeper.id = hive.keeper_id WHERE honey_kg > 20)""",
+        ),
+        Demo(
+            *_TRAMS,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -95,8 +112,11 @@ Subgoal 3: Write the grouping by depot and the order by the number of trams.
 Action 3-1: R3 = (GROUP BY depot_id ORDER BY count(*) DESC)
 
 Subgoal 4: Finish the SQL query.
-Action 4-1: R4 = (SELECT depot_id, count(*) FROM tram GROUP BY depot_id ORDER BY count(*) DESC)"""),
-        Demo(*_SEEDS, """
+Action 4-1: R4 = (SELECT depot_id, count(*) FROM tram GROUP BY depot_id ORDER BY count(*) DESC)""",
+        ),
+        Demo(
+            *_SEEDS,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -107,8 +127,11 @@ Subgoal 3: Write the condition on the month.
 Action 3-1: R3 = (WHERE sown_in = 'March')
 
 Subgoal 4: Finish the SQL query.
-Action 4-1: R4 = (SELECT avg(price) FROM seed WHERE sown_in = 'March')"""),
-        Demo(*_CHOIRS, """
+Action 4-1: R4 = (SELECT avg(price) FROM seed WHERE sown_in = 'March')""",
+        ),
+        Demo(
+            *_CHOIRS,
+            """
 Subgoal 1: Find the tables of the database and their columns.
 Action 1-1: R1 = (SHOW TABLES)
 
@@ -119,6 +142,7 @@ Subgoal 3: Write the condition that leaves out choirs with a concert.
 Action 3-1: R3 = (WHERE id NOT IN (SELECT choir_id FROM concert))
 
 Subgoal 4: Finish the SQL query.
-Action 4-1: R4 = (SELECT name FROM choir WHERE id NOT IN (SELECT choir_id FROM concert))"""),
+Action 4-1: R4 = (SELECT name FROM choir WHERE id NOT IN (SELECT choir_id FROM concert))""",
+        ),
     ),
-}  # fmt: skip
+}

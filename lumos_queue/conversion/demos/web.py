@@ -28,7 +28,9 @@ _LIBRARY = (
 
 DEMOS = {
     "high": (
-        Demo(*_HAT, """
+        Demo(
+            *_HAT,
+            """
 Subgoal 1: Search for felt hats.
 Action 1-1: R1 = TYPE(Env, QUERY: Type felt hat into the search box, TEXT: felt hat)
 Action 1-2: R2 = CLICK(R1, QUERY: Click the search button)
@@ -38,8 +40,11 @@ Action 2-1: R3 = SELECT(R2, QUERY: Select red as the colour, TEXT: Red)
 Action 2-2: R4 = SELECT(R3, QUERY: Select M as the size, TEXT: M)
 
 Subgoal 3: Put the hat in the basket.
-Action 3-1: R5 = CLICK(R4, QUERY: Click the button that adds to the basket)"""),
-        Demo(*_FERRY, """
+Action 3-1: R5 = CLICK(R4, QUERY: Click the button that adds to the basket)""",
+        ),
+        Demo(
+            *_FERRY,
+            """
 Subgoal 1: Open the page on ferries.
 Action 1-1: R1 = CLICK(Env, QUERY: Click the tab Ferries)
 
@@ -56,16 +61,22 @@ Action 4-1: R6 = CLICK(R5, QUERY: Click 14 June in the calendar)
 Action 4-2: R7 = SELECT(R6, QUERY: Select the number of passengers, TEXT: 2)
 
 Subgoal 5: Show the ferries.
-Action 5-1: R8 = CLICK(R7, QUERY: Click the button Show ferries)"""),
-        Demo(*_NEWSLETTER, """
+Action 5-1: R8 = CLICK(R7, QUERY: Click the button Show ferries)""",
+        ),
+        Demo(
+            *_NEWSLETTER,
+            """
 Subgoal 1: Open the letters and choose the weekly one on gardening.
 Action 1-1: R1 = CLICK(Env, QUERY: Click the link Letters)
 Action 1-2: R2 = CLICK(R1, QUERY: Click the box of the weekly gardening letter)
 
 Subgoal 2: Sign up with the address mira@post.example.
 Action 2-1: R3 = TYPE(R2, QUERY: Type the address into the field E-mail, TEXT: mira@post.example)
-Action 2-2: R4 = CLICK(R3, QUERY: Click the button Sign up)"""),
-        Demo(*_LIBRARY, """
+Action 2-2: R4 = CLICK(R3, QUERY: Click the button Sign up)""",
+        ),
+        Demo(
+            *_LIBRARY,
+            """
 Subgoal 1: Open the catalogue.
 Action 1-1: R1 = CLICK(Env, QUERY: Click the link Catalogue)
 
@@ -76,10 +87,13 @@ Action 2-3: R4 = CLICK(R3, QUERY: Click the box Available now)
 Action 2-4: R5 = CLICK(R4, QUERY: Click the button Find)
 
 Subgoal 3: Sort the books by their age.
-Action 3-1: R6 = SELECT(R5, QUERY: Select the newest first as the order, TEXT: Newest)"""),
+Action 3-1: R6 = SELECT(R5, QUERY: Select the newest first as the order, TEXT: Newest)""",
+        ),
     ),
     "low": (
-        Demo(*_HAT, """
+        Demo(
+            *_HAT,
+            """
 Subgoal 1: Type felt hat into the search box.
 Action 1-1: R1 = TYPE(Env, QUERY: Type felt hat into the search box, TEXT: felt hat)
 
@@ -93,8 +107,11 @@ Subgoal 4: Select M as the size.
 Action 4-1: R4 = SELECT(R3, QUERY: Select M as the size, TEXT: M)
 
 Subgoal 5: Click the button that adds to the basket.
-Action 5-1: R5 = CLICK(R4, QUERY: Click the button that adds to the basket)"""),
-        Demo(*_FERRY, """
+Action 5-1: R5 = CLICK(R4, QUERY: Click the button that adds to the basket)""",
+        ),
+        Demo(
+            *_FERRY,
+            """
 Subgoal 1: Click the tab Ferries.
 Action 1-1: R1 = CLICK(Env, QUERY: Click the tab Ferries)
 
@@ -117,8 +134,11 @@ Subgoal 7: Select two passengers.
 Action 7-1: R7 = SELECT(R6, QUERY: Select the number of passengers, TEXT: 2)
 
 Subgoal 8: Click the button that shows the ferries.
-Action 8-1: R8 = CLICK(R7, QUERY: Click the button Show ferries)"""),
-        Demo(*_NEWSLETTER, """
+Action 8-1: R8 = CLICK(R7, QUERY: Click the button Show ferries)""",
+        ),
+        Demo(
+            *_NEWSLETTER,
+            """
 Subgoal 1: Click the link to the letters.
 Action 1-1: R1 = CLICK(Env, QUERY: Click the link Letters)
 
@@ -129,8 +149,11 @@ Subgoal 3: Type the address mira@post.example.
 Action 3-1: R3 = TYPE(R2, QUERY: Type the address into the field E-mail, TEXT: mira@post.example)
 
 Subgoal 4: Click the button that signs up.
-Action 4-1: R4 = CLICK(R3, QUERY: Click the button Sign up)"""),
-        Demo(*_LIBRARY, """
+Action 4-1: R4 = CLICK(R3, QUERY: Click the button Sign up)""",
+        ),
+        Demo(
+            *_LIBRARY,
+            """
 Subgoal 1: Click the link to the catalogue.
 Action 1-1: R1 = CLICK(Env, QUERY: Click the link Catalogue)
 
@@ -147,6 +170,7 @@ Subgoal 5: Click the button that finds the books.
 Action 5-1: R5 = CLICK(R4, QUERY: Click the button Find)
 
 Subgoal 6: Select the newest first as the order.
-Action 6-1: R6 = SELECT(R5, QUERY: Select the newest first as the order, TEXT: Newest)"""),
+Action 6-1: R6 = SELECT(R5, QUERY: Select the newest first as the order, TEXT: Newest)""",
+        ),
     ),
-}  # fmt: skip
+}

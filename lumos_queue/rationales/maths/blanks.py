@@ -1,4 +1,4 @@
-"""What a line of a GSM8K solution calculates, where no phrase says it alone: the line itself, its result left blank.
+"""Says what a line of a GSM8K solution calculates, where no phrase in it does: the line with its result left blank.
 
 The tip came out to 110*.3=$<<110*.3=33>>33                      ->  the tip came out to $___
 Reggie makes 3 points off long shots because 1 x 3 = <<1*3=3>>3  ->  Reggie makes ___ points off long shots
@@ -11,7 +11,7 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from lumos_queue.notation import variables_in
-from lumos_queue.rationales.maths.calculations import without_formula
+from lumos_queue.rationales.maths.calculations import strip_formula
 from lumos_queue.rationales.maths.english import (
     AUXILIARIES,
     BEING,
@@ -38,7 +38,7 @@ _RESULT = re.compile(r"^\s*\$?\s*[-\d.,/]*\d\s*(?P<percent>%?)")
 _END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷]|\b(?:so|because|since|then|which)\b")
 _NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
 _PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")
-#: `The total cost of the jerseys is $___`; the subject has to stand for itself.
+#: `The total cost of the jerseys is $___`; the subject must be clear without context.
 _IS_BLANK = re.compile(
     r"(?P<subject>[A-Z]?[A-Za-z0-9 $'’-]*) (?:(?P<costs>costs?|weighs?)|(?:(?:will|would|should|must) (?:therefore )?be"
     r"|is|was|are|were|comes? (?:out )?to|came (?:out )?to|amounts? to|equals?)"
@@ -50,17 +50,17 @@ _JOINING = frozenset(("and", "that", "who", "which", "bought", "sold", "get", "t
 _EMPTY = INCOMPLETE | PREPOSITIONS | NO_NAMES | AUXILIARIES | BEING | PRONOUNS
 
 
-def blank(
+def describe_blank(
     before: str, after: str, value: Fraction, stated: Collection[Fraction], continues: bool = False
 ) -> str | None:
-    """`the blank in '…'`, or its subject, for what is calculated between two texts of a line; None if they say nothing.
+    """`the blank in '…'`, or its subject, for a calculation between two texts of a line; None if they are no help.
 
-    `stated` are the numbers of the question; others might give a result away, and become `…`.
-    `continues`: what the line calculated before stands at the beginning of `before`.
+    `stated` are the numbers of the question; other numbers might give a result away and become `…`.
+    `continues`: `before` begins with the line's previous calculation.
     """
     known = set(stated) - {value}
     money = before.rstrip().endswith("$") or after.lstrip().startswith("$")
-    head = _SENTENCE.split(without_formula(before))[-1].strip()
+    head = _SENTENCE.split(strip_formula(before))[-1].strip()
     if continues:
         boundary = _BOUNDARY.search(f"{head} ")
         head = head[boundary.end() :] if boundary else ""
@@ -68,11 +68,15 @@ def blank(
     tail = _words_after(after[result.end() if result else 0 :])
     gap = f"{'$' * money}___{result['percent'] if result else ''}"
     if _BECAUSE.search(head):
-        text = _reasoned(_BECAUSE.sub("", head), value) or f"{_BECAUSE.sub('', head).rstrip(' ,')}: {gap}"
+        text = _blank_result(_BECAUSE.sub("", head), value) or f"{_BECAUSE.sub('', head).rstrip(' ,')}: {gap}"
     else:
         text = f"{_last_words(head)} {gap} {tail}".strip()
     text = " ".join(mask_numbers(_OPENING.sub("", text), known, "…").split()).rstrip(" ,")
-    if not contents(text) or _PLAIN.fullmatch(text.replace("…", "").replace("___", "")) is None or variables_in(text):
+    if (
+        not content_words(text)
+        or _PLAIN.fullmatch(text.replace("…", "").replace("___", "")) is None
+        or variables_in(text)
+    ):
         return None
     fraction = f"{value.numerator}/{value.denominator}" in text.replace(" ", "") and value.denominator > 1
     if fraction or value in numbers_in(text, words=True):
@@ -89,7 +93,7 @@ def _subject(text: str) -> str | None:
     if (
         lower & (BEING | _NO_SUBJECTS)
         or {"as", "many"} <= lower
-        or not contents(found["subject"])
+        or not content_words(found["subject"])
         or words[-1].lower() in INCOMPLETE
     ):
         return None
@@ -102,14 +106,14 @@ def _subject(text: str) -> str | None:
     return subject if first in DETERMINERS | _NUMBER_OF or owned else None
 
 
-def contents(text: str) -> set[str]:
-    """The words of a text that say something, in small letters."""
+def content_words(text: str) -> set[str]:
+    """The words of a text that carry meaning, in lower case."""
     words = (word.rstrip("'’-") for word in re.findall(r"[a-z][a-z'’-]{2,}", text.lower()))
     return {word for word in words if word not in _EMPTY}
 
 
-def _reasoned(clause: str, value: Fraction) -> str | None:
-    """The clause with the result in it blank; None where it is not there."""
+def _blank_result(clause: str, value: Fraction) -> str | None:
+    """The clause with its result replaced by a blank; None where the result is not in it."""
     for found in _NUMERAL.finditer(clause):
         if Fraction(found[0].replace(",", "")) == value:
             return f"{_last_words(clause[: found.start()])}___{clause[found.end() :]}".rstrip(" ,")
@@ -117,7 +121,7 @@ def _reasoned(clause: str, value: Fraction) -> str | None:
 
 
 def _last_words(text: str) -> str:
-    """The text from a boundary on from where it is not too long, or what fits of it."""
+    """The end of the text, from the first boundary after which it is short enough, else its last words."""
     if len(text.split()) <= MAX_BEFORE_WORDS:
         return text
     for found in _BOUNDARY.finditer(text):

@@ -1,10 +1,10 @@
-"""The calculations of a GSM8K solution, line by line: its marks, and the equations in prose that these need.
+"""Reads the calculations of a GSM8K solution, line by line: its marks, and equations in prose that they depend on.
 
     Bob makes twice that, 13(2)=26.              an equation in prose
-    Third hour: 26 x 2 = <<52=52>>52             a mark that states its result alone; the prose before says how
+    Third hour: 26 x 2 = <<52=52>>52             a mark with the result only; the formula is in the prose before it
     All: 26+52 = <<26+52=78>>78
 
-An equation in prose counts when it is exactly right and a later calculation, or the answer, needs its result.
+An equation in prose counts when it is exactly right and its result is used by a later calculation or is the answer.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lumos_queue.rationales.reasons import NotConvertible
 
 MAX_CHARACTERS = 20_000  #: of a solution
 MAX_MARKS = 200  #: of a solution
-MAX_LOOKED_AT = 200  #: characters of a line before a result
+MAX_CHARACTERS_BEFORE = 200  #: characters of a line before a result
 MAX_EQUATIONS = 20  #: in prose, of a line
 
 _MARK = re.compile(r"<<([^<>]*)>>")
 _SOCRATIC = re.compile(r"^([^*]*\?) \*\* ")
 _NUMERAL = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
-_WORD = r"[A-Za-z]++(?:['’-][A-Za-z]++)*+"  #: taken whole, or a text of many words takes for ever
+_WORD = r"[A-Za-z]++(?:['’-][A-Za-z]++)*+"  #: possessive, because backtracking over a text of many words takes too long
 _UNIT = (
     r"(?:\s*(?:/\s*|per\s+)?(?!\(?(?:times|plus|minus|divided|multiplied|of|x)\b)"
     rf"(?:\({_WORD}\)|{_WORD})){{0,4}}?"
@@ -40,7 +40,7 @@ _BEFORE_RESULT = re.compile(r"(?:=|\bequals|\bis equal to)?\s*\$?\s*$")
 _FIGURES = re.compile(r"[\s$\d.,()+\-*/x×÷–=%]*$")
 _WORD_SIGNS = {"times": "*", "plus": "+", "minus": "-", "divided by": "/", "multiplied by": "*", "x": "*", "of": "*"}
 _WORDS_OUT = re.compile(r"(?:/\s*|per\s+)?\(?[A-Za-z][A-Za-z'’-]*\)?|[$\s]")
-_ALGEBRA = re.compile(r"[0-9)][a-wyzA-WYZ](?![A-Za-z])")  #: `2y`; an `x` may stand for times
+_ALGEBRA = re.compile(r"[0-9)][a-wyzA-WYZ](?![A-Za-z])")  #: `2y`; an `x` may mean times
 #: Before the value of an unknown, or of a formula with one: `x = `, `4s = `, `x + `, `x*0.25 = `, `the others + 3 = `.
 _UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0-9.,]+\s*=)\s*\$?\s*$")
 
@@ -49,58 +49,60 @@ _UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0
 class Calculation:
     expression: Expression
     value: Fraction
-    before: str  #: the text of the line before it, from the calculation before on
+    before: str  #: the text of the line before it, back to the previous calculation
     after: str  #: the text after it, up to the next calculation
-    copied: bool  #: only states a number that was found in another way: `2x = 16`, `x = <<8=8>>8`
+    copied: bool  #: only states a number that was found elsewhere: `2x = 16`, `x = <<8=8>>8`
 
 
 @dataclass(frozen=True, slots=True)
 class SolutionLine:
     text: str  #: without its marks
-    asked: str  #: the sub-question that the line answers, in a socratic file; else ''
+    asked: str  #: the sub-question that the line answers in a socratic file; else ''
     calculations: tuple[Calculation, ...]
 
 
 def calculations(solution: str, answer: Fraction | None = None) -> list[SolutionLine]:
-    """The lines that calculate. Raises NotConvertible when a mark is unreadable.
+    """The lines that calculate something. Raises NotConvertible when a mark is unreadable.
 
-    With `answer`, an equation in prose that gives it counts where it is the last calculation.
+    With `answer`, an equation in prose that gives it counts if it is the last calculation.
     """
     if solution.count("<<") > MAX_MARKS or len(solution) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
-    lines = [_line(line) for line in solution.split("\n")]
-    found = [(place, one) for place, (_, ones) in enumerate(lines) for one in ones]
-    wanted = _needed([one for _, one in found], answer)
+    lines = [_read_line(line) for line in solution.split("\n")]
+    found = [(position, one) for position, (_, ones) in enumerate(lines) for one in ones]
+    wanted = _which_count([one for _, one in found], answer)
     kept: dict[int, list[_Found]] = {}
-    for (place, one), needed in zip(found, wanted, strict=True):
+    for (position, one), needed in zip(found, wanted, strict=True):
         if needed:
-            kept.setdefault(place, []).append(one)
+            kept.setdefault(position, []).append(one)
     return [
-        SolutionLine(_MARK.sub("", ones[0].line), lines[place][0].strip(), tuple(_with_texts(lines[place][0], ones)))
-        for place, ones in kept.items()
+        SolutionLine(
+            _MARK.sub("", ones[0].line), lines[position][0].strip(), tuple(_add_texts(lines[position][0], ones))
+        )
+        for position, ones in kept.items()
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     line: str
-    start: int  #: where what is calculated begins: the mark, or the result in prose
-    end: int  #: where it ends: after the mark, or where the result in prose begins
+    start: int  #: where the mark begins, or the result in prose
+    end: int  #: where the mark ends, or where the result in prose begins
     expression: Expression
     value: Fraction
     marked: bool
     copied: bool = False
 
 
-def _line(line: str) -> tuple[str, list[_Found]]:
+def _read_line(line: str) -> tuple[str, list[_Found]]:
     asked = _SOCRATIC.match(line)
     begin = asked.end() if asked else 0
-    found = [_marked(line, mark) for mark in _MARK.finditer(line)]
+    found = [_read_mark(line, mark) for mark in _MARK.finditer(line)]
     taken = [one.start for one in found]
     blank = _MARK.sub(lambda mark: "\0" * len(mark[0]), line)
     for sign in list(_EQUALS.finditer(blank, begin))[:MAX_EQUATIONS]:
         result = _RESULT.match(blank, sign.end())
-        expression = result and _formula(blank[max(begin, sign.start() - MAX_LOOKED_AT) : sign.start()])
+        expression = result and _formula(blank[max(begin, sign.start() - MAX_CHARACTERS_BEFORE) : sign.start()])
         if not result or expression is None or any(sign.end() <= start <= result.end() for start in taken):
             continue
         value = Fraction(result[1].replace(",", ""))
@@ -109,9 +111,12 @@ def _line(line: str) -> tuple[str, list[_Found]]:
     return (asked[1] if asked else ""), sorted(found, key=lambda one: one.start)
 
 
-def _marked(line: str, mark: re.Match) -> _Found:
+def _read_mark(line: str, mark: re.Match) -> _Found:
     formula, _, stated = mark[1].rpartition("=")
-    expression, result = parse_infix(formula.replace("//", "/")), parse_infix(stated)  # two marks divide by `//`
+    expression, result = (
+        parse_infix(formula.replace("//", "/")),
+        parse_infix(stated),
+    )  # two marks of the dataset divide with `//`
     if expression is None or result is None:
         raise NotConvertible("unreadable_expression")
     value = _value(expression)
@@ -121,7 +126,7 @@ def _marked(line: str, mark: re.Match) -> _Found:
         raise NotConvertible("mark_wrong")
     if isinstance(expression, Operation):
         return _Found(line, mark.start(), mark.end(), expression, value, True)
-    before = _MARK.sub("", line[max(0, mark.start() - MAX_LOOKED_AT) : mark.start()])
+    before = _MARK.sub("", line[max(0, mark.start() - MAX_CHARACTERS_BEFORE) : mark.start()])
     written = _formula(_BEFORE_RESULT.sub("", before))
     if written is not None and _value(written) == value:
         return _Found(line, mark.start(), mark.end(), written, value, True)
@@ -129,7 +134,7 @@ def _marked(line: str, mark: re.Match) -> _Found:
 
 
 def _formula(text: str) -> Expression | None:
-    """The formula that the text ends in, units left out: `3 boxes * $4 per box`; None when there is none."""
+    """The formula at the end of the text, without units: `3 boxes * $4 per box`; None when there is none."""
     found = FORMULA.search(text)
     if found is None or _ALGEBRA.search(found[0]):
         return None
@@ -147,16 +152,16 @@ def _value(expression: Expression) -> Fraction | None:
         return None
 
 
-def without_formula(text: str) -> str:
-    """The text without the formula, or the formulas that are equal, and the sign of equality that it ends in."""
-    text = text[-MAX_LOOKED_AT * 2 :]
+def strip_formula(text: str) -> str:
+    """The text without the formula, or equal formulas, and the equals sign at its end."""
+    text = text[-MAX_CHARACTERS_BEFORE * 2 :]
     for _ in range(2):
         text = _FIGURES.sub("", FORMULA.sub("", _BEFORE_RESULT.sub("", text)))
     return text.rstrip()
 
 
-def _needed(found: list[_Found], answer: Fraction | None) -> list[bool]:
-    """Of each whether it counts: a mark does, an equation in prose when it alone gives an operand of what follows."""
+def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:
+    """Whether each counts: a mark does; an equation in prose if only it gives an operand of a later calculation."""
     known: set[Fraction] = set()
     new: list[bool] = []  # whether nothing before it gives the result
     for one in found:
@@ -164,10 +169,10 @@ def _needed(found: list[_Found], answer: Fraction | None) -> list[bool]:
         known.add(one.value)
     wanted: set[Fraction] = set()
     counted = []
-    for place in range(len(found) - 1, -1, -1):
-        one = found[place]
-        last = place == len(found) - 1 and answer == one.value
-        counts = one.marked or last or (new[place] and one.value in wanted)
+    for position in range(len(found) - 1, -1, -1):
+        one = found[position]
+        last = position == len(found) - 1 and answer == one.value
+        counts = one.marked or last or (new[position] and one.value in wanted)
         if counts:
             wanted.discard(one.value)
             wanted.update(leaf.value for leaf in leaves(one.expression) if isinstance(leaf, Number))
@@ -175,11 +180,11 @@ def _needed(found: list[_Found], answer: Fraction | None) -> list[bool]:
     return counted[::-1]
 
 
-def _with_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
+def _add_texts(asked: str, found: list[_Found]) -> Iterator[Calculation]:
     line = found[0].line
     start = _SOCRATIC.match(line).end() if asked else 0  # type: ignore[union-attr]
-    for place, one in enumerate(found):
-        end = found[place + 1].start if place + 1 < len(found) else len(line)
+    for position, one in enumerate(found):
+        end = found[position + 1].start if position + 1 < len(found) else len(line)
         before, after = _MARK.sub("", line[start : one.start]), _MARK.sub("", line[one.end : end])
         yield Calculation(one.expression, one.value, before, after, one.copied)
         start = one.end

@@ -1,4 +1,4 @@
-"""The end of a clause: how far the words after a number still speak of that number, and whether they stand alone.
+"""Finds the end of a clause: how many words after a number belong to it, and whether they make sense alone.
 
 clips altogether in April and May.        ->  clips altogether in April and May
 apples, so he has                         ->  apples
@@ -11,7 +11,7 @@ import re
 
 from lumos_queue.rationales.maths.english import INCOMPLETE, VERBAL, VERBS
 
-MAX_CONJUNCT_WORDS = 4  #: of a second noun phrase that is kept, `and May`
+MAX_CONJUNCT_WORDS = 4  #: of a second noun phrase that is kept: `and May`
 
 _END = re.compile(r"[.;:,=(<]|\b(?:and|so|which|because|since|but|while|then)\b")
 _WORDS = re.compile(r"[A-Za-z' -]+")
@@ -24,10 +24,10 @@ _ABBREVIATIONS = frozenset(("sq", "cu", "mr", "mrs", "ms", "dr", "st", "fl", "ap
 _PAIRS = {"between": "and", "both": "and", "either": "or", "neither": "nor"}
 
 
-def clause(text: str) -> str | None:
+def clause_before_end(text: str) -> str | None:
     """The words up to the clause's end; None where cutting there would change what they say, or leaves half a phrase.
 
-    Text that is no plain words comes back as it stands.
+    Text that is not plain words is returned unchanged.
     """
     end = _END.search(text)
     left = (text[: end.start()] if end else text).strip()
@@ -43,7 +43,7 @@ def clause(text: str) -> str | None:
 
 
 def _conjunct(text: str) -> str | None:
-    """What follows `and`, when it is a short noun phrase with which the clause ends."""
+    """What follows `and`, when it is a short noun phrase that ends the clause."""
     end = _END.search(text)
     words = (text[: end.start()] if end else text).split()
     if (end and end[0] not in ".;:(") or not 1 <= len(words) <= MAX_CONJUNCT_WORDS:

@@ -1,7 +1,7 @@
-"""Numbers that a solution may use though its question does not state them: what the words of a text stand for.
+"""Numbers that a solution may use although its question does not state them, because words of the text imply them.
 
-A number is a named constant only where the text has words that speak of it: 60 where there are minutes or hours. It
-stays as it is when the numbers of the question are others.
+A number is a named constant only where the text has words that imply it: 60 where there are minutes or hours. It does
+not change when the numbers of the question are changed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-#: The numbers, the words that must stand in the text (of each group between `&` one), and why the numbers are so.
+#: The numbers, the words that must be in the text (one of each group between `&`), and what the numbers mean.
 _TABLE: tuple[tuple[str, str, str], ...] = (
     ("7", r"weeks?|weekly|biweekly", "days of a week"),
     ("5", r"weekdays?|workdays?|(?:work|school|working) ?(?:week|day)s?", "days of a working week"),
@@ -90,18 +90,20 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("180 360", r"degrees?|angles?", "degrees of a straight line and of a circle"),
     ("32 5 9 9/5 5/9", r"fahrenheit|celsius", "the scales of Fahrenheit and Celsius"),
 )  # fmt: skip
-MAX_CHARACTERS = 20_000  #: of a text that are looked at
+MAX_CHARACTERS = 20_000  #: of a text that are searched
 
 _COMPILED = [
-    (frozenset(map(Fraction, numbers.split())),
-     [re.compile(rf"(?<![a-z])(?:{group})(?![a-z])") for group in words.split(" & ")])
+    (
+        frozenset(map(Fraction, numbers.split())),
+        [re.compile(rf"(?<![a-z])(?:{group})(?![a-z])") for group in words.split(" & ")],
+    )
     for numbers, words, _ in _TABLE
-]  # fmt: skip
+]
 
 
 @lru_cache(maxsize=1024)
 def named_constants(text: str) -> frozenset[Fraction]:
-    """The numbers that the words of the text speak of."""
+    """The numbers that words of the text imply."""
     text = text[:MAX_CHARACTERS].lower()
     found = (numbers for numbers, groups in _COMPILED if all(group.search(text) for group in groups))
     return frozenset().union(*found)

@@ -1,7 +1,7 @@
-"""Steps that only state a number which they should have calculated: `R2 = Calculator(6)` for half of a dozen.
+"""Finds actions that only state a number they should have calculated: `R2 = Calculator(6)` for half of a dozen.
 
 A number may be stated when the question gives it, in figures or words, when an earlier action gave it, or when words of
-the question or of the step's own subgoal name it: `Define(60)` for the minutes of an hour.
+the question or of the action's subgoal imply it: `Define(60)` for the minutes of an hour.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from lumos_queue.records import Action, AnnotatedSubgoal
 from lumos_queue.scoring.numeric import read_number
 
 _STATING = frozenset(("Calculator", "Define", "SetEquation"))
-_UNKNOWN = re.compile(r"\s*[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*$")  #: `x = 6` and `6 = x` say no more than `6`
+_UNKNOWN = re.compile(r"\s*[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*$")  #: `x = 6` and `6 = x` only state `6`
 
 
 def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:
-    """The actions that only state a number which nothing before them gives."""
+    """The actions that only state a number that nothing before them gives."""
     known = set(question_numbers(question).numbers)
     found = []
     for step in steps:
@@ -34,7 +34,7 @@ def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Act
 
 
 def _stated(action: Action) -> Fraction | None:
-    """The number, where an action's arguments are no more than one."""
+    """The number, where an action's arguments are only a number."""
     if action.name not in _STATING:
         return None
     text = _UNKNOWN.sub("", action.arguments) if action.name == "SetEquation" else action.arguments

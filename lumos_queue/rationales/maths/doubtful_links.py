@@ -1,4 +1,4 @@
-"""Operands that may as well be another value: noted, as nobody can tell from the numbers alone."""
+"""Finds operands that may be another value: the numbers alone do not say which one is meant."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
 _ARITHMETIC = re.compile(r"[\s\d.,+\-*/()%$=]*")
-
-
-#: `1 * 1 / R3`: a fraction's denominator is rather a number of its own.
+#: `1 * 1 / R3`: a fraction's denominator is more likely a literal.
 _DENOMINATOR = re.compile(r"(?<![\w.])1\s*/\s*(R[0-9]+)")
 
 
 def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationale: str = "") -> list[str]:
     """References whose value another result, the question or a named constant also has, or that divide 1.
 
-    Further, literals that equal an earlier result. `rationale`: a text that may name constants, as the question may.
+    Also literals that equal an earlier result. `rationale`: a text that may imply constants, as the question may.
     """
     stated, values = question_numbers(question).numbers, {}
     found = []
@@ -33,16 +31,16 @@ def ambiguous_operands(steps: Sequence[AnnotatedSubgoal], question: str, rationa
             under = _DENOMINATOR.findall(action.arguments)
             for variable in variables_in(action.arguments):
                 value = values.get(variable)
-                if value is not None and (value in literal or variable in under or _held(value, values) > 1):
+                if value is not None and (value in literal or variable in under or _count_equal(value, values) > 1):
                     found.append(variable)
             rest = replace_variables(action.arguments, lambda _: " ")
             if _ARITHMETIC.fullmatch(rest):
-                found += [str(literal) for literal in numbers_in(rest) if _held(literal, values)]
+                found += [str(literal) for literal in numbers_in(rest) if _count_equal(literal, values)]
             parts = result.split(", ") if len(action.variables) > 1 else [result]
             values |= {v: read_number(part) for v, part in zip(action.variables, parts, strict=False)}
     return found
 
 
-def _held(value: Fraction, values: dict[str, Fraction | None]) -> int:
+def _count_equal(value: Fraction, values: dict[str, Fraction | None]) -> int:
     """How many earlier results have the value."""
     return sum(one == value for one in values.values())

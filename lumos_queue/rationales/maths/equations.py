@@ -1,4 +1,4 @@
-"""MAWPS and SVAMP: one equation a row, prefix or infix. Each operation becomes a subgoal."""
+"""Annotates the rows of MAWPS and SVAMP, which state one equation. Each operation becomes a subgoal."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, leaves, parse_infix, parse_prefix
 from lumos_queue.rationales.maths.program import ProgramBuilder
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.wording import enumeration
+from lumos_queue.rationales.wording import enumerate_words
 from lumos_queue.records import Annotation
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
-MAX_QUESTION_CHARACTERS = 200  #: of a question sentence that a subgoal repeats
-MAX_TOLD_CHARACTERS = 20_000  #: of a question that are looked at for its clauses
-MAX_CLAUSE_WORDS = 20
+MAX_QUESTION_CHARACTERS = 200  #: of a question's last sentence, which a subgoal quotes
+MAX_CHARACTERS = 20_000  #: of a question that are searched for clauses
+MAX_CLAUSE_WORDS = 20  #: of a clause that a subgoal quotes
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _JOINED = re.compile(r"^(?:and|but|then|so|or|while)\s+", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"(?<=[,;])\s+|\s+(?:and|but|then|while)\s+")
 
 
 def annotate(question: str, equation: str, answer: str) -> Annotation:
-    """The gold program of `- + 1 2 3` or `( 40.0 - 13.0 )`. Raises NotConvertible."""
+    """The annotation of an equation, `- + 1 2 3` or `( 40.0 - 13.0 )`. Raises NotConvertible."""
     gold = read_number(answer)
     if gold is None:
         raise NotConvertible("answer_is_text")
@@ -39,7 +39,7 @@ def annotate(question: str, equation: str, answer: str) -> Annotation:
 
 
 def final_quantity(question: str) -> str | None:
-    """The sentence that asks, as what the last subgoal calculates; None when there is no short one."""
+    """What the last subgoal calculates, quoting the question sentence; None when that is too long or missing."""
     question = question.rstrip()
     last = _SENTENCE_END.split(question[-MAX_QUESTION_CHARACTERS:])[-1]
     if not last.endswith("?") or (len(last) == MAX_QUESTION_CHARACTERS and last != question):
@@ -48,8 +48,8 @@ def final_quantity(question: str) -> str | None:
 
 
 def quantity_describer(question: str) -> Callable[[Expression], str | None]:
-    """What an operation on numbers of the question calculates: what follows from the clauses that state them."""
-    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_TOLD_CHARACTERS])]
+    """A function that says what an operation calculates by quoting the clauses that state its numbers."""
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(question[:MAX_CHARACTERS])]
     clauses = [_JOINED.sub("", clause.strip(" .,;")) for sentence in sentences for clause in _clauses(sentence)]
     stated = [(clause, numbers_in(clause, words=True)) for clause in clauses if not variables_in(clause)]
 
@@ -57,13 +57,13 @@ def quantity_describer(question: str) -> Callable[[Expression], str | None]:
         numbers = [abs(leaf.value) for leaf in leaves(expression) if isinstance(leaf, Number)]
         wanted = (next((clause for clause, held in stated if number in held), "") for number in numbers)
         quoted = [f"'{clause}'" for clause in dict.fromkeys(wanted) if clause]
-        return f"what follows from {enumeration(quoted)}" if quoted else None
+        return f"what follows from {enumerate_words(quoted)}" if quoted else None
 
     return describe
 
 
 def _clauses(sentence: str) -> list[str]:
-    """The sentence, or where it states several numbers its parts."""
+    """The sentence, or its parts where it states several numbers."""
     if len(numbers_in(sentence, words=True)) < 2 and len(sentence.split()) <= MAX_CLAUSE_WORDS:
         return [sentence]
     parts = _CLAUSE_END.split(sentence)

@@ -1,4 +1,4 @@
-"""Plain arithmetic as trees: parsed from infix or prefix text, evaluated exactly, written for the Calculator."""
+"""Arithmetic expressions as trees: parsed from infix or prefix text, evaluated exactly, written for the Calculator."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
+    """A binary operation."""
+
     sign: str  #: one of + - * /
     left: Expression
     right: Expression
@@ -47,7 +49,7 @@ def parse_infix(text: str) -> Expression | None:
 
 
 def parse_prefix(text: str) -> Expression | None:
-    """`- + 1 2 3` is (1 + 2) - 3, and `- -5 3` is (-5) - 3: spaces part the tokens. None for anything else."""
+    """`- + 1 2 3` is (1 + 2) - 3, and `- -5 3` is (-5) - 3: spaces separate tokens. None for anything else."""
     stack: list[Expression] = []
     for token in reversed(text.replace("−", "-").split() if len(text) <= MAX_CHARACTERS else []):
         if token in _STRENGTH:
@@ -63,7 +65,7 @@ def parse_prefix(text: str) -> Expression | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens; an empty list when there is anything else in the text."""
+    """The tokens; an empty list when the text contains anything else."""
     text = text.strip().replace("−", "-").replace("×", "*").replace("÷", "/")
     if len(text) > MAX_CHARACTERS:
         return []
@@ -85,7 +87,7 @@ def _number(token: str) -> Number | None:
 
 
 class _Infix:
-    """Recursive descent over tokens; each method returns None where the text is no expression."""
+    """Recursive descent over tokens; each method returns None where the text is not an expression."""
 
     def __init__(self, tokens: Sequence[str]):
         self.tokens, self.position, self.nesting = tokens, 0, 0
@@ -137,22 +139,22 @@ def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fracti
     return left * right if expression.sign == "*" else left / right
 
 
-def show(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
-    """Infix text with as few parentheses as keep the tree: `(R1 + 2) * 0.5`; `name` says what a result is called."""
+def format_expression(expression: Expression, name: Callable[[int], str] = "R{}".format) -> str:
+    """Infix text with only the parentheses that the tree needs: `(R1 + 2) * 0.5`; `name` gives a result's name."""
     if isinstance(expression, Number):
         return show_number(expression.value, decimal=True)
     if isinstance(expression, StepResult):
         return name(expression.number)
     strength = _STRENGTH[expression.sign]
-    left, right = show(expression.left, name), show(expression.right, name)
+    left, right = format_expression(expression.left, name), format_expression(expression.right, name)
     if isinstance(expression.left, Operation) and _STRENGTH[expression.left.sign] < strength:
         left = f"({left})"
-    if _must_be_wrapped(expression.right, strength):
+    if _needs_parentheses(expression.right, strength):
         right = f"({right})"
     return f"{left} {expression.sign} {right}"
 
 
-def _must_be_wrapped(right: Expression, strength: int) -> bool:
+def _needs_parentheses(right: Expression, strength: int) -> bool:
     if isinstance(right, Number):
         return right.value < 0
     return isinstance(right, Operation) and _STRENGTH[right.sign] <= strength
@@ -178,7 +180,7 @@ def replace_numbers(expression: Expression, replacement: Callable[[Fraction], Ex
 
 
 def chain(expression: Operation) -> list[Expression]:
-    """The operands of one run of an operation: `a - b - c` has three; `a + (b + c)` two."""
+    """The operands of a chain of one operation: `a - b - c` has three, `a + (b + c)` two."""
     left = expression.left
     same = isinstance(left, Operation) and left.sign == expression.sign
     return [*(chain(left) if same else [left]), expression.right]  # type: ignore[arg-type]

@@ -1,12 +1,12 @@
-"""Which operands of a solution are earlier results.
+"""Decides which operands of a solution are earlier results.
 
-A solution writes `36+12` where it means `36 + R1`. The rule, in this order:
+A solution writes `36+12` where it means `36 + R1`. The rules, in this order:
 
 1. A number that no earlier action gave is a literal.
-2. A number that some earlier action gave, and that could stand there for no other reason, is that action's result.
-   Other reasons: it stands in the question, words name it (the 60 of minutes), it is the 3 of `1/3`.
-3. A number that is both is the result as long as no later action has used that result: one does not calculate what one
-   does not need. Once it was used, the number is a literal.
+2. A number that an earlier action gave, and that has no other source, is that action's result. Other sources: the
+   question states it, words imply it (the 60 of minutes), or it is the 3 of `1/3`.
+3. A number that has both is the result as long as no later action has used that result, since solutions do not
+   calculate what they do not need. Once the result was used, the number is a literal.
 4. Where several earlier actions gave it, the latest unused one is meant; when all were used, the latest.
 """
 
@@ -24,7 +24,7 @@ from lumos_queue.rationales.maths.expressions import Expression, Number, Operati
 class Linker:
     """Links the operands of one solution, action by action, and counts what it had to decide."""
 
-    stated: frozenset[Fraction]  #: the numbers that stand in the question
+    stated: frozenset[Fraction]  #: the numbers that the question states
     results: list[Fraction] = field(default_factory=list)
     used: set[int] = field(default_factory=set)  #: numbers of the results that were linked to
     linked: int = 0  #: operands that became results
@@ -36,7 +36,7 @@ class Linker:
         return cls(frozenset(stated))
 
     def link(self, expression: Expression, words: str = "") -> Expression:
-        """The expression with its operands linked; `words`: the text that may name constants."""
+        """The expression with its operands linked; `words`: the text that may imply constants."""
         literal = iter(possible_literals(expression, self.stated, named_constants(words)))
         return replace_numbers(expression, lambda value: self._operand(value, next(literal)))
 
@@ -58,9 +58,10 @@ class Linker:
 def possible_literals(
     expression: Expression, stated: Collection[Fraction], constants: Collection[Fraction]
 ) -> Iterator[bool]:
-    """Of each number, from left to right, whether it could stand there though no action gave it.
+    """Whether each number, from left to right, could be a literal although an action gave it.
 
-    So the question states it, it is a constant that something is multiplied or divided by, or it is the 3 of `12*1/3`.
+    It could if the question states it, if it is a constant by which something is multiplied or divided, or if it is the
+    3 of `12*1/3`.
     """
     for value, factor, under in _numbers(expression):
         yield under or value in stated or (factor and value in constants)

@@ -1,4 +1,4 @@
-"""Building an annotation: subgoals of Calculator actions, with results as the Calculator shows them."""
+"""Builds an annotation from expressions: subgoals of Calculator actions, with results as the Calculator writes them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,32 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from lumos_queue.rationales import wording
-from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, evaluate, leaves, show
+from lumos_queue.rationales.maths.expressions import (
+    Expression,
+    Operation,
+    StepResult,
+    evaluate,
+    format_expression,
+    leaves,
+)
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 from lumos_queue.scoring.numbers import show_number
 from lumos_queue.scoring.numerals import numbers_in
 
-NOISE = Fraction(1, 10**9)  #: relative difference of a fraction and what a file makes of it as a float
+NOISE = Fraction(1, 10**9)  #: relative difference between a fraction and the same value read from a file as a float
 ROUNDED = Fraction(1, 1000)  #: relative difference below which a gold answer counts as rounded
 
-MAX_ACTIONS = 200
+MAX_ACTIONS = 200  #: of an annotation
 MAX_BITS = 4096  #: of a value's numerator or denominator
 
-#: An action's expression, and what it calculates in words where that is known.
+#: An action's expression, and in words what it calculates, where that is known.
 Step = tuple[Expression, str | None]
 
 
 @dataclass(slots=True)
 class ProgramBuilder:
-    """The subgoals so far. Actions are numbered through: the k-th sets Rk.
+    """The subgoals so far. Actions are numbered across subgoals: the k-th sets Rk.
 
     `describe` says what an inner operation of a tree calculates, or None.
     """
@@ -34,23 +41,23 @@ class ProgramBuilder:
     values: list[Fraction] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     subgoals: list[AnnotatedSubgoal] = field(default_factory=list)
-    _places: list[tuple[int, int]] = field(default_factory=list)  #: (subgoal, place in it from 1) of each action
+    _positions: list[tuple[int, int]] = field(default_factory=list)  #: (subgoal, position in it from 1) of each action
 
     def add(self, steps: Sequence[Step]) -> None:
-        """One subgoal with an action for each step. Raises NotConvertible."""
+        """Add one subgoal with an action for each step. Raises NotConvertible."""
         number = len(self.subgoals) + 1
         first = len(self.values)
         forms, actions = [], []
-        for place, (expression, quantity) in enumerate(steps, start=1):
-            sentence, plain = (wording.step(expression, words, self._name) for words in (quantity, None))
+        for position, (expression, quantity) in enumerate(steps, start=1):
+            sentence, plain = (wording.step_sentence(expression, words, self._name) for words in (quantity, None))
             forms.append((sentence, plain, set(numbers_in(quantity or "", words=True))))
             value = self._value(expression)
             self.shown.append(show_number(value, self._is_decimal(expression)))
             self.values.append(value)
-            self._places.append((number, place))
-            variable, formula = f"R{len(self.values)}", show(expression)
+            self._positions.append((number, position))
+            variable, formula = f"R{len(self.values)}", format_expression(expression)
             actions.append(Action((variable,), "Calculator", formula, f"{variable} = Calculator({formula})"))
-        results = set(self.values[first:])  # words that hold one of them, if only by chance, are left out
+        results = set(self.values[first:])  # words that contain one of these, even by chance, are left out
         sentences = [plain if numbers & results else sentence for sentence, plain, numbers in forms]
         text = f"Subgoal {number}: {wording.join_sentences(sentences)}"
         self.subgoals.append(AnnotatedSubgoal(Subgoal(number, text), tuple(actions), tuple(self.shown[first:])))
@@ -68,22 +75,22 @@ class ProgramBuilder:
     def _is_decimal(self, expression: Expression) -> bool:
         """Whether the Calculator writes the value as a decimal: it does when an operand is written as one."""
         return any(
-            "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else show(leaf))
+            "." in (self.shown[leaf.number - 1] if isinstance(leaf, StepResult) else format_expression(leaf))
             for leaf in leaves(expression)
         )
 
     def _name(self, result: int) -> str:
-        """What a planner, which sees the results of subgoals, calls a result."""
-        subgoal, place = self._places[result - 1]
-        siblings = sum(1 for other, _ in self._places if other == subgoal)
+        """The name of a result in a plan, where results are those of subgoals."""
+        subgoal, position = self._positions[result - 1]
+        siblings = sum(1 for other, _ in self._positions if other == subgoal)
         if subgoal > len(self.subgoals):
-            return "that result" if place == siblings else f"result {place} of this subgoal"
-        return f"the result of Subgoal {subgoal}" if place == siblings else f"result {place} of Subgoal {subgoal}"
+            return "that result" if position == siblings else f"result {position} of this subgoal"
+        return f"the result of Subgoal {subgoal}" if position == siblings else f"result {position} of Subgoal {subgoal}"
 
     def add_tree(self, expression: Expression, quantity: str | None = None) -> Expression:
-        """A subgoal for each operation of the tree, inner ones first; a run such as `a + b + c` is one operation.
+        """Add a subgoal for each operation of the tree, inner ones first; a chain such as `a + b + c` is one operation.
 
-        Returns the result of the last one; `quantity` says what that one calculates.
+        Returns the result of the last subgoal; `quantity` says what that one calculates.
         """
         if not isinstance(expression, Operation):
             return expression
@@ -100,7 +107,7 @@ class ProgramBuilder:
         return Operation(expression.sign, left, self.add_tree(expression.right))
 
     def check(self, expected: Fraction) -> None:
-        """Raises NotConvertible when the last value is not what is expected, up to the noise of floats."""
+        """Raises NotConvertible when the last value is not the expected one, apart from rounding of floats."""
         difference = abs(self.values[-1] - expected)
         if difference > NOISE * abs(expected):
             raise NotConvertible("rounded" if difference <= ROUNDED * abs(expected) else "value_differs")

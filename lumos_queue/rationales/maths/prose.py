@@ -1,10 +1,10 @@
-"""What a line of a GSM8K solution calculates, from its own words.
+"""Says what a line of a GSM8K solution calculates, in the line's words.
 
     Ida sold 36/3 = <<36/3=12>>12 tarts on Monday.      ->  how many tarts Ida sold on Monday
     Jan earns 90/6 = $<<90/6=15>>15 per hour.           ->  how much money Jan earns per hour
 
-Rules, not understanding: words are used when they stand as a phrase of their own, a noun with whole prepositional
-phrases or a subject with its verb. Where a line does not have one of these shapes there is no answer.
+The rules look at form, not meaning: words are used when they are a complete phrase, either a noun with whole
+prepositional phrases or a subject with its verb. A line of another form gives no answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 
-from lumos_queue.rationales.maths.clauses import clause
+from lumos_queue.rationales.maths.clauses import clause_before_end
 from lumos_queue.rationales.maths.english import (
     ADJECTIVES,
     AUXILIARIES,
@@ -45,13 +45,13 @@ _OPENING = re.compile(
 _TOTAL = re.compile(r"\b(?:a total of|in total|another|about|up to|a|an|the|only)\s*$")
 
 
-def quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
+def describe_quantity(before: str, after: str, stated: Collection[Fraction]) -> str | None:
     """`how many …` for a mark between `before` and `after`, or None where the line does not read well.
 
-    `stated` are the numbers of the question; words with any other number might give a result away and are not used.
+    `stated` are the numbers of the question; words with any other number might give a result away and are rejected.
     """
     result = _RESULT.match(after)
-    tail = clause(after[result.end() if result else 0 :])
+    tail = clause_before_end(after[result.end() if result else 0 :])
     if tail is None:
         return None
     if tail and (_WORDS.fullmatch(tail) is None or not _safe(tail, stated) or len(tail.split()) > MAX_WORDS):
@@ -59,13 +59,13 @@ def quantity(before: str, after: str, stated: Collection[Fraction]) -> str | Non
     words = tail.split()
     head = _head(before, stated)
     if before.rstrip().endswith("$") or (result and result["money"]):
-        return _paid(words[1:] if words[:1] == ["dollars"] else words, head)
+        return _money(words[1:] if words[:1] == ["dollars"] else words, head)
     if result and result["percent"]:
         return f"what percentage {' '.join(words)}" if words[:1] == ["of"] else None
-    return _counted(words, head)
+    return _count(words, head)
 
 
-def _paid(words: list[str], head: list[str] | None) -> str | None:
+def _money(words: list[str], head: list[str] | None) -> str | None:
     """`how much money Jan earns per hour`."""
     if words and words[0] not in MONEY_TAIL:
         return None
@@ -76,14 +76,14 @@ def _paid(words: list[str], head: list[str] | None) -> str | None:
     return " ".join(["how much money", *words]) if words[:1] == ["per"] or words in _ALONE else None
 
 
-def _counted(words: list[str], head: list[str] | None) -> str | None:
+def _count(words: list[str], head: list[str] | None) -> str | None:
     """`how many tarts Ida sold on Monday`."""
     if not words or (words[0] in PREPOSITIONS and words[0] != "more") or not words[0][0].islower():
         return None
     more = words[:1] == ["more"]
-    end = next((place for place in range(int(more), len(words)) if words[place] in PREPOSITIONS), len(words))
+    end = next((position for position in range(int(more), len(words)) if words[position] in PREPOSITIONS), len(words))
     if words[end : end + 1] == ["of"]:
-        end = next((place for place in range(end + 1, len(words)) if words[place] in PREPOSITIONS), len(words))
+        end = next((position for position in range(end + 1, len(words)) if words[position] in PREPOSITIONS), len(words))
     noun, rest = words[:end], words[end:]
     if not noun or (more and len(noun) == 1) or len(noun) > MAX_NOUN_WORDS:
         return None
@@ -98,7 +98,7 @@ def _counted(words: list[str], head: list[str] | None) -> str | None:
 
 
 def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
-    """Subject and verb, when the text before the formula is no more than that: `Ida sold`."""
+    """Subject and verb, when the text before the formula is nothing else: `Ida sold`."""
     text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
     text = _TOTAL.sub("", _FORMULA.sub("", text)).strip()
     words = text.split()
@@ -114,13 +114,13 @@ def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
     if first in NO_NAMES or not words[0][0].isupper():
         return None
     if between[:1] == ["and"] and len(between) > 1:
-        own = between[1] in DETERMINERS and len(between) > 2  # Ann and her brother
-        between = between[3:] if own else between[2:] if between[1][0].isupper() else between
+        second = between[1] in DETERMINERS and len(between) > 2  # Ann and her brother
+        between = between[3:] if second else between[2:] if between[1][0].isupper() else between
     return words if AUXILIARIES.union(BEING).issuperset(between) else None
 
 
 def _is_noun(words: list[str]) -> bool:
-    """Whether they may stand between `the` and a verb: `other boys`, but not `total` (cost) nor `man who bought`."""
+    """Whether words can come between `the` and a verb: `other boys`, but not `total` (cost) or `man who bought`."""
     while words and words[-1] in AUXILIARIES | BEING:
         words = words[:-1]
     if not words or words[-1] in ADJECTIVES:

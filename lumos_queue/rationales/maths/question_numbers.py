@@ -1,7 +1,7 @@
-"""Which numbers a question gives, and which of them follow from others when those change.
+"""Finds the numbers that a question gives, and how some of them follow from others.
 
-`25% of 3 dozen` gives 25 and 3, which could be others; 0.25, 0.75, 75 and 36 follow from these. That a dozen is 12
-could not be otherwise; numbers of that kind are named constants (rationales/maths/constants.py).
+`25% of 3 dozen` gives 25 and 3, which can be changed; 0.25, 0.75, 75 and 36 follow from these. That a dozen is 12
+cannot be changed; numbers of that kind are named constants (rationales/maths/constants.py).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import lru_cache
 from lumos_queue.scoring.numerals import numbers_in
 
 Changes = Mapping[Fraction, Fraction]
-#: What a number is when those it follows from have changed.
-Follow = Callable[[Callable[[Fraction], Fraction]], Fraction]
+#: Gives the new value of a number from the new values of those it follows from.
+Dependency = Callable[[Callable[[Fraction], Fraction]], Fraction]
 
-MAX_CHARACTERS = 20_000  #: of a question that are looked at
+MAX_CHARACTERS = 20_000  #: of a question that are searched
 
 _NUMBER = r"(?<![\w.,/])([0-9]{1,30}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})"
 _PERCENT = re.compile(rf"{_NUMBER}\s*(?:%|-?per ?cent(?![a-z]))", re.IGNORECASE)
@@ -32,19 +32,19 @@ _HALF = re.compile(r"(?<![\w.])half\s+an?(?![a-z])|(?:an?|(\S{1,40}))\s+and\s+(?
 
 @dataclass(frozen=True, slots=True)
 class QuestionNumbers:
-    """The numbers of one question, by where each comes from."""
+    """The numbers of one question by origin."""
 
-    free: tuple[Fraction, ...]  #: could be others; in the order of the text, each once
-    percent: frozenset[Fraction]  #: those of them that are per cent
-    follow: Mapping[Fraction, Follow]  #: numbers that are written, or meant, and follow from others
-    fixed: frozenset[Fraction]  #: words that say a number by themselves: a dozen, half a
+    free: tuple[Fraction, ...]  #: can be changed; in the order of the text, each once
+    percent: frozenset[Fraction]  #: the free numbers that are percentages
+    follow: Mapping[Fraction, Dependency]  #: written or implied numbers that follow from others
+    fixed: frozenset[Fraction]  #: numbers that words alone express: a dozen, half a
 
     @property
     def numbers(self) -> frozenset[Fraction]:
         return frozenset(self.free).union(self.follow, self.fixed)
 
     def extend(self, changes: Changes) -> dict[Fraction, Fraction]:
-        """The changes of the free numbers, and what follows from them."""
+        """The changes of the free numbers, with the changes that follow from them."""
         found = dict(changes)
         for value, follow in self.follow.items():
             found.setdefault(value, follow(lambda number: changes.get(number, number)))
@@ -58,21 +58,21 @@ def question_numbers(question: str) -> QuestionNumbers:
     percent = frozenset(map(Fraction, _PERCENT.findall(question)))
     fixed = {Fraction(1, 2) for found in _HALF.finditer(question) if found[0].lower().startswith("half")}
     written = numbers_in(question, words=True)
-    scaled = list(_scaled(question))
+    scaled = list(_scaled_numbers(question))
     fixed |= {value for value, part, _ in scaled if part is None}
     whole = {value for value, part, _ in scaled if part is not None}
     free = dict.fromkeys(
         [number for number in written if number not in whole | fixed]
         + [part for _, part, _ in scaled if part is not None]
     )
-    follow = dict(_following(question, percent))
+    follow = dict(_dependent_numbers(question, percent))
     follow |= {value: _times(part, scale) for value, part, scale in scaled if part is not None}
     return QuestionNumbers(
         tuple(free), percent, {value: one for value, one in follow.items() if value not in free}, frozenset(fixed)
     )
 
 
-def _scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
+def _scaled_numbers(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
     """(value, the number before the scale or None, the scale) of `3 dozen`, `a hundred`, `2.5 million`."""
     for before, scale in _SCALED.findall(question):
         factor, numbers = _SCALES[scale.lower()], numbers_in(before, words=True)
@@ -82,11 +82,11 @@ def _scaled(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
             yield Fraction(12), None, 12
 
 
-def _times(part: Fraction, factor: int) -> Follow:
+def _times(part: Fraction, factor: int) -> Dependency:
     return lambda now: now(part) * factor
 
 
-def _following(question: str, percent: frozenset[Fraction]) -> Iterator[tuple[Fraction, Follow]]:
+def _dependent_numbers(question: str, percent: frozenset[Fraction]) -> Iterator[tuple[Fraction, Dependency]]:
     for value in map(Fraction, _CENTS.findall(question)):
         yield value / 100, lambda now, value=value: now(value) / 100
     for value in map(Fraction, _DOLLARS.findall(question)):

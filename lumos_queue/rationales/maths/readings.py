@@ -1,9 +1,9 @@
-"""Every plausible reading of a solution's calculations as a program: which operands are earlier results.
+"""Lists every plausible reading of a solution's calculations as a program: which operands are earlier results.
 
-`conversion.linking` decides for one reading. Where the numbers change, the readings differ: an operand equal to an
-earlier result may be that result, another result of the same value, the number of that value in the question, a
-constant that words name, or the 3 of `1/3`. One does not calculate what one does not need: a reading is implausible
-when another leaves fewer results without use.
+`linking.py` chooses one reading. The readings differ when the numbers change: an operand equal to an earlier result may
+be that result, another result of the same value, the number of that value in the question, a constant that words
+imply, or the 3 of `1/3`. Solutions do not calculate what they do not need, so a reading is implausible when another
+leaves fewer results unused.
 """
 
 from __future__ import annotations
@@ -15,14 +15,20 @@ from itertools import product
 from lumos_queue.notation import variables_in
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.maths.constants import named_constants
-from lumos_queue.rationales.maths.expressions import Expression, Number, StepResult, leaves, show
-from lumos_queue.rationales.maths.expressions import replace_numbers as with_operands
+from lumos_queue.rationales.maths.expressions import (
+    Expression,
+    Number,
+    StepResult,
+    format_expression,
+    leaves,
+    replace_numbers,
+)
 from lumos_queue.rationales.maths.linking import possible_literals
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action
 
-MOST = 64  #: readings of one solution; where there are more, nothing is determined
+MAX_READINGS = 64  #: of one solution; where there are more, none is returned
 
 
 def readings(question: str, solution: str, answer: Fraction | None = None) -> tuple[tuple[Action, ...], ...]:
@@ -39,24 +45,24 @@ def readings(question: str, solution: str, answer: Fraction | None = None) -> tu
         for one in line.calculations:
             forms = _forms(one.expression, possible_literals(one.expression, stated, constants), values)
             count *= len(forms)
-            if count > MOST:
+            if count > MAX_READINGS:
                 return ()
-            formulas.append([show(form) for form in forms])
+            formulas.append([format_expression(form) for form in forms])
             values.append(one.value)
     programs = [tuple(_program(chosen)) for chosen in product(*formulas)] if formulas else []
-    fewest = min(map(_unused, programs), default=0)
-    return tuple(program for program in programs if _unused(program) == fewest)
+    fewest = min(map(_count_unused, programs), default=0)
+    return tuple(program for program in programs if _count_unused(program) == fewest)
 
 
 def _forms(expression: Expression, literal: Iterable[bool], values: list[Fraction]) -> list[Expression]:
-    """The expression with each operand read in each of its ways; `literal`: which may be none of the results."""
+    """The expression in every combination of readings of its operands; `literal`: which may be literals."""
     numbers = [leaf.value for leaf in leaves(expression) if isinstance(leaf, Number)]
     ways = [list(_ways(value, may_be, values)) for value, may_be in zip(numbers, literal, strict=True)]
     forms: list[Expression] = []
     for chosen in product(*ways):
         following = iter(chosen)
-        forms.append(with_operands(expression, lambda _, following=following: next(following)))
-        if len(forms) > MOST:
+        forms.append(replace_numbers(expression, lambda _, following=following: next(following)))
+        if len(forms) > MAX_READINGS:
             break
     return forms
 
@@ -73,7 +79,7 @@ def _program(formulas: tuple[str, ...]) -> Iterator[Action]:
         yield Action((f"R{number}",), "Calculator", formula)
 
 
-def _unused(program: tuple[Action, ...]) -> int:
-    """How many results, the last left aside, no action uses."""
+def _count_unused(program: tuple[Action, ...]) -> int:
+    """How many results, not counting the last, no action uses."""
     used = {variable for action in program for variable in variables_in(action.arguments)}
     return sum(action.variables[0] not in used for action in program[:-1])

@@ -1,9 +1,9 @@
-"""Whether a subgoal gives away what comes out of its actions.
+"""Finds results of a subgoal's actions that its text gives away.
 
-A number gives a result away when it equals it, in figures or in words; except where it must stand: in the label, in a
-reference to a subgoal or one of its results, and as an operand of the subgoal's own actions (`Multiply 36 by 1`). The
-word `one` mostly counts nothing and is passed over. A text gives a result away when it holds it as whole words; except
-where the task or an operand of the subgoal's own actions holds them too (`Which is taller, A or B?`).
+A number gives a result away when it equals it, in figures or in words, except where it is needed: in the label, in a
+reference to a subgoal or one of its results, and as an operand of the subgoal's actions (`Multiply 36 by 1`). The word
+`one` is usually not a number and is ignored. A text gives a result away when it contains it as whole words, except
+where the task or an operand of the subgoal's actions contains them too (`Which is taller, A or B?`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number
 
+#: To a subgoal or a result, where a number is needed.
 _REFERENCE = re.compile(r"\bsubgoals? \d+(?:(?:,| and|, and) \d+)*|\b(?:result|step) \d+\b", re.IGNORECASE)
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)
 _SHORT = frozenset(("yes", "no", "true", "false"))
 
 
 def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
-    """The results that the subgoal's text states, as they are written."""
+    """The results that the subgoal's text states, in the form in which the step states them."""
     text = _REFERENCE.sub(" ", strip_label(step.subgoal.text))
     operands = " ".join(replace_variables(action.arguments, lambda _: " ") for action in step.actions)
     numbers = set(numbers_in(_ONE.sub(" ", text), words=True)) - set(numbers_in(operands, words=True))
@@ -30,10 +31,10 @@ def results_stated(step: AnnotatedSubgoal, question: str) -> list[str]:
     for result in filter(None, map(_plain, step.results)):
         value = read_number(result)
         if value is None:
-            stated = _stands(result, text) and not _stands(result, question) and not _stands(result, operands)
+            stated = _occurs(result, text) and not _occurs(result, question) and not _occurs(result, operands)
         else:
             stated = value in numbers or (
-                value.denominator > 1 and _writes(value, text) and not _writes(value, operands)
+                value.denominator > 1 and _is_written(value, text) and not _is_written(value, operands)
             )
         if stated:
             found.append(result)
@@ -44,12 +45,12 @@ def _plain(result: str) -> str:
     return result.strip().rstrip(".").strip()
 
 
-def _writes(value: Fraction, text: str) -> bool:
-    """`3/5` as it stands."""
+def _is_written(value: Fraction, text: str) -> bool:
+    """Whether the text contains the fraction in the form `3/5`."""
     return re.search(rf"(?<![\d/]){value.numerator}\s*/\s*{value.denominator}(?![\d/])", text) is not None
 
 
-def _stands(result: str, text: str) -> bool:
+def _occurs(result: str, text: str) -> bool:
     folded = " ".join(result.casefold().split())
     if folded in _SHORT or len(folded) < 2:
         return False

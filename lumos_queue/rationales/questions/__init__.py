@@ -1,1 +1,1 @@
-"""Questions over texts → steps, each with the words that answer it."""
+"""Rules that split a question over texts into steps, each with the words that answer it."""

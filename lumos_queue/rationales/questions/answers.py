@@ -1,7 +1,7 @@
-"""The words of a sentence that answer a question, by what the question asks for: a date, a number, a size, a name.
+"""Finds the words of a sentence that answer a question, by the kind asked for: a date, a number, a size, a name.
 
-Each kind is read where the sentence has exactly one stretch of it that the question has not, and few other words. Any
-other `what` and `which` is read from the sentence's grammar (predicates.py).
+An answer is accepted where the sentence has exactly one span of the kind that the question lacks, and few other words
+that the question lacks. Any other `what` and `which` is answered from the sentence's grammar (predicates.py).
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lumos_queue.rationales.questions.matching import LIGHT, alike, among, content, words
+from lumos_queue.rationales.questions.english import LIGHT_WORDS
+from lumos_queue.rationales.questions.matching import content, has_form, same_word, words
 from lumos_queue.rationales.questions.predicates import noun_of, read_predicate
 from lumos_queue.rationales.questions.spans import Span, dates, names, quantities
+from lumos_queue.rationales.word_set import word_set
 
-#: Words of a sentence beside what the question says, by what is asked for: a date is told by its form alone.
-MOST_BESIDE = {"when": 3, "how many": 2, "size": 1, "name": 2}
-MORE_BESIDE = 2  #: where it is told roughly
+#: Words that a sentence may have and its question not, by kind: dates are certain by form, so they allow the most.
+MAX_EXTRA_WORDS = {"when": 3, "how many": 2, "size": 1, "name": 2}
+ROUGH_EXTRA_WORDS = 2  #: allowed in addition where a rough answer is enough
 
 _WHEN = re.compile(
     r"when\b|(?:in |on |during )?(?:what|which) (?P<type>year|date|time period|years|century|decade)\b", re.IGNORECASE
 )
-_LASTING = re.compile(r"\b(?:time period|years|take place|last|live|held|occur|happen|happening)\b", re.IGNORECASE)
+_DURATION = re.compile(r"\b(?:time period|years|take place|last|live|held|occur|happen|happening)\b", re.IGNORECASE)
 _HOW_MANY = re.compile(
     r"how many (?P<noun>(?:[\w-]+ ){0,2}?[\w-]+) (?:is|are|was|were|do|does|did|has|have|had|can|could|in|on)\b",
     re.IGNORECASE,
@@ -36,10 +38,13 @@ _SIZE = re.compile(
     re.IGNORECASE,
 )
 _MEASURES = {
-    "length": "tall high wide deep far height length width depth distance diameter long", "mass": "heavy weight weigh",
-    "speed": "fast speed", "money": "cost price worth net", "time": "lifespan gestation gestational long",
-    "number": "population capacity",
-}  # fmt: skip
+    "length": word_set("tall high wide deep far height length width depth distance diameter long"),
+    "mass": word_set("heavy weight weigh"),
+    "speed": word_set("fast speed"),
+    "money": word_set("cost price worth net"),
+    "time": word_set("lifespan gestation gestational long"),
+    "number": word_set("population capacity"),
+}
 _DIMENSIONS = words("tall taller height high wide width deep depth long length diameter distance weigh weighs weight")
 _WHO = re.compile(
     r"who\b|whom\b|which (?P<type>person|man|woman|author|artist|actor|actress|singer|president)\b", re.IGNORECASE
@@ -48,20 +53,20 @@ _WHERE = re.compile(
     r"where\b|(?:in |from )?(?:what|which) (?P<type>country|city|state|continent|town)\b", re.IGNORECASE
 )
 
-#: They leave a number as it is, or bound it: they belong to the result.
+#: They qualify a number, so they belong to the result.
 _HEDGE = re.compile(
     r"(?:\b(?:over|about|around|approximately|roughly|nearly|almost|only|just|some|at least|up to|more than|less than"
     r"|fewer than|between|under)\s+)+$",
     re.IGNORECASE,
 )
-#: Before a date that is not that of what is told, and before one that is: `the 1980 film` says which, not when.
+#: Before a date that only bounds the event, and before one that is its date: in `the 1980 film` it is neither.
 _BOUND = re.compile(r"\b(?:until|before|after|by|since|between)\s+(?:the\s+)?$", re.IGNORECASE)
 _PHASE = re.compile(r"\b(?:end(?:s|ed|ing)|beg[aiu]n\w*|start(?:s|ed|ing)?|finish\w*|stop\w*)\b", re.IGNORECASE)
 _SAYS_WHEN = re.compile(
     r"^$|(?:\b(?:in|on|from|during|around|about|circa|c|is|was|were|of|year|late|early|mid|at)\.?|[(:,–-])\s*(?:the\s+)?$",
     re.IGNORECASE,
 )
-#: After a name that is one, and no adjective: `an American citizen` names no country.
+#: After a name that is not an adjective: `an American citizen` does not name a country.
 _AFTER_NAME = re.compile(r"$|\s*[.,;()–-]|\s+(?:in|on|at|from|and|for|by|with|to|as|is|was|who|which|during|near|of)\b")
 _PREPOSITION = re.compile(
     r"\b(of|in|from|at|to|with|for|on|near|like|as)\s+(?:the\s+|an?\s+)?(?:[a-z]+\s+)?$", re.IGNORECASE
@@ -70,76 +75,76 @@ _IN_PLACE = re.compile(r"\b(?:in|from|at|near|of|to|on)\s+(?:the\s+|downtown\s+)
 
 
 def type_words(asked: str) -> set[str]:
-    """The words of a question that say what kind of answer it wants: a fact that answers need not have them."""
+    """The words of a question that only say what kind of answer it expects; a fact need not contain them."""
     found = [match.groupdict() for pattern in (_WHEN, _HOW, _SIZE, _WHO, _WHERE) if (match := pattern.match(asked))]
     parts = [part for groups in found for part in groups.values() if part]
     return set(words(" ".join([*parts, "" if _HOW_MANY.match(asked) else noun_of(asked)])))
 
 
 def read_answer(asked: str, fact: str, roughly: bool = False) -> str | None:
-    """What the fact says to the question; None where that is not clear."""
-    more = MORE_BESIDE if roughly else 0
+    """The words of the fact that answer the question; None where that is not clear."""
+    more = ROUGH_EXTRA_WORDS if roughly else 0
     if _WHEN.match(asked):
-        return _only(_dates(asked, fact), asked, fact, MOST_BESIDE["when"] + more)
+        return _single(_dates(asked, fact), asked, fact, MAX_EXTRA_WORDS["when"] + more)
     if match := _HOW_MANY.match(asked):
         noun = words(match["noun"])[-1]
-        counts = [span for span in _new(quantities(fact), asked) if _counts(noun, fact, span)]
-        return _only(counts, asked, fact, MOST_BESIDE["how many"] + more)
+        counts = [span for span in _not_in_question(quantities(fact), asked) if _counts(noun, fact, span)]
+        return _single(counts, asked, fact, MAX_EXTRA_WORDS["how many"] + more)
     if match := _HOW.match(asked) or _SIZE.match(asked):
         of = match.groupdict().get("much") or match["of"]
-        return _only(_sizes(of.lower(), asked, fact), asked, fact, MOST_BESIDE["size"] + more)
+        return _single(_sizes(of.lower(), asked, fact), asked, fact, MAX_EXTRA_WORDS["size"] + more)
     if roughly:
         return None
     if _WHO.match(asked) or _WHERE.match(asked):
-        return _only(_names(asked, fact), asked, fact, MOST_BESIDE["name"])
+        return _single(_names(asked, fact), asked, fact, MAX_EXTRA_WORDS["name"])
     return read_predicate(asked, fact)
 
 
-def _only(spans: Sequence[Span], asked: str, fact: str, most: int) -> str | None:
-    """The only span, where the fact has at most so many words beside it that the question has not."""
+def _single(spans: Sequence[Span], asked: str, fact: str, most: int) -> str | None:
+    """The only span, where the fact has at most `most` other words that the question lacks."""
     if len(spans) != 1:
         return None
     span, there = spans[0], words(asked)
     rest = content(f"{fact[: span.start]} {fact[span.end :]}")
-    if sum(word not in LIGHT and not among(word, there) for word in rest) > most:
+    if sum(word not in LIGHT_WORDS and not has_form(word, there) for word in rest) > most:
         return None
     hedge = None if span.kind in ("date", "name") else _HEDGE.search(fact[: span.start])
     return f"{hedge[0].lower()}{span.text}" if hedge else span.text
 
 
-def _new(spans: Sequence[Span], asked: str) -> list[Span]:
+def _not_in_question(spans: Sequence[Span], asked: str) -> list[Span]:
     return [span for span in spans if span.text.casefold() not in asked.casefold()]
 
 
 def _dates(asked: str, fact: str) -> list[Span]:
-    found = _new(dates(fact), asked)
+    found = _not_in_question(dates(fact), asked)
     if any(_BOUND.search(fact[: span.start]) or not _SAYS_WHEN.search(fact[: span.start]) for span in found):
         return []
-    if any(not among(phase[0].lower(), words(asked)) for phase in _PHASE.finditer(fact)):
-        return []  # when something ended is not when it was
-    return [span for span in found if span.low == span.high or span.text.endswith("s") or _LASTING.search(asked)]
+    if any(not has_form(phase[0].lower(), words(asked)) for phase in _PHASE.finditer(fact)):
+        return []  # the date of an end or a beginning is not the date of the event
+    return [span for span in found if span.low == span.high or span.text.endswith("s") or _DURATION.search(asked)]
 
 
 def _counts(noun: str, fact: str, span: Span) -> bool:
-    """Whether the number counts what is asked: `seven ex-wives`, `165 years`."""
-    return among(noun, words(span.text)) or any(alike(noun, word) for word in words(fact[span.end :][:60])[:3])
+    """Whether the number counts what the question asks for: `seven ex-wives`, `165 years`."""
+    return has_form(noun, words(span.text)) or any(same_word(noun, word) for word in words(fact[span.end :][:60])[:3])
 
 
 def _sizes(of: str, asked: str, fact: str) -> list[Span]:
-    """Measures of this kind; none where the fact measures the thing another way, too."""
-    if any(among(word, _DIMENSIONS) and not among(word, [*words(asked), of]) for word in words(fact)):
+    """Measures of this kind; none where the fact also has a measure of another kind."""
+    if any(has_form(word, _DIMENSIONS) and not has_form(word, [*words(asked), of]) for word in words(fact)):
         return []
-    kinds = [kind for kind, known in _MEASURES.items() if of.split()[0] in known.split()]
-    return [span for span in _new(quantities(fact), asked) if span.kind in kinds]
+    kinds = [kind for kind, known in _MEASURES.items() if of.split()[0] in known]
+    return [span for span in _not_in_question(quantities(fact), asked) if span.kind in kinds]
 
 
 def _names(asked: str, fact: str) -> list[Span]:
-    """Names of which the question has no word, those of a list as one; none where one may be something else."""
+    """Names that the question does not contain, a list of names as one; none where one may not be a name."""
     there: list[str] = words(asked)
     found: list[Span] = []
     for span in names(fact):
-        if all(among(word, there) for word in content(span.text)) or (span.start == 0 and " " not in span.text):
-            continue  # the sentence's first word has a capital anyhow
+        if all(has_form(word, there) for word in content(span.text)) or (span.start == 0 and " " not in span.text):
+            continue  # the first word of a sentence is always capitalised
         between = fact[found[-1].end : span.start] if found else None
         if between is not None and re.fullmatch(r",? (?:and )?", between):
             start = found.pop().start
@@ -150,7 +155,7 @@ def _names(asked: str, fact: str) -> list[Span]:
 
 
 def _is_named(span: Span, asked: str, fact: str) -> bool:
-    """Whether the name stands for somebody or some place that the question can ask for."""
+    """Whether the name is that of a person or place that the question can ask for."""
     if not _AFTER_NAME.match(fact, span.end) or set(content(span.text)) & set(words(asked)):
         return False
     before = fact[: span.start]

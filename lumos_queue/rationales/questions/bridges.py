@@ -1,11 +1,11 @@
-"""A question that describes one of two pages, as two: what is described, and what is asked of it.
+"""Splits a question that describes one of two pages into two: what is described, and what is asked about it.
 
 Where was the author of Ahr born?                -> Who is the author of Ahr?  Where was #1 born?
 Ann runs a firm that sells what?                 -> Ann runs which firm?  #1 sells what?
 How long is the river that crosses Bel in Ahr?   -> Which river crosses Bel in Ahr?  How long is #1?
 
-The words are the question's own. Which page answers which part is told by the words that it has; what is described is
-the title of one page and stands in the other, and the answer stands in the page of the second question.
+The words are those of the question. Which page answers which part follows from the words that it contains; what is
+described is the title of one page and occurs in the other, and the answer occurs in the page of the second question.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import content, find, missing_words, stands
+from lumos_queue.rationales.questions.matching import content, find, missing_words, occurs
 from lumos_queue.rationales.questions.relations import is_person
+from lumos_queue.rationales.word_set import word_set
 
-LEAST_COVERED = 0.6  #: of a part's words that must stand on its page
-MOST_CHARACTERS = 600  #: of a question that is looked at
+MIN_COVERAGE = 0.6  #: share of a part's words that must occur on its page
+MAX_CHARACTERS = 600  #: of a question
 
 _NOUN = r"(?P<noun>(?:[\w'’-]+ ){0,5}?[\w'’-]+)"
 _ARTICLE = r"\b(?:[Tt]he|[Aa]n?|[Tt]his)"
 _WH = r"(?:who|whom|whose|what|which|when|where|how)"
-#: What describes: a relative clause, a participle, `of`. The clause goes on to where the description ends.
+#: Descriptions: a relative clause, a participle, `of`. The clause ends where the description ends.
 _RELATIVE = re.compile(rf"{_ARTICLE} {_NOUN},? (?P<link>who|that|which|whose) (?P<clause>.+)")
 _PREPOSITION = re.compile(rf"{_ARTICLE} {_NOUN} (?P<link>at|in|on|by|with|for|of|to) which (?P<clause>.+)")
 _PARTICIPLE = re.compile(
@@ -31,7 +32,7 @@ _PARTICIPLE = re.compile(
     r" (?:by|for|in|as|at|to|with|on|of|near)\b.+)"
 )
 _OF = re.compile(rf"{_ARTICLE} {_NOUN} of (?P<clause>(?:the )?[A-Z\"“0-9].+)")
-#: `Ann runs a firm that …`; in `Ann is a poet that …` it is Ann herself who is described.
+#: `Ann runs a firm that …`; in `Ann is a poet that …` Ann is described, not another thing.
 _IN_PLACE = re.compile(
     rf"(?P<before>.+(?<!\bis)(?<!\bwas)(?<!\bare)(?<!\bwere)) (?:a|an|the|this) {_NOUN},? (?:who|that|which)"
     rf" (?P<after>.+ {_WH}\b.*)"
@@ -39,13 +40,11 @@ _IN_PLACE = re.compile(
 _ASKS = re.compile(rf"(?:^|(?:at|in|on|by|with|for|of|to|from|through) ){_WH}\b", re.IGNORECASE)
 _ASKS_WITHIN = re.compile(r"\b(?:what|which|how many|how much|whom)\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?:[A-Z\"“]|(?:the|a|an|he|she|it|they|his|her|their)\b)")
-_SOMEBODY = frozenset(("person", "man", "woman", "individual", "one", "people"))
+_PERSON_NOUNS = word_set("person man woman individual one people")
 _NAMED = re.compile(r"[A-Z\"“0-9]")
 _COMMON_WORD = re.compile(r"[a-z'’-]+")
-#: No noun phrase has one of these, but for `and` and `of`, with which none ends.
-_NO_NOUN = frozenset(
-    """or is was are were has had have did does do be been to in on at by with for from who that""".split()  # noqa: SIM905
-)
+#: They do not occur in a noun phrase. `and` and `of` do, but not at its end.
+_NO_NOUN = word_set("or is was are were has had have did does do be been to in on at by with for from who that")
 _SECOND = re.compile(r"\band (?:who|whose|which|that)\b")  #: another description of the same thing
 _GOES_ON = re.compile(r"(?:and|or|but|that|which|who|whose|of|in)\b|[,:;(]")
 
@@ -68,31 +67,31 @@ class Bridge:
     found: str
 
 
-def bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
-    """The two questions whose words their pages cover best; None where none does well enough."""
-    if len(question) > MOST_CHARACTERS:
+def find_bridge(question: str, pages: Sequence[TitledPage], answer: str) -> Bridge | None:
+    """The two questions whose words occur on their pages most often; None where too few of them do."""
+    if len(question) > MAX_CHARACTERS:
         return None
     best, covered = None, 0.0
-    for first, second in _parts(question.strip().rstrip(" ?."), pages):
+    for first, second in _splits(question.strip().rstrip(" ?."), pages):
         for one, other in ((0, 1), (1, 0)):
             shares = _coverage(first, pages[one]), _coverage(second.replace("#1", ""), pages[other])
-            if min(shares) < LEAST_COVERED or sum(shares) <= covered:
+            if min(shares) < MIN_COVERAGE or sum(shares) <= covered:
                 continue
-            for found in _between(pages[one], pages[other], answer):
+            for found in _connections(pages[one], pages[other], answer):
                 best, covered = Bridge(first, second, (one, other), found), sum(shares)
     return best
 
 
-def _between(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
-    """What the first page can be asked for: its own title where the other page states it, or the other's."""
-    if stands(first.title, second.text) and stands(answer, f"{second.title} {second.text}"):
+def _connections(first: TitledPage, second: TitledPage, answer: str) -> Iterator[str]:
+    """The possible answers of the first question: its page's title where the other page states it, or the other's."""
+    if occurs(first.title, second.text) and occurs(answer, f"{second.title} {second.text}"):
         yield from () if _overlap(first.title, answer) else (first.title,)
-    if stands(second.title, first.text) and stands(answer, second.text):
+    if occurs(second.title, first.text) and occurs(answer, second.text):
         yield from () if _overlap(second.title, answer) else (second.title,)
 
 
 def _overlap(title: str, answer: str) -> bool:
-    return stands(title, answer) or stands(answer, title)
+    return occurs(title, answer) or occurs(answer, title)
 
 
 def _coverage(text: str, page: TitledPage) -> float:
@@ -100,8 +99,8 @@ def _coverage(text: str, page: TitledPage) -> float:
     return 1 - len(missing_words(wanted, f"{page.title} {page.text}")) / len(wanted) if wanted else 0.0
 
 
-def _parts(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
-    """Each way to part a question, as (what is described, what is asked of #1)."""
+def _splits(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, str]]:
+    """Each way to split a question, as (what is described, what is asked about #1)."""
     match = _IN_PLACE.fullmatch(question)
     before = match["before"] if match and _is_noun(match["noun"]) else ""
     if match and _NAMED.search(before[1:]) and not _ASKS_WITHIN.search(before):
@@ -119,15 +118,15 @@ def _parts(question: str, pages: Sequence[TitledPage]) -> Iterator[tuple[str, st
 
 
 def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[int]:
-    """Where a description that has begun can end: with the question, or with the name of a page."""
+    """Where the description that begins at `start` can end: at the end of the question, or after a page's title."""
     yield len(question)
     for page in pages:
-        place = find(page.title, question, start)
-        if place is None:
+        found = find(page.title, question, start)
+        if found is None:
             continue
-        begin, end = place
+        begin, end = found
         for longer in [end + word.end() for word in re.finditer(r"\S+", question[end:])]:
-            if not stands(question[begin:longer], page.text):
+            if not occurs(question[begin:longer], page.text):
                 break
             end = longer
         end += len(question[end:]) - len(question[end:].lstrip('"”)'))
@@ -136,31 +135,31 @@ def _ends(question: str, start: int, pages: Sequence[TitledPage]) -> Iterator[in
 
 
 def _is_noun(noun: str) -> bool:
-    """Whether words may be a noun phrase that ends in a common noun."""
+    """Whether the words can be a noun phrase that ends in a common noun."""
     parts = noun.split()
     return _COMMON_WORD.fullmatch(parts[-1]) is not None and parts[-1] not in ("and", "of") and not _NO_NOUN & {*parts}
 
 
 def _describes(pattern: re.Pattern[str], clause: str, pages: Sequence[TitledPage]) -> bool:
-    """Whether a clause names something, asks nothing and describes once; after `of` it must be a name on a page."""
+    """Whether a clause contains a name, no question and only one description; after `of`, a name that is on a page."""
     if not _NAMED.search(clause) or _ASKS_WITHIN.search(clause) or _SECOND.search(clause):
         return False
     name = clause.removeprefix("the ").strip(' "“”')
-    return pattern is not _OF or any(stands(name, f"{page.title}\n{page.text}") for page in pages)
+    return pattern is not _OF or any(occurs(name, f"{page.title}\n{page.text}") for page in pages)
 
 
 def _asks(before: str, after: str) -> bool:
-    """Whether what is around a description is a question of its own."""
+    """Whether the text around a description is a complete question."""
     if _ASKS.match(before):
         return bool(content(f"{before} {after}"))
     return not before and _ASKS_WITHIN.search(after) is not None
 
 
 def _question_of(match: re.Match[str], clause: str) -> str | None:
-    """What is described, as a question; None where a clause of which it is not the subject ends before its verb."""
+    """The question for what is described; None where the clause may end before its verb."""
     noun, link = match["noun"], match.groupdict().get("link")
     last = noun.split()[-1]
-    who = "Who" if last in _SOMEBODY else f"Which {noun}"
+    who = "Who" if last in _PERSON_NOUNS else f"Which {noun}"
     if match.re is _OF:
         return f"{'Who' if is_person(last) else 'What'} is the {noun} of {clause}?"
     if match.re is _PARTICIPLE:

@@ -1,4 +1,4 @@
-"""Two things that a question compares, as a question on each, in its own words: what is sought on either page.
+"""Splits a question that compares two things into one question on each, in the words of the question.
 
 Who was born earlier, Ann or Bob?           -> When was Ann born?  When was Bob born?
 Which peak is higher, Ahr or Bel?           -> How high is Ahr?  How high is Bel?
@@ -6,7 +6,7 @@ Which is a comedy film, Ahr or Bel?         -> Is Ahr a comedy film?  Is Bel a c
 Are Ann and Bob both opera composers?       -> Is Ann an opera composer?  Is Bob an opera composer?
 Are Ann and Bob of the same nationality?    -> What is the nationality of Ann?  What is the nationality of Bob?
 
-What the pages say must lead to the gold answer: where it does not, or cannot be told, there are no such questions.
+What the pages say must lead to the gold answer: where it does not, or that is unclear, there are no questions.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import among, content, find, missing_words, words
-from lumos_queue.rationales.questions.spans import Span, dates, order, quantities
+from lumos_queue.rationales.questions.english import COMPARATIVE, LARGER, SMALLER
+from lumos_queue.rationales.questions.matching import content, find, has_form, missing_words, words
+from lumos_queue.rationales.questions.spans import Span, compare_spans, dates, quantities
+from lumos_queue.rationales.word_set import word_set
 
-MOST_CHARACTERS = 600  #: of a question that is looked at
+MAX_CHARACTERS = 600  #: of a question
 
-#: In these the names of the two are `\0`.
+#: In these the names of the two things are replaced by `\0`.
 _OR = re.compile(r"(?P<asked>(?:who|which|what)\b.*?),? \0 or \0", re.IGNORECASE)
 _ONE_OF_TWO = re.compile(r"(?P<verb>is|was) \0 or \0 (?P<said>.+)", re.IGNORECASE)
-_BOTH = re.compile(
-    r"(?P<verb>are|were) (?:(?:both )?\0 and \0 both|both \0,? and \0) (?P<said>.+)", re.IGNORECASE
-)  # fmt: skip
+_BOTH = re.compile(r"(?P<verb>are|were) (?:(?:both )?\0 and \0 both|both \0,? and \0) (?P<said>.+)", re.IGNORECASE)
 _SAME = re.compile(
     r"(?:are|were|do|did) (?:both )?\0 and \0 (?:both )?(?:of|from|have|share) the same (?:nationality|country)", re.I
 )
@@ -37,29 +37,22 @@ _HAPPENED = re.compile(
 )
 _HIGH = re.compile(r"\b(?:mountain|peak|hill|volcano|summit)s?\b.*\b(?:higher|taller|highest|tallest)\b")
 _HAS_MORE = re.compile(r"\b(?:has|have|contains|had) (?:more|the most|the fewest|fewer) ((?:[\w-]+ ){0,2}[\w-]+)")
-_LEAST = re.compile(r"\b(?:first|earlier|earliest|older|oldest|fewer|fewest)\b")
-_MOST = re.compile(r"\b(?:recently|later|latest|last|younger|youngest|higher|highest|taller|tallest|more|most)\b")
-#: What has a degree cannot be asked of one alone.
-_DEGREE = re.compile(
-    r"\b(?:more|most|less|least|fewer|first|last|further|farther|same|better|best|worse|worst|\w{3,}(?:est|ier)"
-    r"|(?:long|larg|bigg|small|high|low|tall|short|old|young|lat|great|clos|new|fast|wid|deep)er)\b"
-)
 _DEMONYM = re.compile(r"\b(?:is|was) an? (?:former |retired |professional )*([A-Z][a-z]+(?:-[A-Z][a-z]+)*) [a-z]")
 _NO_PLURAL = re.compile(r"(?:of|from|in|on|at|by|\w+ed|known|born|held|used)\b")
 _HEAD = re.compile(r"(?P<before>.*?\b)(?P<head>\w+)(?P<after>(?: (?:of|for|in|from|by|at|on|who|that|with)\b.*)?)")
 _PLURAL = re.compile(r"[^siu]s$")
 _BEFORE_BIRTH = re.compile(r"\bborn\b[^.]*$|\([^()]*$")
 _TO = re.compile(r"\s?(?:[-–—]|\bto\b|\buntil\b|\bthrough\b)\s?")
-#: A page that calls somebody a poet says that he is a writer: where such a word is missing, nothing is known.
-_BROAD = frozenset(
+#: A page that calls a person a poet also makes them a writer, so where only such a word is missing, nothing is known.
+_BROAD = word_set(
     """writer author artist musician entertainer performer athlete scientist company business place city plant animal
-    person people group book film movie song celebrity""".split()  # noqa: SIM905
+    person people group book film movie song celebrity"""
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What is asked of one of the two, and what its page says to that."""
+    """The question on one of the two things, and the answer of its page."""
 
     question: str
     result: str
@@ -67,7 +60,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A question with `\\0` for the names of the two, these names, what their pages say, and the gold answer."""
+    """A question with `\\0` for the names of the two things, the names, their pages' texts, and the gold answer."""
 
     asked: str
     names: Sequence[str]
@@ -78,13 +71,13 @@ class _Pair:
         return [Side(question(name), result) for name, result in zip(self.names, results, strict=True)]
 
     def choice(self) -> int | None:
-        """Which of the two the answer names; None where it names both as well, or neither."""
+        """Which of the two the answer names; None where it names both equally, or neither."""
         said = set(words(self.answer))
         shares = [len(said.intersection(words(name))) / max(1, len(set(words(name)))) for name in self.names]
         return None if shares[0] == shares[1] else int(shares[1] > shares[0])
 
     def judge(self, said: str) -> list[str]:
-        """Whether each page says it: `yes` where all its words stand there, `no` where one that is not broad does not.
+        """Whether each page says it: `yes` where all its words occur, `no` where a word that is not broad is missing.
 
         '' where that is not known.
         """
@@ -93,29 +86,29 @@ class _Pair:
         return ["" if not wanted or (some and _BROAD.issuperset(some)) else "no" if some else "yes" for some in lacking]
 
     def compare(self, question: Callable[[str], str], spans: Sequence[Span | None]) -> list[Side] | None:
-        """The sides, where the answer has the smaller or the larger value, as the question's words want it."""
+        """The sides, if the answer has the smaller or larger value that the question asks for."""
         first, second = spans
-        least, chosen = _LEAST.search(self.asked) is not None, self.choice()
-        if first is None or second is None or chosen is None or least == (_MOST.search(self.asked) is not None):
+        least, chosen = SMALLER.search(self.asked) is not None, self.choice()
+        if first is None or second is None or chosen is None or least == (LARGER.search(self.asked) is not None):
             return None
-        if order(first, second) != ("<" if (chosen == 0) == least else ">"):
+        if compare_spans(first, second) != ("<" if (chosen == 0) == least else ">"):
             return None
         return self.sides(question, [first.text, second.text])
 
 
-def sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
-    """The questions on two things, in the order of their names, with their results; None where no rule reads it.
+def find_sides(question: str, names: Sequence[str], texts: Sequence[str], answer: str) -> list[Side] | None:
+    """The questions on two things, in the order of their names, with their results; None where no rule applies.
 
-    `names` are those that the question has, `texts` the sentences of their pages.
+    `names` are the names in the question, `texts` the sentences of their pages.
     """
     asked, shown = question.strip().rstrip(" ?."), []
-    if len(asked) > MOST_CHARACTERS:
+    if len(asked) > MAX_CHARACTERS:
         return None
     for name in names:
-        place = find(name, asked)
-        if place is None:
+        found = find(name, asked)
+        if found is None:
             return None
-        start, end = place
+        start, end = found
         article = "the " if asked[:start].casefold().endswith("the ") else ""
         shown.append(article + asked[start:end])
         asked = f"{asked[: start - len(article)]}\0{asked[end:]}"
@@ -134,9 +127,9 @@ def _nationalities(pair: _Pair) -> list[Side] | None:
 
 
 def _both(pair: _Pair) -> list[Side] | None:
-    """Of two that both are, each is; where not both are, one must be and the other must not."""
+    """For a question whether both are something; if the answer is no, exactly one of them must be."""
     match = _BOTH.fullmatch(pair.asked)
-    said = _of_one(match["said"]) if match else None
+    said = _singular(match["said"]) if match else None
     if not match or not said:
         return None
     results = ["yes", "yes"] if pair.answer.casefold() == "yes" else pair.judge(said)
@@ -146,8 +139,8 @@ def _both(pair: _Pair) -> list[Side] | None:
     return pair.sides(lambda name: f"{verb} {name} {said}?", results)
 
 
-def _of_one(said: str) -> str | None:
-    """`opera composers` as `an opera composer`; what is no noun in the plural as it stands."""
+def _singular(said: str) -> str | None:
+    """`opera composers` as `an opera composer`; what is not a plural noun unchanged; None where that is unclear."""
     if _NO_PLURAL.match(said):
         return said
     match = _HEAD.fullmatch(said)
@@ -158,10 +151,10 @@ def _of_one(said: str) -> str | None:
 
 
 def _choice(pair: _Pair) -> list[Side] | None:
-    """`Is Ahr or Bel public?`: the chosen one is, and the other is not."""
+    """For `Is Ahr or Bel public?`: the page of the answer says it, and the other page does not."""
     either = _OR.fullmatch(pair.asked)
     match = _IS.fullmatch(either["asked"].rstrip(" ,:")) if either else _ONE_OF_TWO.fullmatch(pair.asked)
-    if not match or _DEGREE.search(match["said"]):
+    if not match or COMPARATIVE.search(match["said"]):
         return None
     results, chosen = pair.judge(match["said"]), pair.choice()
     if chosen is None or (results[chosen], results[1 - chosen]) != ("yes", "no"):
@@ -185,13 +178,13 @@ def _birth(text: str) -> Span | None:
 
 
 def _date_of(verb: str, text: str) -> Span | None:
-    """The date of what is said to have happened; None where several are stated."""
+    """The date of an event; None where several dates are stated."""
     found = dates(text)
     return _beginning(found[0]) if len(found) == 1 and not missing_words([verb], text) else None
 
 
 def _beginning(span: Span) -> Span:
-    """The first date of a stretch of time."""
+    """The first date of a period."""
     return (dates(_TO.split(span.text)[0]) or [span])[0]
 
 
@@ -199,7 +192,7 @@ def _heights(pair: _Pair) -> list[Side] | None:
     if not _HIGH.search(pair.asked):
         return None
     found = [[span for span in quantities(text) if span.kind == "length"] for text in pair.texts]
-    return pair.compare(lambda name: f"How high is {name}?", list(map(_only, found)))
+    return pair.compare(lambda name: f"How high is {name}?", list(map(_single, found)))
 
 
 def _numbers(pair: _Pair) -> list[Side] | None:
@@ -208,11 +201,11 @@ def _numbers(pair: _Pair) -> list[Side] | None:
         return None
     noun = words(match[1])[-1:]
     found = [
-        [span for span in quantities(text) if noun and among(noun[0], words(text[span.end :][:60])[:3])]
+        [span for span in quantities(text) if noun and has_form(noun[0], words(text[span.end :][:60])[:3])]
         for text in pair.texts
     ]
-    return pair.compare(lambda name: f"How many {match[1]} does {name} have?", list(map(_only, found)))
+    return pair.compare(lambda name: f"How many {match[1]} does {name} have?", list(map(_single, found)))
 
 
-def _only(spans: Sequence[Span]) -> Span | None:
+def _single(spans: Sequence[Span]) -> Span | None:
     return spans[0] if len(spans) == 1 else None

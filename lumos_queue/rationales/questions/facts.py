@@ -1,13 +1,13 @@
-"""Which fact of a row answers a question, and with which words: for rows that state facts and no answers of steps.
+"""Finds the fact that answers a question, and the words that do: for rows with facts but without answers of steps.
 
 How tall is Ann?             Ann is 7 feet tall.                -> 7 feet
 When did Ann die?            Ann died in 1800 in Ahr.           -> 1800
 Who founded Acme?            Acme was founded by Ann Berg.      -> Ann Berg
 What is Acme made of?        Acme is made of ink and salt.      -> ink and salt
 
-A fact answers when it says all that the question says, hardly more, and has one stretch of words of the kind that is
-asked for (answers.py, predicates.py). It is kept when no other fact of the row comes near. Right answers count for more
-here than many: where anything is unclear, there is none.
+A fact answers when it contains what the question says, little else, and one span of the kind asked for (answers.py,
+predicates.py). It is used when no other fact of the row is nearly as good. Precision matters more here than recall:
+where anything is unclear, there is no answer.
 """
 
 from __future__ import annotations
@@ -16,55 +16,56 @@ import re
 from collections.abc import Sequence
 
 from lumos_queue.rationales.questions.answers import read_answer, type_words
-from lumos_queue.rationales.questions.matching import LIGHT, among, content, words
+from lumos_queue.rationales.questions.english import LIGHT_WORDS
+from lumos_queue.rationales.questions.matching import content, has_form, words
 from lumos_queue.rationales.questions.spans import names
 
-MARGIN = 0.25  #: by which the share of the question's words in a fact must be above that in any other
+MARGIN = 0.25  #: by which the share of the question's words in the best fact must exceed that in any other
 ROUGH_SHARE, ROUGH_MARGIN = 0.6, 0.34  #: of a fact whose answer is checked in another way
-MOST_CHARACTERS = 400  #: of a question or fact that is looked at
-MOST_WORDS = 14  #: of a result
-#: They make a sentence say the opposite, or say it of some case only.
+MAX_CHARACTERS = 400  #: of a question or fact
+MAX_WORDS = 14  #: of a result
+#: They negate a sentence or restrict it to some cases.
 _TURNS = re.compile(
     r"\b(?:no|not|none|never|neither|nor|without|cannot|except|unlike|non|lacks?|lacking|\w+n['’]t|if|although|though"
     r"|but|however|whether|unless|because|each|per|every)\b",
     re.IGNORECASE,
 )
-_LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: `D.C.` keeps its own
+_LAST_DOT = re.compile(r"(?<![A-Z]\.[A-Z])\.$")  #: but not the full stop of `D.C.`
 
 
 def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> str | None:
     """The words of a fact that answer the question; None where that is not clear.
 
-    `roughly`: a fact may lack some of the question's words and have more of its own, where a date or number is asked
-    for. For whoever checks the answer in another way.
+    `roughly`: for a date or number, a fact may lack some of the question's words and have more other words. Use it only
+    where the answer is checked in another way.
     """
     asked = question.strip().rstrip(" ?.")
-    needless = LIGHT | type_words(asked)
+    needless = LIGHT_WORDS | type_words(asked)
     wanted = [word for word in content(asked) if word not in needless]
-    if not wanted or not facts or max(map(len, (asked, *facts))) > MOST_CHARACTERS:
+    if not wanted or not facts or max(map(len, (asked, *facts))) > MAX_CHARACTERS:
         return None
     shares = [_share(asked, wanted, fact) for fact in facts]
-    best = max(range(len(facts)), key=lambda place: shares[place])
+    best = max(range(len(facts)), key=lambda position: shares[position])
     margin = ROUGH_MARGIN if roughly else MARGIN
     if shares[best] < (ROUGH_SHARE if roughly else 1):
         return None
-    if any(share > shares[best] - margin for place, share in enumerate(shares) if place != best):
+    if any(share > shares[best] - margin for position, share in enumerate(shares) if position != best):
         return None
     fact = _LAST_DOT.sub("", facts[best].strip())
     found = None if _TURNS.search(fact) else read_answer(asked, fact, roughly)
-    if not found or len(found.split()) > MOST_WORDS:
+    if not found or len(found.split()) > MAX_WORDS:
         return None
     there = words(asked)
-    return None if all(among(word, there) for word in content(found)) else found
+    return None if all(has_form(word, there) for word in content(found)) else found
 
 
 def _share(asked: str, wanted: Sequence[str], fact: str) -> float:
-    """Which part of the words the fact has; of a name whose last word it has the first ones may be missing."""
+    """The share of the words in the fact; of a name whose last word is in it, the other words may be missing."""
     there = words(fact)
-    spared = set()
+    optional = set()
     for name in names(asked):
         *first, last = words(name.text) or [""]
-        if among(last, there):
-            spared.update(first)
-    needed = [word for word in wanted if word not in spared or among(word, there)]
-    return sum(among(word, there) for word in needed) / len(needed) if needed else 0.0
+        if has_form(last, there):
+            optional.update(first)
+    needed = [word for word in wanted if word not in optional or has_form(word, there)]
+    return sum(has_form(word, there) for word in needed) / len(needed) if needed else 0.0

@@ -1,11 +1,11 @@
-"""Questions answered in hops, each on pages of its own: the rationale in words, and the annotation by rule.
+"""Questions answered in hops, each from its own pages: the rationale in words, and the annotation by rule.
 
 A hop becomes a subgoal with the actions KnowledgeQuery, ParagraphRetrieve and QA; one that needs no page is a QA over
 earlier answers. Where a hop's question says `#1`, the subgoal says `the result of Subgoal 1`, and the actions say the
 variable of that answer, which the last QA also has in its list: `QA([R5, R3], Question: When was R3 crowned?)`. So an
-action depends on what was found and not on its text, and a grounder that cannot see results can write it. For the same
-reason a page is asked for by its title only where the hop's question, or an earlier answer, says it: else the question
-describes it. So no query names the page that is the answer.
+action depends on the result and not on its text, and a grounder that cannot see results can write it. For the same
+reason a page is looked up by its title only where the hop's question or an earlier answer contains it, and else by the
+question. So no query names the page that is the answer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import content, stands, words
+from lumos_queue.rationales.questions.matching import content, occurs, words
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.steps import Steps, without_variables
+from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.records import Annotation
 
 REFERENCE = re.compile(r"#([1-9][0-9]?)(?![0-9])")
@@ -26,22 +26,22 @@ _WITH_ARTICLE = re.compile(rf"(?:\b([Tt])he )?{REFERENCE.pattern}")
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One question on the way. `#2` in it is the answer of the second hop."""
+    """One intermediate question. `#2` in it is the answer of the second hop."""
 
     question: str
     answer: str
-    titles: Sequence[str] = ()  #: of the pages it is answered from
-    paragraphs: Sequence[str] = ()  #: which paragraphs of them, `Title-3`
-    subgoal: str = ""  #: what to do in words, where it is not to answer the question
+    titles: Sequence[str] = ()  #: of the pages that answer it
+    paragraphs: Sequence[str] = ()  #: the paragraphs of them that do, `Title-3`
+    subgoal: str = ""  #: the subgoal's text, where it is not `Answer the question: …`
 
     @property
     def earlier(self) -> list[int]:
-        """The hops that it refers to, each once."""
+        """The numbers of the hops that it refers to, each once."""
         return list(dict.fromkeys(int(number) for number in REFERENCE.findall(f"{self.question} {self.subgoal}")))
 
 
 def rationale(facts: Sequence[str], questions: Sequence[tuple[str, Sequence[str]]], answer: str) -> str:
-    """The natural-language plan of the LUMOS annotations; each question with the paragraphs that answer it."""
+    """The natural-language plan, as LUMOS annotations write it; each question with the paragraphs that answer it."""
     steps = []
     for number, (question, paragraphs) in enumerate(questions, start=1):
         named = ", ".join(f"'{paragraph}'" for paragraph in paragraphs)
@@ -53,12 +53,12 @@ def rationale(facts: Sequence[str], questions: Sequence[tuple[str, Sequence[str]
 
 
 def annotation(hops: Sequence[Hop], answer: str) -> Annotation:
-    """The annotation. Raises NotConvertible."""
+    """The annotation, with one subgoal for each hop. Raises NotConvertible."""
     steps, variables = Steps(), []
     for number, hop in enumerate(hops, start=1):
         if any(earlier >= number for earlier in hop.earlier):
             raise NotConvertible("undefined_step")
-        without_variables(hop.question, *hop.titles, *hop.paragraphs)
+        reject_variables(hop.question, *hop.titles, *hop.paragraphs)
         variables.append(steps.add(_subgoal(hop), _actions(hop, steps.last, variables, hops)))
     return steps.finish(answer)
 
@@ -70,7 +70,7 @@ def _subgoal(hop: Hop) -> str:
 
 
 def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop]) -> list[tuple[str, str, str]]:
-    """The actions of a hop after Rk with k = `last`; `variables` hold the answers of the earlier hops."""
+    """The actions of a hop, which set the variables after R`last`; `variables`: those of the earlier hops' answers."""
     question = _WITH_ARTICLE.sub(lambda found: variables[int(found[2]) - 1], hop.question)
     context = [variables[number - 1] for number in hop.earlier]
     if not hop.titles:
@@ -84,11 +84,11 @@ def _actions(hop: Hop, last: int, variables: Sequence[str], hops: Sequence[Hop])
 
 
 def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop]) -> str:
-    """What to look pages up by: their names where the question or earlier answers say them all, else the question."""
+    """What to look the pages up by: their names if the question or earlier answers contain all, else the question."""
     known = {hops[number - 1].answer.casefold(): variables[number - 1] for number in hop.earlier}
     names: dict[str, None] = {}
     for title in hop.titles:
-        name = without_brackets(title)
+        name = strip_brackets(title)
         found = known.get(title.casefold()) or known.get(name.casefold()) or (name if _says(hop.question, name) else "")
         if not found:
             return question
@@ -97,11 +97,11 @@ def _pages(hop: Hop, question: str, variables: Sequence[str], hops: Sequence[Hop
 
 
 def _says(question: str, name: str) -> bool:
-    """Whether a question has all words of a name."""
+    """Whether a question contains all words of a name."""
     there = set(words(question))
-    return stands(name, question) or (bool(content(name)) and there.issuperset(content(name)))
+    return occurs(name, question) or (bool(content(name)) and there.issuperset(content(name)))
 
 
-def without_brackets(title: str) -> str:
-    """`Acme (firm)` is called Acme."""
+def strip_brackets(title: str) -> str:
+    """The title without a note in brackets at its end: `Acme (firm)` gives `Acme`."""
     return _IN_BRACKETS.sub("", title)

@@ -1,20 +1,21 @@
-"""What a sentence says of the thing that a question names: the words that stand where the question has its `what`.
+"""Finds what a sentence says about the subject of a question: the words in the position of the question's `what`.
 
 What is Acme made of?            Acme is made of ink and salt.         -> ink and salt
 What kind of tree is an ahr?     An ahr is an evergreen tree.          -> an evergreen tree
 What does Ann suffer from?       Ann suffered from delusions.          -> delusions
 Which firm owns Acme?            Acme is owned by Bel Ltd in Ahr.      -> Bel Ltd
 
-The sentence must begin with what the question says, in its order and with no word more, and go on with the answer.
+The sentence must begin with the words of the question, in their order and without others, and continue with the answer.
 """
 
 from __future__ import annotations
 
 import re
 
-from lumos_queue.rationales.questions.matching import LIGHT, alike, among, content, tokens, words
+from lumos_queue.rationales.questions.english import LIGHT_WORDS
+from lumos_queue.rationales.questions.matching import content, has_form, same_word, tokens, words
 
-MOST_OF_KIND = 5  #: words of a kind that lacks the word asked for: `a mountain bike` is a kind of vehicle
+MAX_KIND_WORDS = 5  #: of a kind that does not contain the noun asked for: `a mountain bike` is a kind of vehicle
 
 _BEING = ("is", "are", "was", "were")
 _WHAT_IS = re.compile(r"what (?:is|are|was|were) (?P<subject>[^,]+)", re.IGNORECASE)
@@ -23,6 +24,7 @@ _KIND_IS = re.compile(
     r" (?P<subject>[^,]+)",
     re.IGNORECASE,
 )
+#: `What is Acme made of`, `What does Ann suffer from`: the answer comes last in the fact.
 _OBJECT = re.compile(
     r"(?:(?P<before>to|in|on|from|with|of|at|by|for) )?(?:what|which)(?P<noun>(?: [\w'’-]+){0,4}?)"
     r" (?P<verb>is|are|was|were|do|does|did|can|could) (?P<rest>.+)",
@@ -42,7 +44,7 @@ _ENDS = re.compile(
 _LIST = re.compile(r"(?:[^,;:.()]{1,60}, ){1,9}(?:and|or) [^,;:.()]{1,60}")
 _WHEN_IT_WAS = re.compile(r"\s(?:in|on|from|between|since|during|until)\s+(?:\w+\s+)?\d.*$")
 _PREPOSITION = re.compile(r"(?:to|in|on|at|from|of|with|by|for|as|through|like|into|about)\b", re.IGNORECASE)
-#: Prepositions of one meaning: made of, made with; characterized as, characterized by.
+#: Prepositions with the same meaning: made of, made with; characterized as, characterized by.
 _ALIKE = ({"of", "with", "from"}, {"in", "on", "at"}, {"as", "by"})
 _GERUND = re.compile(r"\w+ing\b")
 
@@ -56,10 +58,10 @@ def noun_of(asked: str) -> str:
 def read_predicate(asked: str, fact: str) -> str | None:
     """The words that answer; None where the sentence has another form."""
     if match := _KIND_IS.fullmatch(asked):
-        said = _cut(_being(match["subject"], fact))
-        is_named = among(words(match["noun"])[-1], words(said))
-        return said if is_named or (_A_NOUN.match(said) and len(said.split()) <= MOST_OF_KIND) else None
-    if (match := _WHAT_IS.fullmatch(asked)) and (said := _being(match["subject"], fact)):
+        said = _cut(_complement(match["subject"], fact))
+        is_named = has_form(words(match["noun"])[-1], words(said))
+        return said if is_named or (_A_NOUN.match(said) and len(said.split()) <= MAX_KIND_WORDS) else None
+    if (match := _WHAT_IS.fullmatch(asked)) and (said := _complement(match["subject"], fact)):
         return said
     if match := _OBJECT.fullmatch(asked):
         return _object(match, fact)
@@ -68,35 +70,35 @@ def read_predicate(asked: str, fact: str) -> str | None:
     return None
 
 
-def _being(subject: str, fact: str) -> str:
-    """`an evergreen tree that bears fruit` of `An ahr is …`; '' where the fact does not begin with the subject."""
-    tail = _behind(subject, fact)
+def _complement(subject: str, fact: str) -> str:
+    """What follows subject and verb: `an evergreen tree` in `An ahr is an evergreen tree`; '' for other forms."""
+    tail = _after(subject, fact)
     being = _BE.match(tail) if tail else None
     return tail[being.end() :].strip() if tail and being else ""
 
 
 def _object(asked: re.Match[str], fact: str) -> str | None:
-    """What follows what the question says."""
+    """The words of the fact after those of the question."""
     noun, verb, rest = asked["noun"], asked["verb"].lower(), asked["rest"]
-    tail, ending = _behind(rest, fact), words(rest)[-1:]
+    tail, ending = _after(rest, fact), words(rest)[-1:]
     if tail is None or ending in (["do"], ["done"]):
         return None
     being, having = _BE.match(tail), _HAVE.match(tail)
     if (being and verb not in _BEING) or bool(having) != (ending in (["have"], ["has"], ["had"])):
         return None
-    if not being and not _bind_alike(asked, tail):
+    if not being and not _same_preposition(asked, tail):
         return None
     start = being or having
     said = _BINDING.sub("", tail[start.end() :] if start else tail, count=1)
     if verb in _BEING and (said == tail or _GERUND.match(said)):
-        return None  # the fact goes on with a verb of its own, or says how it is done
-    if being and noun and not among(words(noun)[-1], words(_cut(said))):
+        return None  # the fact continues with another verb, or says how it is done
+    if being and noun and not has_form(words(noun)[-1], words(_cut(said))):
         return None
     return _cut(said) or None
 
 
-def _bind_alike(asked: re.Match[str], tail: str) -> bool:
-    """Whether question and fact bind the answer with one preposition: what is used on water is not used to carry."""
+def _same_preposition(asked: re.Match[str], tail: str) -> bool:
+    """Whether question and fact use equivalent prepositions: what is used on water is not what is used to carry."""
     behind = words(asked["rest"])[-1:]
     ours = behind if behind and _PREPOSITION.fullmatch(behind[0]) else words(asked["before"] or "")
     theirs = _PREPOSITION.match(tail)
@@ -106,28 +108,32 @@ def _bind_alike(asked: re.Match[str], tail: str) -> bool:
 
 
 def _agent(rest: str, fact: str) -> str | None:
-    """`Bel Ltd` of `… is owned by Bel Ltd in Ahr`."""
+    """The agent of a passive: `Bel Ltd` in `… is owned by Bel Ltd in Ahr`."""
     verb, there = words(rest)[0], words(rest)
     for word, _, end in tokens(fact):
         after = re.match(r"\s+by\s+(.+)", fact[end:])
-        if after and alike(word, verb) and all(among(one, there) for one in content(fact[:end]) if one not in LIGHT):
+        if (
+            after
+            and same_word(word, verb)
+            and all(has_form(one, there) for one in content(fact[:end]) if one not in LIGHT_WORDS)
+        ):
             return _cut(after[1]) or None
     return None
 
 
-def _behind(said: str, fact: str) -> str | None:
-    """The rest of a fact that begins with what is said, its last word last, and with no other word of weight."""
-    wanted = [word for word in content(said) if word not in LIGHT]
+def _after(said: str, fact: str) -> str | None:
+    """The rest of a fact that begins with what is said, ending with its last word and with no other content words."""
+    wanted = [word for word in content(said) if word not in LIGHT_WORDS]
     there = tokens(fact)
-    places = [number for number, (word, _, _) in enumerate(there) if among(word, wanted)]
-    if not places or not alike(there[places[-1]][0], wanted[-1]):
+    positions = [number for number, (word, _, _) in enumerate(there) if has_form(word, wanted)]
+    if not positions or not same_word(there[positions[-1]][0], wanted[-1]):
         return None
-    end = there[places[-1]][2]
+    end = there[positions[-1]][2]
     asked = words(said)
-    beside = [word for word in content(fact[:end]) if word not in LIGHT and not among(word, asked)]
+    beside = [word for word in content(fact[:end]) if word not in LIGHT_WORDS and not has_form(word, asked)]
     return None if beside else fact[end:].strip()
 
 
 def _cut(text: str) -> str:
-    """The words up to where the sentence goes on to something else; a list is kept whole."""
+    """The words up to the end of the phrase; a list is kept whole."""
     return text if _LIST.fullmatch(text) else _WHEN_IT_WAS.sub("", _ENDS.split(text)[0]).strip()

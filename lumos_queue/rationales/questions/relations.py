@@ -1,18 +1,21 @@
-"""`Subject >> relation`, as knowledge bases name a question, in words: `What is Acme founded by?`"""
+"""Turns `Subject >> relation`, as knowledge bases write a question, into a sentence: `What is Acme founded by?`"""
 
 from __future__ import annotations
 
 import re
 
-_PERSONS = frozenset((
-    "author", "child", "composer", "creator", "director", "employer", "father", "founder", "head", "mother", "owner",
-    "performer", "producer", "sibling", "spouse",
-))  # fmt: skip
+from lumos_queue.rationales.word_set import word_set
+
+_PERSONS = word_set(
+    """author child composer creator director employer father founder head mother owner performer producer sibling
+    spouse"""
+)
 _PERSONAL = re.compile(r"\w{3,}(?:er|or|ist|ian|ess)|president|king|queen|man|woman")
-_THINGS = frozenset((
-    "river", "tower", "number", "order", "letter", "center", "chapter", "newspaper", "border", "cover", "computer",
-    "career", "color", "harbor", "sector", "factor", "water", "winner", "member", "list", "parameter", "quarter",
-))  # fmt: skip
+#: They end like roles but are not persons.
+_THINGS = word_set(
+    """river tower number order letter center chapter newspaper border cover computer career color harbor sector factor
+    water winner member list parameter quarter"""
+)
 _PHRASES = {
     "capital of": "What is {} the capital of?",
     "cast member": "Who is a cast member of {}?",
@@ -23,18 +26,18 @@ _PHRASES = {
 }
 _LOCATED = re.compile(r"located (in|on|at|near) (?:the )?(.+)")
 _MEMBER = re.compile(r"member of (.+)")
-_HANGING = re.compile(r".+ (?:of|by|after|in|on|at|to|with|for|from)")  #: ends in a preposition
+_ENDS_IN_PREPOSITION = re.compile(r".+ (?:of|by|after|in|on|at|to|with|for|from)")
 _PARTICIPLE = re.compile(r".+ (?:received|held|won|used|spoken|written)")
 
 
 def is_person(noun: str) -> bool:
-    """Whether a role like `author` or `singer` is somebody's."""
+    """Whether a noun is the role of a person, such as `author` or `singer`."""
     word = noun.casefold()
     return word in _PERSONS or (word not in _THINGS and _PERSONAL.fullmatch(word) is not None)
 
 
-def in_words(question: str) -> str:
-    """The question as a sentence; one that has no ` >> ` as it stands."""
+def relation_question(question: str) -> str:
+    """The question as a sentence; one without ` >> ` is returned unchanged."""
     subject, arrow, relation = (part.strip() for part in question.partition(">>"))
     if not arrow or not subject or not relation:
         return question
@@ -46,6 +49,6 @@ def in_words(question: str) -> str:
         return f"Which {found[1]} is {subject} a member of?"
     if _PARTICIPLE.fullmatch(relation):
         return f"What is the {relation} by {subject}?"
-    if _HANGING.fullmatch(relation):
+    if _ENDS_IN_PREPOSITION.fullmatch(relation):
         return f"What is {subject} {relation}?"
     return f"{'Who' if is_person(relation.split()[0]) else 'What'} is the {relation} of {subject}?"

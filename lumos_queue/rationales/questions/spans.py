@@ -1,7 +1,7 @@
-"""Dates, numbers with their units and names in a sentence: what can answer `when`, `how many` and `who`.
+"""Finds dates, numbers with their units, and names in a sentence: what can answer `when`, `how many` and `who`.
 
-What a number or a date says is read and compared as a Calculator does it (actions/quantities/reading.py); here it is
-found in a longer text, and `7 to 11 feet` and `the 1920s` have two ends.
+Numbers and dates are read and compared as the Calculator does (actions/quantities/reading.py). Here they are found in a
+longer text, and may be ranges: `7 to 11 feet`, `the 1920s`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lumos_queue.actions.quantities.reading import read_quantity
 from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES
 from lumos_queue.actions.quantities.units import readings
 
-MOST_CHARACTERS = 2000  #: of a text that is searched
-#: What is measured, by a unit of it.
+MAX_CHARACTERS = 2000  #: of a text that is searched
+#: Kinds of measures, each with one of its units.
 MEASURES = {"length": "metre", "mass": "kilogram", "time": "year", "speed": "mph", "money": "$"}
 
 _MONTH = (
@@ -47,7 +47,7 @@ _NAME = re.compile(rf"{_NAME_WORD}(?:\s(?:(?:of|the|de|la|von|van|del|di|da|and|
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text that can answer a question; dates and numbers with what they say, from `low` to `high`."""
+    """A part of a text that can answer a question; dates and numbers with their value, from `low` to `high`."""
 
     text: str
     start: int
@@ -61,9 +61,9 @@ class Span:
 
 
 def dates(text: str) -> list[Span]:
-    """Years, dates and stretches of them."""
+    """Years, dates and periods."""
     found = []
-    for match in _DATE.finditer(text[:MOST_CHARACTERS]):
+    for match in _DATE.finditer(text[:MAX_CHARACTERS]):
         ends = [end for part in re.split(_TO, match[0]) if part for end in _moments(part)]
         if ends:
             found.append(Span(match[0], match.start(), "date", ends[0], ends[-1]))
@@ -80,16 +80,16 @@ def _moments(text: str) -> list[When]:
 
 
 def quantities(text: str) -> list[Span]:
-    """Numbers that are no dates, each with its unit where it has one: `7 to 11 feet`, `$5 million`, `three`."""
+    """Numbers that are not dates, each with its unit if it has one: `7 to 11 feet`, `$5 million`, `three`."""
     taken = [(date.start, date.end) for date in dates(text)]
     found = []
-    for match in _QUANTITY.finditer(text[:MOST_CHARACTERS]):
+    for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
         if any(start < match.end() and match.start() < end for start, end in taken):
             continue
         unit = _UNIT.match(text, match.end())
-        behind = unit[1] if unit and _kind_of(unit[1]) else ""
-        shown = text[match.start() : unit.end()] if unit and behind else match[0]
-        ends = [read_quantity(f"{part} {behind}".strip()) for part in _with_scale(re.split(_TO, match[0]))]
+        written = unit[1] if unit and _kind_of(unit[1]) else ""
+        shown = text[match.start() : unit.end()] if unit and written else match[0]
+        ends = [read_quantity(f"{part} {written}".strip()) for part in _with_scale(re.split(_TO, match[0]))]
         if ends[0] and ends[-1]:
             kind = _kind_of(ends[-1].unit) or "number"
             found.append(Span(shown, match.start(), kind, ends[0], ends[-1]))
@@ -97,24 +97,24 @@ def quantities(text: str) -> list[Span]:
 
 
 def _with_scale(parts: list[str]) -> list[str]:
-    """`2 to 3 million` are both millions."""
+    """The parts of a range with a common scale: in `2 to 3 million` both are millions."""
     last = parts[-1].split()
     scale = last[-1] if len(last) > 1 and last[-1].lower() in SCALES else ""
     return [f"{part} {scale}" if scale and part[-1].isdigit() else part for part in parts]
 
 
 def _kind_of(unit: str) -> str:
-    """What a unit measures; '' where it is not known."""
+    """The kind of measure of a unit; '' where it is not known."""
     if unit.startswith("$"):
         return "money"
-    if not unit or unit.lower() == "in":  # mostly the preposition
+    if not unit or unit.lower() == "in":  # usually the preposition
         return ""
     one = Fraction(1)
     return next((kind for kind, base in MEASURES.items() if readings(Quantity(one, unit), Quantity(one, base))), "")
 
 
-def order(one: Span, other: Span) -> str:
-    """`<`, `>` or `=`; '' where it cannot be known: the two overlap, or measure different things."""
+def compare_spans(one: Span, other: Span) -> str:
+    """`<`, `>` or `=`; '' where that is unknown: the two overlap, or measure different things."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return ""
     try:
@@ -128,5 +128,5 @@ def order(one: Span, other: Span) -> str:
 
 
 def names(text: str) -> list[Span]:
-    """Words with a capital in a row, that of the sentence's beginning among them."""
-    return [Span(match[0], match.start(), "name") for match in _NAME.finditer(text[:MOST_CHARACTERS])]
+    """Sequences of capitalised words, including one at the beginning of a sentence."""
+    return [Span(match[0], match.start(), "name") for match in _NAME.finditer(text[:MAX_CHARACTERS])]
