@@ -60,7 +60,7 @@ class TestSplits:
         self._sources = sources
         for text in dict.fromkeys(given):
             name, _, rest = text.partition(":")
-            reader = sources.named(name)
+            reader = sources.get(name)
             if reader.needs_data and not rest:
                 raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
             if reader.needs_data and not Path(rest).exists():

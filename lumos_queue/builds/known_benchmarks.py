@@ -36,7 +36,7 @@ class KnownBenchmarks:
             return self._of_users[name]
         return BENCHMARKS.load(name) if name in TEACHABLE else None
 
-    def named(self, name: str) -> Benchmark:
+    def get(self, name: str) -> Benchmark:
         """The benchmark of that name. Raises SpecError for an unknown one."""
         if name in BENCHMARKS:
             return BENCHMARKS.load(name)

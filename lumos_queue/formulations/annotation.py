@@ -12,7 +12,7 @@ from lumos_queue.records import TEACHER, Action, AnnotatedSubgoal, Completion, E
 Checked = tuple[Action, str, Execution]
 
 
-class Check(Protocol):
+class AnnotationJudge(Protocol):
     """What checks a row's annotation (conversion/check.py: AnnotationCheck)."""
 
     @property
@@ -25,12 +25,12 @@ class Check(Protocol):
     def should_retry(self, completion: Completion, /) -> bool: ...
 
 
-def act_out_annotation(task: object, check: Check) -> Commands[Outcome]:
+def act_out_annotation(task: object, check: AnnotationJudge) -> Commands[Outcome]:
     """Act out the steps that the check has."""
     return check.judge((yield from act_out(check.steps_to_act_out())))
 
 
-def teach(task: object, check: Check) -> Commands[Outcome]:
+def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
     """Ask the teacher, act out what it says, and ask again while the verdicts reject it and re-asks are left.
 
     1 + re-asks model calls at most. The steps after the last of them are the annotation.

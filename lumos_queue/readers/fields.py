@@ -37,7 +37,7 @@ class Node:
             raise self.bad("expected a list")
         return [Node(self.row, f"{self.name}[{place}]", value) for place, value in enumerate(self.value)]
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         """Text that is not blank, byte for byte but for what cannot be stored: what a plan is made of."""
         if not isinstance(self.value, str):
             raise self.bad("expected text")
@@ -48,11 +48,11 @@ class Node:
 
     def text(self, verbatim: bool = False) -> str:
         """Text that is not blank, made storable; on one line with single spaces, or verbatim but for its ends."""
-        found = self.written()
+        found = self.raw_text()
         return found.strip() if verbatim else " ".join(found.split())
 
     def texts(self, written: bool = False) -> list[str]:
-        return [item.written() if written else item.text() for item in self.items()]
+        return [item.raw_text() if written else item.text() for item in self.items()]
 
     def whole(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool):

@@ -13,7 +13,7 @@ JUDGED = ("right", "wrong")
 COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
-class AuditSample(Protocol):
+class AuditSummary(Protocol):
     """One place of the sample (db.audits.Sampled)."""
 
     @property
@@ -37,7 +37,7 @@ def opinion(labels: Mapping[str, str]) -> str:
     return said.pop() if said else "unsure" if labels else "unlabelled"
 
 
-def make_audit_report(audit: Any, samples: Sequence[AuditSample], labeller: str = "") -> dict[str, Any]:
+def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str = "") -> dict[str, Any]:
     """The report as plain values; with `labeller`, only by this person's labels.
 
     Precision is the share of right among the places judged right or wrong, weighted by the annotations that each
@@ -88,7 +88,7 @@ def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
     return {"share": share, "ci95": [low, high], "judged": sum(one.judged for one in strata)}
 
 
-def _agreements(samples: Sequence[AuditSample]) -> list[dict[str, Any]]:
+def _agreements(samples: Sequence[AuditSummary]) -> list[dict[str, Any]]:
     """For each pair of labellers, over the places that both labelled; `unsure` counts as a third label."""
     names = sorted({who for one in samples for who in one.labels})
     found = []

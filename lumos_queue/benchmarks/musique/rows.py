@@ -53,7 +53,7 @@ def _hop(item: Node, paragraphs: Mapping[int, Node]) -> dict[str, Any]:
         raise support.bad(f"no paragraph has the idx {support.value}")
     paragraph = paragraphs[support.whole()]
     hop |= {"idx": support.value, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
-    written = {"question": item["question"].written(), "text": paragraph["paragraph_text"].written()}
+    written = {"question": item["question"].raw_text(), "text": paragraph["paragraph_text"].raw_text()}
     # As the plan shows them; rules read them with single spaces.
     return hop | ({"written": written} if any(hop[name] != text for name, text in written.items()) else {})
 

@@ -39,7 +39,7 @@ class PRM800K(Benchmark):
         has_solution = "ground_truth_solution" in question and question["ground_truth_solution"].value is not None
         gold = {
             "answer": question["ground_truth_answer"].text(),
-            "solution": question["ground_truth_solution"].written() if has_solution else "",
+            "solution": question["ground_truth_solution"].raw_text() if has_solution else "",
         }
         return Task(self.name, "", str(row), question["problem"].text(verbatim=True), gold=gold)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class StepResult:
+class ProblemResult:
     """The result of an earlier action: its exact value, its variable, and how a later subgoal refers to it."""
 
     value: Fraction
@@ -18,24 +18,24 @@ class StepResult:
     decimal: bool = False  #: whether a decimal went into it, so that it prints as one
 
 
-Operand = int | Decimal | StepResult
+Operand = int | Decimal | ProblemResult
 OPERATORS = "+-*/"
 
 
 def value_of(operand: Operand) -> Fraction:
-    return operand.value if isinstance(operand, StepResult) else Fraction(operand)
+    return operand.value if isinstance(operand, ProblemResult) else Fraction(operand)
 
 
 def is_decimal(operand: Operand) -> bool:
-    return operand.decimal if isinstance(operand, StepResult) else isinstance(operand, Decimal)
+    return operand.decimal if isinstance(operand, ProblemResult) else isinstance(operand, Decimal)
 
 
 def in_words(operand: Operand) -> str:
-    return operand.words if isinstance(operand, StepResult) else str(operand)
+    return operand.words if isinstance(operand, ProblemResult) else str(operand)
 
 
 def in_code(operand: Operand) -> str:
-    return operand.variable if isinstance(operand, StepResult) else str(operand)
+    return operand.variable if isinstance(operand, ProblemResult) else str(operand)
 
 
 def show_value(value: Fraction, decimal: bool) -> str:
@@ -112,7 +112,7 @@ class Sum:
         return f" {self.operator} ".join(codes)
 
 
-class ProgramBuilder:
+class ProblemBuilder:
     """The steps so far, as JSON-able dicts: a `subgoal` and its `actions` (variables, name, arguments, result)."""
 
     def __init__(self) -> None:
@@ -136,19 +136,21 @@ class ProgramBuilder:
         self.steps.append({"subgoal": subgoal, "actions": actions})
         self.answer = actions[-1]["result"]
 
-    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> StepResult:
+    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> ProblemResult:
         self.results.append(value)
         number = len(self.steps) + 1
-        return StepResult(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
+        return ProblemResult(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
 
-    def calculate(self, quantity: str, operation: Sum) -> StepResult:
+    def calculate(self, quantity: str, operation: Sum) -> ProblemResult:
         """One subgoal, one Calculator action."""
         action = self._action("Calculator", operation.code, show_value(operation.value, operation.decimal))
         result = self._result(operation.value, action, decimal=operation.decimal)
         self._note(f"Calculate {quantity} by {operation.words}.", [action])
         return result
 
-    def calculate_both(self, quantities: tuple[str, str], operations: tuple[Sum, Sum]) -> tuple[StepResult, StepResult]:
+    def calculate_both(
+        self, quantities: tuple[str, str], operations: tuple[Sum, Sum]
+    ) -> tuple[ProblemResult, ProblemResult]:
         """One subgoal, two Calculator actions."""
         first, second = (self._action("Calculator", one.code, show_value(one.value, one.decimal)) for one in operations)
         results = (
@@ -159,14 +161,14 @@ class ProgramBuilder:
         self._note(f"Calculate {said}.", [first, second])
         return results
 
-    def count(self, what: str, items: list[str]) -> StepResult:
+    def count(self, what: str, items: list[str]) -> ProblemResult:
         """One subgoal, one Count action over a list written out."""
         action = self._action("Count", ", ".join(items), str(len(items)))
         result = self._result(Fraction(len(items)), action)
         self._note(f"Count {what}: {join_words(items)}.", [action])
         return result
 
-    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> StepResult:
+    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> ProblemResult:
         """Set up an equation in x and solve it. `said` reads after 'where'; `define` names x in a step of its own."""
         unknown = "x"
         if define:

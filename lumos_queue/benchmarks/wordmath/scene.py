@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from lumos_queue.benchmarks.wordmath import words
-from lumos_queue.benchmarks.wordmath.program import Operand, ProgramBuilder, StepResult, Sum
+from lumos_queue.benchmarks.wordmath.program import Operand, ProblemBuilder, ProblemResult, Sum
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Scene:
 
     def __init__(self, rng: random.Random):
         self.rng = rng
-        self.program = ProgramBuilder()
+        self.program = ProblemBuilder()
         self.body: list[str] = []
         self.question = ""
         self.cast: list[Person] = []
@@ -199,23 +199,23 @@ class Scene:
         if not condition:
             raise Redraw
 
-    def add(self, quantity: str, *operands: Operand) -> StepResult:
+    def add(self, quantity: str, *operands: Operand) -> ProblemResult:
         return self.program.calculate(quantity, Sum("+", operands))
 
-    def sub(self, quantity: str, *operands: Operand) -> StepResult:
+    def sub(self, quantity: str, *operands: Operand) -> ProblemResult:
         """The first operand less the others."""
         return self.program.calculate(quantity, Sum("-", operands))
 
-    def mul(self, quantity: str, *operands: Operand) -> StepResult:
+    def mul(self, quantity: str, *operands: Operand) -> ProblemResult:
         return self.program.calculate(quantity, Sum("*", operands))
 
-    def div(self, quantity: str, *operands: Operand) -> StepResult:
+    def div(self, quantity: str, *operands: Operand) -> ProblemResult:
         return self.program.calculate(quantity, Sum("/", operands))
 
-    def percent(self, quantity: str, whole: Operand, rate: Operand) -> StepResult:
+    def percent(self, quantity: str, whole: Operand, rate: Operand) -> ProblemResult:
         return self.program.calculate(quantity, Sum("%", (whole, rate)))
 
-    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> StepResult:
+    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> ProblemResult:
         """`over`/`under` of the whole; one part of it is a plain division."""
         if over == 1:
             return self.div(quantity, whole, under)
@@ -223,7 +223,7 @@ class Scene:
 
     def mul_both(
         self, first: tuple[str, Operand, Operand], second: tuple[str, Operand, Operand]
-    ) -> tuple[StepResult, StepResult]:
+    ) -> tuple[ProblemResult, ProblemResult]:
         """Two products under one subgoal; each is (quantity, operand, operand)."""
         products = (Sum("*", first[1:]), Sum("*", second[1:]))
         return self.program.calculate_both((first[0], second[0]), products)
