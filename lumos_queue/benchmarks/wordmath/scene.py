@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from lumos_queue.benchmarks.wordmath import words
-from lumos_queue.benchmarks.wordmath.program import Operand, ProblemBuilder, ProblemResult, Sum
+from lumos_queue.benchmarks.wordmath.program import GoldValue, Operand, ProblemBuilder, Sum
 
 T = TypeVar("T")
 
@@ -199,23 +199,23 @@ class Scene:
         if not condition:
             raise Redraw
 
-    def add(self, quantity: str, *operands: Operand) -> ProblemResult:
+    def add(self, quantity: str, *operands: Operand) -> GoldValue:
         return self.program.calculate(quantity, Sum("+", operands))
 
-    def sub(self, quantity: str, *operands: Operand) -> ProblemResult:
+    def sub(self, quantity: str, *operands: Operand) -> GoldValue:
         """The first operand less the others."""
         return self.program.calculate(quantity, Sum("-", operands))
 
-    def mul(self, quantity: str, *operands: Operand) -> ProblemResult:
+    def mul(self, quantity: str, *operands: Operand) -> GoldValue:
         return self.program.calculate(quantity, Sum("*", operands))
 
-    def div(self, quantity: str, *operands: Operand) -> ProblemResult:
+    def div(self, quantity: str, *operands: Operand) -> GoldValue:
         return self.program.calculate(quantity, Sum("/", operands))
 
-    def percent(self, quantity: str, whole: Operand, rate: Operand) -> ProblemResult:
+    def percent(self, quantity: str, whole: Operand, rate: Operand) -> GoldValue:
         return self.program.calculate(quantity, Sum("%", (whole, rate)))
 
-    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> ProblemResult:
+    def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> GoldValue:
         """`over`/`under` of the whole; one part of it is a plain division."""
         if over == 1:
             return self.div(quantity, whole, under)
@@ -223,7 +223,7 @@ class Scene:
 
     def mul_both(
         self, first: tuple[str, Operand, Operand], second: tuple[str, Operand, Operand]
-    ) -> tuple[ProblemResult, ProblemResult]:
+    ) -> tuple[GoldValue, GoldValue]:
         """Two products under one subgoal; each is (quantity, operand, operand)."""
         products = (Sum("*", first[1:]), Sum("*", second[1:]))
         return self.program.calculate_both((first[0], second[0]), products)
