@@ -4,8 +4,12 @@ half-done jobs of all four kinds go on. made_before_rooms.py says how it was mad
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,12 +19,15 @@ from sqlalchemy import text
 
 from db.connection import Database
 from tests.fake_endpoint import FakeEndpoint
+from tests.integration.everything_shown import everything
 from tests.integration.made_before_rooms import (
     HALF_DONE,
     environment,
+    finished,
     go_on,
     move_checkpoints,
     places,
+    with_words,
 )
 from tests.integration.stored_database import asked, bring_up_to_date, jobs, open_old, read, write_files
 from tests.scripted_models import all_at_once, step_by_step
@@ -28,6 +35,20 @@ from tests.stored import state
 
 FOLDER = Path(__file__).parent
 MADE = FOLDER / "before_rooms.jsonl.gz"
+SHOWN = FOLDER / "before_rooms_shown.json.gz"
+#: Headings of docs/queries.md that have changed since: what one was, and what it is.
+HEADINGS = {
+    "Accuracy of each job, with what an interval needs": "Accuracy of each job, with the numbers for an interval",
+    "The commonest errors of actions": "The most frequent errors of actions",
+    "Tasks solved in some tries and not in others": "Tasks solved in some samples and not in others",
+    "Episodes with a subgoal that speaks of something": "Episodes with a subgoal that mentions something",
+    "What the filters found in each source's annotations": "Verdicts of the filters on each source's annotations",
+    "A text, wherever it stands": "A text, anywhere",
+}
+#: Figures of a report that say how long it took, or which code it was.
+TIMES = ("seconds", "phases", "latency", "code_versions", "code_version", "finished_at", "started_at")
+COMMANDS = ("job", "report", "episodes", "show", "tables", "audit", "rollouts", "blame", "dataset")
+_FIGURE = re.compile(r"-?\d[\d,.]*")
 
 
 @pytest.fixture
@@ -56,6 +77,45 @@ def database(request, home, servers, monkeypatch) -> Iterator[Database]:
     opened.close()
 
 
+def shown_before(stage: str) -> dict[str, Any]:
+    """What the old code showed."""
+    with gzip.open(SHOWN, "rt", encoding="utf-8") as file:
+        return json.loads(file.read())[stage]
+
+
+def comparable(command: str, shown: Any) -> Any:
+    """What must be equal. Of what people read, that is every figure in its order: the words around it may be others."""
+    if not isinstance(shown, str) or not command.startswith(COMMANDS):
+        return shown
+    if command.startswith("report "):  # how long a job has been running by now
+        shown = re.sub(
+            r'(?<="seconds": )[\d.]+|(?<="rows_per_second": )[\d.]+|(?<=^ seconds)[ \d.,]+',
+            "",
+            shown,
+            flags=re.MULTILINE,
+        )
+    return shown if command.endswith("--json") else _FIGURE.findall(shown)
+
+
+def difference(before: Any, now: Any) -> str:
+    lines = [json.dumps(one, indent=1).splitlines() if not isinstance(one, str) else one.splitlines()
+             for one in (before, now)]  # fmt: skip
+    return "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
+
+
+def test_every_report_episode_query_and_build_is_as_it_was(database, home, servers):
+    before = {HEADINGS.get(name, name): shown for name, shown in shown_before("now").items()}
+    now = with_words(everything(database, home, jobs(database)), home, *servers)
+    assert now.keys() == before.keys()
+    other = {}
+    for name in before:
+        expected, found = comparable(name, before[name]), comparable(name, now[name])
+        if found != expected:
+            other[name] = difference(expected, found)
+    assert not other, "\n\n".join(f"{name}\n{told}" for name, told in list(other.items())[:5])
+    assert len(now) > 450
+
+
 @pytest.mark.parametrize("project", HALF_DONE)
 def test_a_half_done_job_goes_on_without_repeating_anything(database, home, servers, project):
     job = jobs(database)[project]
@@ -78,6 +138,22 @@ def test_a_half_done_job_goes_on_without_repeating_anything(database, home, serv
         assert kept and kept == {path: files[path] for path in kept}
     else:
         assert recorded and calls
+
+
+def test_half_done_jobs_end_as_they_would_have_ended(database, home, servers):
+    for project in HALF_DONE:
+        go_on(jobs(database)[project])
+    before, now = shown_before("later"), with_words(finished(database), home, *servers)
+    for project in HALF_DONE:
+        assert now[project]["rows"] == before[project]["rows"], project
+        reports = [json.loads(found[project]["report"]) for found in (before, now)]
+        for report in reports:
+            for name in TIMES:
+                report.pop(name, None)
+        if project.startswith("train"):  # losses differ from one processor to the other
+            reports = [[(window["do"], window.get("step"), window.get("counts")) for window in report["windows"]]
+                       for report in reports]  # fmt: skip
+        assert reports[1] == reports[0], project
 
 
 def all_items(database: Database, job: str) -> int:
