@@ -48,6 +48,7 @@ HEADINGS = {
 #: Figures of a report that say how long it took, or which code it was.
 TIMES = ("seconds", "phases", "latency", "code_versions", "code_version", "finished_at", "started_at")
 COMMANDS = ("job", "report", "episodes", "show", "tables", "audit", "rollouts", "blame", "dataset")
+_DURATION = re.compile(r'(?<="seconds": )[\d.]+|(?<="rows_per_second": )[\d.]+|(?<=^ seconds)[ \d.,]+', re.MULTILINE)
 _FIGURE = re.compile(r"-?\d[\d,.]*")
 
 
