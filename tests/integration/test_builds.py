@@ -283,7 +283,7 @@ def test_the_commands_make_list_show_and_compare(home, monkeypatch, capsys):
     code, one, _ = call("build", "one", "--where", "origin=converted")
     assert code == 0 and one["new"] and Path(one["folder"]) == home / "builds" / "one"
     code, again, said = call("build", "one", "--where", "origin=converted")
-    assert code == 0 and not again["new"] and again["digest"] == one["digest"] and "there already" in said
+    assert code == 0 and not again["new"] and again["digest"] == one["digest"] and "exists already" in said
     code, refused, _ = call("build", "one", "--where", "origin=run")
     assert code == 2 and "holds another build" in refused["error"]
     assert call("build", "two", "--where", "origin=converted", "--seed", "1", "--dev-share", "0.2")[0] == 0

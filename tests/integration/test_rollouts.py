@@ -106,7 +106,7 @@ def test_a_derived_task_says_where_it_comes_from_and_its_replies_are_its_content
         found = go_on(capsys, job, plans, grounds, "--samples", "1")
         again = go_on(capsys, job, plans, grounds, "--samples", "1")
         last = go_on(capsys, job, plans, grounds, "--samples", "1", "--at", "last")
-        find_idle_jobs = go_on(capsys, job, plans, grounds, "--samples", "1", "--find_idle_jobs")
+        unsettled = go_on(capsys, job, plans, grounds, "--samples", "1", "--unsettled")
         deeper = go_on(capsys, found["jobs"][0], plans, grounds, "--samples", "1", "--at", "last")
     assert again["jobs"] == found["jobs"] != last["jobs"], "the same request is the same job"
     with database.engine.connect() as connection:
@@ -116,7 +116,7 @@ def test_a_derived_task_says_where_it_comes_from_and_its_replies_are_its_content
         report = make_report(connection, row)
         latency = latency_by_role(connection, row.id)
         ends = [one.origin["subgoals"] for one in tries_of(connection, get_job(connection, last["jobs"][0]))]
-        left = list(keyed_tasks(connection, find_idle_jobs["jobs"][0]).values())
+        left = list(keyed_tasks(connection, unsettled["jobs"][0]).values())
         deep = list(keyed_tasks(connection, deeper["jobs"][0]).values())
     sources = {one.name: one for one in episodes(database, f"job={job}")}
     assert len(tasks) == sum(_subgoals(one) for one in sources.values())

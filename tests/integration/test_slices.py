@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from workers.slice import IDLE_SECONDS, Slice
 from workers.writer import CommitWriter
 
 SETTINGS = Settings(flush_seconds=0.02, concurrency=8)
+CONTEXT = SimpleNamespace(traffic={})  #: of a job that asks no endpoint
 
 
 @dataclass
@@ -73,7 +75,7 @@ def present(database, job: str, **settings):
 def run(database, job: str, doing: Doing, **options) -> Slice:
     """Run one slice until nothing is due."""
     with present(database, job) as (session, row):
-        part = Slice(session, row, doing, None, lambda: 0, **options)
+        part = Slice(session, row, doing, CONTEXT, lambda: 0, **options)
         asyncio.run(part.run())
     return part
 
@@ -237,7 +239,7 @@ def test_a_slice_stops_when_its_job_is_stopped_and_gives_back_what_runs_with_its
     with present(database, job, heartbeat_seconds=0.1) as (session, row):
         session.work_on(job)
         session.mark_loop_alive()
-        part = Slice(session, row, Doing(takes_long), None, lambda: 0)
+        part = Slice(session, row, Doing(takes_long), CONTEXT, lambda: 0)
         asyncio.run(asyncio.wait_for(part.run(), 8))
     assert part.finished == 0 and set(items(database, Item.state, Item.failures)) == {("owed", 0)}
     with database.engine.connect() as connection:
@@ -277,7 +279,7 @@ def test_a_slice_that_fails_leaves_its_session_at_once(database):
 
     with present(database, job) as (session, row):
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(Slice(session, row, Doing(takes_long), None, fails).run())
+            asyncio.run(Slice(session, row, Doing(takes_long), CONTEXT, fails).run())
         assert session.lost
 
 

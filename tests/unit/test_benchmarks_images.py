@@ -188,7 +188,7 @@ def test_a_row_with_an_empty_choice_is_left_out_and_the_others_are_read(aokvqa, 
 
 def test_a_row_that_is_bad_otherwise_still_stops_the_file(aokvqa, tmp_path):
     aokvqa({}, {"choices": ["dog", "", "cat", "cup"]}, {"choices": ["dog"]})
-    with pytest.raises(SpecError, match=r"1 row \(row 3, field 'choices'.* cannot be read, 1 can\. Mend"):
+    with pytest.raises(SpecError, match=r"1 row \(row 3, field 'choices'.* cannot be read, 1 can\. Fix"):
         read_rows(open_benchmark("aokvqa"), tmp_path / "aokvqa.json", "val", skip_bad_rows=False)
 
 

@@ -13,6 +13,7 @@ from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local
+from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
@@ -27,13 +28,13 @@ def test_the_folders_are_under_twelve_megabytes_together():
     assert sum(path.stat().st_size for path in STARTER.rglob("*") if path.is_file()) < 12_000_000
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", STARTERS)
 def test_the_instruction_heads_cost_one_token(name):
     tokenizer = AutoTokenizer.from_pretrained(STARTER / name, local_files_only=True)
     assert [len(tokenizer(phrase, add_special_tokens=False)["input_ids"]) for phrase in PHRASES] == [1] * len(PHRASES)
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", STARTERS)
 def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
     agent = Agent(roles={}, domain="maths")
 

@@ -83,6 +83,8 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
         number = Decimal(str(seconds))
     except InvalidOperation:
         number = Decimal(0)
+    if number.is_nan():  # a text to MySQL, and so 0
+        number = Decimal(0)
     if not 0 <= number <= LAST_SECOND:
         return None
     moment = datetime(1970, 1, 1) + timedelta(seconds=int(number), microseconds=int(number % 1 * 1_000_000))
