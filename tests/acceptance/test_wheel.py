@@ -22,11 +22,11 @@ import json
 import db, lumos_queue, migrations, workers
 from lumos_queue.endpoints.starter import STARTERS, starter_url
 from lumos_queue.util.version import code_version
-from workers.up import procfile
+from workers.up import find_procfile
 print(json.dumps({
     "version": code_version(),
     "files": [package.__path__[0] for package in (lumos_queue, db, workers, migrations)]
-    + [starter_url(formulation).removeprefix("local:") for formulation in STARTERS] + [str(procfile())],
+    + [starter_url(formulation).removeprefix("local:") for formulation in STARTERS] + [str(find_procfile())],
 }))
 """
 

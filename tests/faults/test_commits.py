@@ -6,12 +6,12 @@ from tests.faults.commits import backend_killed, killed_on_sqlite, quit_on_postg
 
 
 def test_the_backend_is_killed_in_commit(lab):
-    assert backend_killed(lab, strikes=20).problems == []
+    assert backend_killed(lab, faults=20).problems == []
 
 
 def test_quit_in_the_commit_path_on_postgresql(lab):
-    assert quit_on_postgresql(lab, strikes=30).problems == []
+    assert quit_on_postgresql(lab, faults=30).problems == []
 
 
 def test_killed_in_the_commit_path_on_sqlite(lab):
-    assert killed_on_sqlite(lab, strikes=30).problems == []
+    assert killed_on_sqlite(lab, faults=30).problems == []

@@ -29,7 +29,7 @@ def test_images_that_are_loaded_at_once_come_from_one_connection_pool(database, 
     async def load_all():
         return await asyncio.gather(*map(loader.load, digests))
 
-    with images.Images.opened(Settings(database_url=database.url)) as loader:
+    with images.Images.open(Settings(database_url=database.url)) as loader:
         assert [one.data for one in asyncio.run(load_all())] == data
         with pytest.raises(EpisodeError, match="holds no image 00"):
             asyncio.run(loader.load("0" * 64))
