@@ -38,7 +38,7 @@ def replies(rows):
 @pytest.fixture(params=["sqlite", "postgresql"])
 def settings(request, tmp_path):
     url = "" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-    return Settings(home=tmp_path, database_url=url, concurrency=16, request_retries=1, **QUICK)
+    return Settings(home=tmp_path, database_url=url, concurrency=16, request_retries=3, **QUICK)
 
 
 def evaluation(database, settings, rows, url: str) -> str:
