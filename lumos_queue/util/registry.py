@@ -17,6 +17,7 @@ class Registry(Generic[T]):
     def __init__(self, noun: str, places: Mapping[str, str]):
         self._noun = noun  #: what one is called in messages: 'formulation'
         self._places = dict(places)
+        self._loaded: dict[str, T] = {}  #: since an episode asks for the same object often
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -30,10 +31,13 @@ class Registry(Generic[T]):
 
     def load(self, name: str) -> T:
         """The object of that name. Raises SpecError for an unknown one, listing the names."""
+        if name in self._loaded:
+            return self._loaded[name]
         if name not in self._places:
             raise unknown(self._noun, name, self._places)
         module, _, attribute = self._places[name].partition(":")
-        return getattr(import_module(module), attribute)
+        found = self._loaded[name] = getattr(import_module(module), attribute)
+        return found
 
     def load_module(self, name: str, kind: type[T]) -> T:
         """The object that a user's module holds under the registry's noun: `benchmark = MyBenchmark()`.
