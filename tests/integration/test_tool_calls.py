@@ -15,7 +15,7 @@ from db.models import EpisodeRow, ExecutionRow, ToolCallRow
 from db.tool_calls import recorded_call
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Call
-from lumos_queue.domains import complex_qa
+from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.tools import registry
 from lumos_queue.execution.tools.guard import Guard
@@ -47,7 +47,8 @@ def url(request) -> str:
 @pytest.fixture
 def request_of(tmp_path, monkeypatch):
     """Makes the job, with its rows; its actions look things up."""
-    monkeypatch.setattr(complex_qa, "DOMAIN", replace(complex_qa.DOMAIN, interface="tests.looking_up:LookUpActions"))
+    domain = replace(DOMAINS.load("complex_qa"), interface="tests.looking_up:LookUpActions")
+    monkeypatch.setattr(DOMAINS, "_loaded", {"complex_qa": domain})
     rules = [{"contains": "subgoal-based plan", "reply": "Subgoal 1: Look it up."}] + [
         {"contains": f"Task: {question}", "reply": f"R1 = KnowledgeQuery({title})"} for question, title in ASKED.items()
     ]
