@@ -108,9 +108,9 @@ def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) 
 @cache
 def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> TextClause:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = _selected("postgresql", table, columns) + (f", {clock('postgresql')}" if stamp else "")
+    values = _select("postgresql", table, columns) + (f", {clock('postgresql')}" if stamp else "")
     return text(
-        f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnested("postgresql")} ON CONFLICT DO NOTHING'
+        f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
     )
 
 
@@ -119,7 +119,7 @@ def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> Te
     key, *others = columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
     changes += f', "{stamp}" = {clock("postgresql")}' if stamp else ""
-    arriving = f"SELECT {_selected('postgresql', table, columns)} FROM {_unnested('postgresql')}"
+    arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
     return text(
         f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
     )
@@ -128,7 +128,7 @@ def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> Te
 @cache
 def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tuple[str, ...]) -> TextClause:
     keys = [column.name for column in table.primary_key.columns]
-    arriving = f"SELECT {_selected(dialect, table, columns)} FROM {_unnested(dialect)}"
+    arriving = f"SELECT {_select(dialect, table, columns)} FROM {_unnest(dialect)}"
     same = " AND ".join(f's."{name}" = a."{name}"' for name in keys)
     unlike = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"  # also where one of the two is NULL
     differs = " OR ".join(f's."{name}" {unlike} a."{name}"' for name in compare)
@@ -136,13 +136,13 @@ def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tu
     return text(f'SELECT {shown} FROM "{table.name}" s JOIN ({arriving}) a ON {same} WHERE {differs} LIMIT 1')
 
 
-def _unnested(dialect: str) -> str:
+def _unnest(dialect: str) -> str:
     if dialect == "postgresql":
         return "json_array_elements(CAST(:rows AS json)) AS r(value)"
     return "json_each(:rows) AS r"
 
 
-def _selected(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
+def _select(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
     parts = []
     for index, name in enumerate(columns):
         kind = table.columns[name].type

@@ -43,9 +43,9 @@ def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
 def _condition(connection: Connection, one: Term) -> Condition:
     field, value = one.field, one.value
     if field in _OF_EPISODE:
-        return _compared(connection, getattr(EpisodeRow, field), one)
+        return _compare(connection, getattr(EpisodeRow, field), one)
     if field in _OF_JOB:
-        return EpisodeRow.job.in_(select(JobRow.id).where(_compared(connection, getattr(JobRow, field), one)))
+        return EpisodeRow.job.in_(select(JobRow.id).where(_compare(connection, getattr(JobRow, field), one)))
     match field:
         case "model":
             jobs = is_one_of(EpisodeRow.job, _jobs_of_model(connection, one))
@@ -55,12 +55,12 @@ def _condition(connection: Connection, one: Term) -> Condition:
             fits = [level for level in levels if _COMPARE[one.operator](levels.index(level), levels.index(str(value)))]
             return EpisodeRow.level.in_(["" if level == "none" else level for level in fits])
         case "score":
-            return _compared(connection, newest_score(connection), one)
+            return _compare(connection, newest_score(connection), one)
         case "metric":
-            return _compared(connection, newest_score(connection, one.metric), one)
+            return _compare(connection, newest_score(connection, one.metric), one)
         case "subgoals":
             count = select(func.count()).where(*of_accepted_attempt(SubgoalRow)).scalar_subquery()
-            return _compared(connection, count, one)
+            return _compare(connection, count, one)
         case "since":
             return EpisodeRow.finished_at >= literal(value, Float)
         case "until":
@@ -75,11 +75,11 @@ def _condition(connection: Connection, one: Term) -> Condition:
         case "verdict":
             return _any(connection, VerdictRow, VerdictRow.name, one)
         case "label":
-            return _labelled(one)
+            return _has_label(one)
     raise AssertionError(f"the field '{field}' has no condition")
 
 
-def _compared(connection: Connection, column: Any, one: Term) -> Condition:
+def _compare(connection: Connection, column: Any, one: Term) -> Condition:
     if one.operator == "~":
         return contains(connection, column, str(one.value))
     # As a Float: a number may be too large for the column's own type, and is then simply not there.
@@ -108,7 +108,7 @@ def _any(connection: Connection, table: Any, column: Any, one: Term, *others: Co
     return not_(found) if one.operator == "!=" else found
 
 
-def _labelled(one: Term) -> Condition:
+def _has_label(one: Term) -> Condition:
     """By any person: the newest label of each for the whole episode counts."""
     later = aliased(Label)
     replaced = exists().where(

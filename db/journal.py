@@ -148,11 +148,11 @@ class EpisodeJournal:
             assert isinstance(done, Execution)
             action = command.action
             self._buffer.add(ExecutionRow, (
-                *place, list(action.variables), action.name, action.arguments, action.raw, *self._happened(done),
+                *place, list(action.variables), action.name, action.arguments, action.raw, *self._outcome_of(done),
             ), len(action.raw) + len(done.result) + len(done.message))  # fmt: skip
         elif isinstance(command, Call):
             assert isinstance(done, Execution)
-            row = (*place, command.tool, dict(command.arguments), *self._happened(done))
+            row = (*place, command.tool, dict(command.arguments), *self._outcome_of(done))
             self._buffer.add(ToolCallRow, row, len(done.result) + len(done.message))
         else:
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
@@ -165,7 +165,7 @@ class EpisodeJournal:
             delta = prompt[len(known) :]
         elif (head := self._heads.get(ask.role)) and prompt.startswith(head):
             prefix, delta = self._buffer.add_text(head), prompt[len(head) :]
-        delta, delta_block = self._packed(delta)
+        delta, delta_block = self._pack(delta)
         self._buffer.add(CompletionRow, (
             *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, str(done.finish_reason),
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
@@ -175,17 +175,17 @@ class EpisodeJournal:
         if step.branch == 0:
             self._latest[ask.role] = (step.position, prompt)
 
-    def _happened(self, done: Execution) -> tuple:
+    def _outcome_of(self, done: Execution) -> tuple:
         """Status, result, outputs, message and seconds, as rows keep them; values may be long where the text is not."""
         values = list(done.values)
-        result, result_block = self._packed(done.result)
+        result, result_block = self._pack(done.result)
         outputs_block = None
         if result_block or any(value.keys() - _SHORT for value in values):
-            _, outputs_block = self._packed(json.dumps(values))
+            _, outputs_block = self._pack(json.dumps(values))
         outputs = None if outputs_block else values
         return done.status, result, result_block, outputs, outputs_block, done.message, done.seconds
 
-    def _packed(self, text: str) -> tuple[str, str | None]:
+    def _pack(self, text: str) -> tuple[str, str | None]:
         """The text as its row keeps it, and the digest under which it is kept elsewhere when it is long."""
         return (text, None) if len(text) < LONG else ("", self._buffer.add_text(text))
 

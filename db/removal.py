@@ -52,7 +52,7 @@ def remove_rest(database: Database, job: str) -> None:
         first = max(0, tasks - chunks.rows)
         with chunks.transaction() as connection:
             _touch(connection, job)
-            if _used(connection, dataset, job):
+            if _is_used(connection, dataset, job):
                 break
             connection.execute(update(Dataset).where(Dataset.digest == dataset).values(complete=False))
             # A correction's items have tasks of other jobs' datasets: these tasks stay, and so does the dataset.
@@ -79,7 +79,7 @@ def _touch(connection: Connection, job: str) -> None:
     connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS))
 
 
-def _used(connection: Connection, dataset: str, job: str) -> bool:
+def _is_used(connection: Connection, dataset: str, job: str) -> bool:
     """Whether another job works on the dataset; none begins to before this transaction ends."""
     connection.execute(select(Dataset.digest).where(Dataset.digest == dataset).with_for_update())
     others = select(func.count()).where(JobRow.dataset == dataset, JobRow.id != job, JobRow.state != JobState.REMOVING)

@@ -67,7 +67,7 @@ class Dispatcher:
         while not stop():
             try:
                 worked = self._look_and_work(stop)
-                if self.only and not worked and self._ended():
+                if self.only and not worked and self._is_over():
                     return
             except (DBAPIError, InfrastructureError) as error:
                 log.warning("the database failed, trying again: %s", str(error).splitlines()[0])
@@ -108,7 +108,7 @@ class Dispatcher:
                 rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
             threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
 
-    def _ended(self) -> bool:
+    def _is_over(self) -> bool:
         assert self.only is not None
         with self.worker.database.engine.connect() as connection:
             return get_job(connection, self.only).state not in (*OPEN, JobState.CANCELLING)

@@ -67,7 +67,7 @@ class RedisChannel(redis.Channel):
         except (Empty, OSError, *self.connection_errors, *redis.Transport.channel_errors):
             raise
         except Exception as error:
-            return self._skipped(error)
+            return self._skip(error)
 
     def _receive_one(self, c: Any) -> Literal[True] | None:
         try:
@@ -75,10 +75,10 @@ class RedisChannel(redis.Channel):
         except (OSError, *self.connection_errors, *redis.Transport.channel_errors):
             raise
         except Exception as error:  # Empty too: here it means that what came could not be read
-            return self._skipped(error)
+            return self._skip(error)
 
     @staticmethod
-    def _skipped(error: Exception) -> Literal[True]:
+    def _skip(error: Exception) -> Literal[True]:
         # What was read is no longer at the broker, and did not become a message.
         rejected_messages().add("unreadable envelope", f"{type(error).__name__}: {error}")
         return True

@@ -42,10 +42,10 @@ def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchma
     except SpecError:
         raise SpecError("not the same when written and read again") from None
     roles = {one.dataset.rpartition("/")[2]: replace(one, id=join_key(task)) for one in made}
-    return {f"{role}_{name}": one for role, one in roles.items() if _accepted(candidate, role, formulation)}
+    return {f"{role}_{name}": one for role, one in roles.items() if _can_teach(candidate, role, formulation)}
 
 
-def _accepted(candidate: BuildCandidate, role: str, formulation: Formulation) -> bool:
+def _can_teach(candidate: BuildCandidate, role: str, formulation: Formulation) -> bool:
     alone = role not in MODULES and (not formulation.executes or candidate.modules == MODULES)
     return alone or role in candidate.modules
 

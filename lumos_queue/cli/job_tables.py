@@ -12,6 +12,22 @@ from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
 
+#: Columns of a job that say what was asked, and where it stands.
+SETTINGS = (
+    "kind",
+    "benchmark",
+    "split",
+    "formulation",
+    "state",
+    "waiting",
+    "submitted_by",
+    "project",
+    "digest",
+    "dataset",
+    "agent",
+    "code_version",
+)
+
 
 def print_jobs(jobs: list[dict[str, Any]]) -> None:
     """The list of jobs."""
@@ -42,21 +58,7 @@ def print_job(job: dict[str, Any]) -> None:
     """One job: what was asked, where it stands, who its endpoints are."""
     console = output.console()
     grid = Table.grid(padding=(0, 2))
-    for name in (
-        "job",
-        "kind",
-        "benchmark",
-        "split",
-        "formulation",
-        "state",
-        "waiting",
-        "submitted_by",
-        "project",
-        "digest",
-        "dataset",
-        "agent",
-        "code_version",
-    ):
+    for name in ("job", *SETTINGS):
         if job[name]:
             grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))

@@ -48,30 +48,11 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     from db.jobs import get_job, problems, progress
     from db.reading import endpoints_of
     from db.versions import code_versions
-    from lumos_queue.cli.job_tables import print_job
+    from lumos_queue.cli.job_tables import SETTINGS, print_job
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    names = (
-        "kind",
-        "benchmark",
-        "split",
-        "formulation",
-        "state",
-        "waiting",
-        "submitted_by",
-        "project",
-        "priority",
-        "digest",
-        "dataset",
-        "agent",
-        "seed",
-        "code_version",
-        "created_at",
-        "started_at",
-        "finished_at",
-        "spec",
-    )
+    names = (*SETTINGS, "priority", "seed", "created_at", "started_at", "finished_at", "spec")
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)
         shown = (

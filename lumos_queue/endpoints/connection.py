@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
             return  # 100 Continue and the like: the reply's own head is still to come
         self._headed = True
         self._to_the_end = not ("content-length" in self._headers or "transfer-encoding" in self._headers)
-        if status < 300 and self._compressed:
+        if status < 300 and self._is_compressed:
             raise Broken("a compressed reply, which was not asked for")
 
     def on_body(self, body: bytes) -> None:
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._finish()
 
     @property
-    def _compressed(self) -> bool:
+    def _is_compressed(self) -> bool:
         return self._headers.get("content-encoding", "identity").lower() not in ("identity", "")
 
     def _begin(self) -> None:
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
     def _finish(self) -> None:
         self._to_the_end = False
         if self._reply is not None and not self._reply.done():
-            reason, body = self._reason.decode("latin-1"), b"" if self._compressed else bytes(self._body)
+            reason, body = self._reason.decode("latin-1"), b"" if self._is_compressed else bytes(self._body)
             self._reply.set_result(HttpReply(self._parser.get_status_code(), reason, self._headers, body))
 
     def _fail(self, error: Exception) -> None:

@@ -37,7 +37,7 @@ def may_pass(status: int) -> bool:
 def explain(url: str, status: int, location: str = "", said: str = "") -> str:
     """One line for the person who waits: host and port, status, what it probably means, and the way out."""
     if 300 <= status < 400:
-        cause, remedy = _REDIRECT, f"write {_shown(location) or 'the address of the server itself'} as the endpoint"
+        cause, remedy = _REDIRECT, f"write {_redact(location) or 'the address of the server itself'} as the endpoint"
     else:
         cause, remedy = CAUSES.get(status, _OTHER)
     quoted = f' ("{said}")' if said else ""
@@ -53,7 +53,7 @@ def _host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def _shown(location: str) -> str:
+def _redact(location: str) -> str:
     """A redirect's address without credentials and query; '' when it cannot be read."""
     try:
         parts = urlsplit(location[:1000])

@@ -12,7 +12,7 @@ _QA = {"qa": GPT35}
 _VISION = {"vqa": LLAVA, "qa": LLAMA_CHAT}
 
 
-def _quoted(columns: tuple[str, ...], rows: Mapping[str, str], source: str = "[P]") -> tuple[PaperRow, ...]:
+def _quote(columns: tuple[str, ...], rows: Mapping[str, str], source: str = "[P]") -> tuple[PaperRow, ...]:
     """Rows that the papers quote. Figures are separated by slashes; a dash means no figure."""
     return tuple(PaperRow(name, _figures(columns, figures), source=source) for name, figures in rows.items())
 
@@ -47,17 +47,17 @@ def _unseen(name: str, domain: str, figures: str) -> PaperRow:
 
 
 TABLE_1A = PaperTable("1a", "Web agents", _WEB, (
-    *_quoted(_WEB, {
+    *_quote(_WEB, {
         "GPT-3.5-turbo": "15.7", "GPT-4": "22.6", "Baichuan-13B-chat": "2.3", "WizardLM-30B": "3.1",
         "Koala-13B": "6.0", "AgentLM-70B": "13.5*",
     }),
-    *_quoted(_WEB, {"Claude": "21.0"}, "[P1]"),
+    *_quote(_WEB, {"Claude": "21.0"}, "[P1]"),
     PaperRow("LUMOS-I_Web", {"mind2web": "27.6*"}, "teacher-forced", "web_agent"),
     PaperRow("LUMOS-I_Web-13B", {"mind2web": "31.3*"}, "teacher-forced", "web_agent", "-13B"),
 ))  # fmt: skip
 
 TABLE_1B = PaperTable("1b", "Maths agents", _MATHS, (
-    *_quoted(_MATHS, {
+    *_quote(_MATHS, {
         "AgentLM-13B": "32.4/–", "Code-Llama(PoT)-13B": "36.1/60.0", "Platypus-30B": "37.8/51.7",
         "ReWOO-open": "≈38/–", "Orca-Platypus-13B": "38.4*/56.9", "Alpaca-7B": "≈39/–", "Galactica-30B": "41.7/41.6",
     }),
@@ -67,11 +67,11 @@ TABLE_1B = PaperTable("1b", "Maths agents", _MATHS, (
 ))  # fmt: skip
 
 TABLE_1C = PaperTable("1c", "Multimodal agents", (*_IMAGES, "scienceqa_all"), (
-    *_quoted(_IMAGES, {
+    *_quote(_IMAGES, {
         "GPT-3+GT caption": "45.4/–", "ClipCap": "44.0*/–", "KRISP": "51.9*/–", "GPV-2": "60.3*/–",
         "MiniGPT-4-13B": "67.2/42.8", "LLaVA-1.5-7B": "–/57.6",
     }),
-    *_quoted(("scienceqa_all",), {"AutoAct-7B": "53.3"}),
+    *_quote(("scienceqa_all",), {"AutoAct-7B": "53.3"}),
     _images("LUMOS-O", "one-pass", "", "70.1*/56.9"),
     _images("LUMOS-I", "iterative", "", "71.3*/58.4"),
     _images("LUMOS-I-13B", "iterative", "-13B", "72.4*/58.2"),
@@ -80,12 +80,12 @@ TABLE_1C = PaperTable("1c", "Multimodal agents", (*_IMAGES, "scienceqa_all"), (
 ))  # fmt: skip
 
 TABLE_1D = PaperTable("1d", "Complex QA agents, by the model behind the QA tool", _QUESTIONS, (
-    *_quoted(_QUESTIONS, {
+    *_quote(_QUESTIONS, {
         "GPT-3.5-CoT": "56.0/37.8/22.4", "GPT-3.5-ReAct": "64.6/40.8/32.4", "GPT-3.5-ReWOO": "66.6/42.4/30.4",
         "ReWOO-open (LLaMA-7B, GPT-3.5)": "≈56/≈37*/–", "AgentLM (Llama-2-7B)": "–/–/22.3",
         "FiReAct (Llama-2-7B)": "–/–/26.2*", "FiReAct (CodeLlama-34B)": "–/–/27.8*",
     }),
-    *_quoted(_QUESTIONS, {"ART (GPT-3)": "66.4/–/–"}, "[P1]"),
+    *_quote(_QUESTIONS, {"ART (GPT-3)": "66.4/–/–"}, "[P1]"),
     _questions("LUMOS-O (GPT-3.5)", "one-pass", "", GPT35, "60.6*/39.2/24.9"),
     _questions("LUMOS-I (Llama-2-7B)", "iterative", "", "llama-2-7b", "58.3*/37.3/23.5"),
     _questions("LUMOS-I (GPT-3.5)", "iterative", "", GPT35, "65.7*/45.9/29.4"),
@@ -95,7 +95,7 @@ TABLE_1D = PaperTable("1d", "Complex QA agents, by the model behind the QA tool"
 ))  # fmt: skip
 
 TABLE_1E = PaperTable("1e", "Unseen tasks", _UNSEEN, (
-    *_quoted(_UNSEEN, {
+    *_quote(_UNSEEN, {
         "Baichuan-13B": "5.7/–", "Koala-13B": "6.0/–", "WizardLM-30B": "10.6/–", "Vicuna-v1.1-13B": "12.6/–",
         "ChatGLM2": "19.4/–", "Vicuna-v1.3-33B": "23.9/6.7", "Vicuna-v1.5-13B": "41.7/4.8",
         "OpenChat-v3.2-13B": "46.9/–", "Claude-instant": "49.7/–",

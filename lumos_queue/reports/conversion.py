@@ -26,7 +26,7 @@ from lumos_queue.reports.remarks import remarks
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     """The part of a conversion's report that other jobs do not have."""
     rejected = _count_rejected(connection, job.id)
-    judged = _count(connection, *_judged(job.id))
+    judged = _count(connection, *_is_judged(job.id))
     accepted = {name: judged - rejected.get(name, 0) for name in (*MODULES, "both")}
     levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
     report: dict[str, Any] = {
@@ -47,11 +47,11 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
         report["cost"] = {"usd": round(cost, 6), "budget": job.spec["budget"], "prices": list(prices)}
         if job.spec.get("vision"):
             report["vision"] = job.spec["vision"]
-        report["reasks"] = _count(connection, *_judged(job.id), EpisodeRow.calls > 1)
+        report["reasks"] = _count(connection, *_is_judged(job.id), EpisodeRow.calls > 1)
     return report
 
 
-def _judged(job: str) -> tuple[ColumnElement[bool], ...]:
+def _is_judged(job: str) -> tuple[ColumnElement[bool], ...]:
     """Conditions for episodes that ended in a judgement, unlike those with infra_error."""
     return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")))
 
@@ -65,13 +65,13 @@ def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
     found = (
         select(VerdictRow.module, func.count(distinct(VerdictRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-        .where(*_judged(job), VerdictRow.rejects)
+        .where(*_is_judged(job), VerdictRow.rejects)
     )
     by_module = {module: rows for module, rows in connection.execute(found.group_by(VerdictRow.module))}
     either = connection.execute(
         select(func.count(distinct(VerdictRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-        .where(*_judged(job), VerdictRow.rejects)
+        .where(*_is_judged(job), VerdictRow.rejects)
     ).scalar_one()
     return by_module | {"both": either}
 
@@ -89,7 +89,7 @@ def _levels(connection: Connection, job: str) -> dict[str, int]:
     spoilt = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
     rows = connection.execute(
         select(EpisodeRow.level, func.count())
-        .where(*_judged(job), EpisodeRow.level != "", ~spoilt)
+        .where(*_is_judged(job), EpisodeRow.level != "", ~spoilt)
         .group_by(EpisodeRow.level)
     )
     found = {level: count for level, count in rows}
@@ -112,7 +112,7 @@ def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
     rows = connection.execute(
         select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, counted)
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-        .where(*_judged(job))
+        .where(*_is_judged(job))
         .group_by(VerdictRow.name, VerdictRow.rejects, VerdictRow.module)
     )
     found: dict[str, dict[str, Any]] = {}
@@ -141,9 +141,9 @@ def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
     """Every row of a conversion, judged or not, in order."""
     rejected: dict[int, set[str]] = {}
     found = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-    for episode, module in connection.execute(found.where(*_judged(job), VerdictRow.rejects)):
+    for episode, module in connection.execute(found.where(*_is_judged(job), VerdictRow.rejects)):
         rejected.setdefault(episode, set()).add(module)
-    counted = connection.execute(select(EpisodeRow.id, _subgoals()).where(*_judged(job)))
+    counted = connection.execute(select(EpisodeRow.id, _subgoals()).where(*_is_judged(job)))
     subgoals = {episode: count for episode, count in counted}
     rows = connection.execute(
         select(Item.id, TaskRow.row, TaskRow.question)
@@ -161,7 +161,7 @@ def _average_turns(connection: Connection, job: str) -> float | None:
     """Average turns of the rows accepted for the planner; None if there are none."""
     spoilt = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
     mean = connection.execute(
-        select(func.avg(_subgoals())).select_from(EpisodeRow).where(*_judged(job), EpisodeRow.id.not_in(spoilt))
+        select(func.avg(_subgoals())).select_from(EpisodeRow).where(*_is_judged(job), EpisodeRow.id.not_in(spoilt))
     ).scalar()
     return None if mean is None else round(float(mean) + 1, 3)
 

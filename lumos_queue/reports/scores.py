@@ -59,7 +59,7 @@ def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str
 def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     seen = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
-    owed = _owed(job, seen, missing, tasks, sets)
+    owed = _weigh_missing(job, seen, missing, tasks, sets)
     worst = weighted_interval([*seen, *((task, 0.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
     best = weighted_interval([*seen, *((task, 1.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
     found: dict[str, Any] = {
@@ -77,7 +77,7 @@ def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -
     return found
 
 
-def _owed(
+def _weigh_missing(
     job: Any, seen: Sequence[tuple[int, float, float]], missing: int, tasks: Mapping[int, Task], sets: Mapping[int, int]
 ) -> list[tuple[Any, float]]:
     """(cluster, weight) of the samples that were not judged, each with the average weight of a judged one."""

@@ -125,11 +125,11 @@ def find_difference(
     """
     better: dict[str, Completion] = {}
     for steps, succeeded in others:
-        for step in _asked(module, steps):
+        for step in _completions_of(module, steps):
             if succeeded or step.result.finish_reason == FinishReason.GIVEN:
                 better.setdefault(step.prompt, step.result)
     earlier: list[str] = []
-    asked = list(_asked(module, failed))
+    asked = list(_completions_of(module, failed))
     for step in asked:
         other = better.get(step.prompt)
         if other and _parse(module, other.text) != _parse(module, step.result.text):
@@ -171,7 +171,7 @@ def _lineage(episode: StoredEpisode, module: str, blamed: str, jobs: Sequence[st
     }
 
 
-def _asked(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]:
+def _completions_of(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]:
     return (step for step in steps if step.role == module and isinstance(step.result, Completion))
 
 

@@ -43,7 +43,7 @@ def report_blame(
     with database.engine.connect() as connection:
         benchmark = open_benchmark(get_job(connection, names[0]).benchmark)
     succeeded = {
-        module: {name: _succeeded(benchmark, tries, threshold) for name, tries in runs[module].items()}
+        module: {name: _is_solved(benchmark, tries, threshold) for name, tries in runs[module].items()}
         for module in MODULES
     }
     all_names = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
@@ -89,7 +89,7 @@ def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[s
     return [names[module] for module in MODULES], runs
 
 
-def _succeeded(benchmark: Benchmark, tries: Sequence[DerivedTry], threshold: float) -> bool | None:
+def _is_solved(benchmark: Benchmark, tries: Sequence[DerivedTry], threshold: float) -> bool | None:
     """Whether enough tries are right; None while one has not ended."""
     if not all(one.ended for one in tries):
         return None

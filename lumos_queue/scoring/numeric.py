@@ -43,11 +43,11 @@ def read_number(text: str | None) -> Fraction | None:
     found = _ANSWER.fullmatch(plain_text(text).strip("`'\" "))
     if found is None or not _is_unit(found["unit"]):
         return None
-    value = _mixed(found) if found["whole"] else _plain(found)
+    value = _read_mixed_number(found) if found["whole"] else _plain(found)
     return -value if value is not None and found["sign"] == "-" else value
 
 
-def _mixed(found: re.Match[str]) -> Fraction | None:
+def _read_mixed_number(found: re.Match[str]) -> Fraction | None:
     """`1 3/4`."""
     whole, over, parts = (read_numeral(found[name]) for name in ("whole", "over", "parts"))
     return whole + over / parts if whole is not None and over is not None and parts else None

@@ -29,7 +29,9 @@ def read_yes_no(text: str) -> bool | None:
         return None
     clauses = [clause for clause in _CLAUSE.split(read_answer(text)) if clause.strip()]
     parts = [part for clause in clauses for part in clause.split(":")]
-    stated = [_value(found) for clause in clauses if (found := _STATED.search(clause)) and not _doubted(clause, found)]
+    stated = [
+        _value(found) for clause in clauses if (found := _STATED.search(clause)) and not _is_doubtful(clause, found)
+    ]
     if not stated and not (parts and _ALONE.fullmatch(parts[0])):
         return None
     said = {*stated, *(_value(found) for part in parts if (found := _ALSO.fullmatch(part)))}
@@ -40,7 +42,7 @@ def _value(found: re.Match[str]) -> bool:
     return _SAID[found[1].lower()]
 
 
-def _doubted(clause: str, found: re.Match[str]) -> bool:
+def _is_doubtful(clause: str, found: re.Match[str]) -> bool:
     return _DOUBT.search(clause, 0, found.start()) is not None
 
 

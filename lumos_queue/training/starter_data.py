@@ -55,7 +55,7 @@ class StarterData:
     def _wordmath(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in generate("train", self.generated, self.seed):
             if not self._is_held_out("wordmath", task.question, held_out):
-                yield from self._solved(wordmath, task)
+                yield from self._solve(wordmath, task)
 
     def _mawps(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         random = Random(self.seed)
@@ -86,7 +86,7 @@ class StarterData:
         except BadRow:
             self.counts["mawps: unreadable"] += 1
             return
-        yield from self._solved(mawps, task)
+        yield from self._solve(mawps, task)
 
     def _gsm8k(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in gsm8k.read(self.data / "gsm8k" / "train.jsonl", "train"):
@@ -95,7 +95,7 @@ class StarterData:
             elif len(task.question) > self.max_question:
                 self.counts["gsm8k: question too long"] += 1
             elif not self._is_held_out("gsm8k", task.question, held_out):
-                for _, annotation in self._solved(gsm8k, task):
+                for _, annotation in self._solve(gsm8k, task):
                     if len(annotation.steps) <= self.max_subgoals:
                         yield task, annotation
                     else:
@@ -109,7 +109,7 @@ class StarterData:
                 return True
         return False
 
-    def _solved(self, benchmark: Benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
+    def _solve(self, benchmark: Benchmark, task: Task) -> Iterator[tuple[Task, Annotation]]:
         try:
             annotation = benchmark.gold(task)
         except SpecError as error:

@@ -53,7 +53,7 @@ class _Dialect(SQLite):
 
 def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
     """The statement for a copy of `database` with these tables. Raises UnsupportedError for what SQLite has not."""
-    if missing := _unsupported(tree):
+    if missing := _unsupported_clause(tree):
         raise UnsupportedError(missing)
     mine = with_numbers(insert_catalogue(_without_parentheses(tree), database, tables), tables)
     mine = _without_case(mine)
@@ -63,7 +63,7 @@ def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
     return mine.sql(_Dialect, comments=False, identify=True, unsupported_level=ErrorLevel.RAISE)
 
 
-def _unsupported(tree: exp.Expr) -> str:
+def _unsupported_clause(tree: exp.Expr) -> str:
     """What a statement that changes something asks for and SQLite has not."""
     if isinstance(tree, exp.Insert) and tree.args.get("conflict"):
         return "ON DUPLICATE KEY UPDATE"

@@ -65,12 +65,12 @@ def _steps(line: SolutionLine, question: str, last: Calculation, linker: Linker)
         if line.asked and place == len(line.calculations) - 1 and known.issuperset(numbers_in(line.asked, words=True)):
             steps.append((linked, f"the answer to '{line.asked}'"))
         else:
-            words = _sought(one, stated, continues=place > 0)
+            words = _describe_result(one, stated, continues=place > 0)
             steps.append((linked, words or (final_quantity(question) if one is last else None)))
     return steps
 
 
-def _sought(one: Calculation, stated: Collection[Fraction], continues: bool) -> str | None:
+def _describe_result(one: Calculation, stated: Collection[Fraction], continues: bool) -> str | None:
     """What a calculation gives, in words of its line: a phrase that says more than `how many minutes`, or a blank."""
     phrase = describe_quantity(one.before, one.after, stated)
     if phrase is not None and len(phrase.split()) > MAX_UNIT_WORDS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.hotpotqa.rationale import annotate, describe
 from lumos_queue.benchmarks.hotpotqa.rows import read_rows
 from lumos_queue.errors import BadRow
@@ -38,23 +38,16 @@ class HotpotQA(Benchmark):
             rows += 1
             bare += isinstance(row, Task) and not row.inputs
             yield row
-        self.notes = [f"{rows:,} rows; HotpotQA's development set has {PUBLISHED:,}"]
+        if split == "dev":
+            self.notes.append(f"{rows:,} rows; HotpotQA's development set has {PUBLISHED:,}")
         if bare:
             self.notes.append(f"{bare:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
-
-    @property
-    def teaching(self) -> RowReader:
-        return RowReader(self.splits, self.options, self._rows)
-
-    def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        self.notes = []  # what is said of the development set
-        return read_rows(path)
 
     def gold(self, task: Task) -> Annotation:
         return annotate(task)
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        answer, gold = _said(result.answer or "", task.gold["answer"]), task.gold["answer"]
+        answer, gold = _read_answer(result.answer or "", task.gold["answer"]), task.gold["answer"]
         return (
             Score("exact_match", float(bool(answer) and exact_match(answer, gold))),
             Score("f1", _f1(answer, gold) if answer else 0.0),
@@ -62,7 +55,7 @@ class HotpotQA(Benchmark):
         )
 
     def judge_prompt(self, task: Task, answer: str) -> str:
-        return judge.prompt(task.question, _said(answer, task.gold["answer"]), task.gold["answer"])
+        return judge.prompt(task.question, _read_answer(answer, task.gold["answer"]), task.gold["answer"])
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
         return page_baselines(tasks, [[task.gold["answer"]] for task in tasks])
@@ -75,7 +68,7 @@ class HotpotQA(Benchmark):
         return " ".join(f"{page['title']} {' '.join(page['sentences'])}" for page in task.gold["pages"])
 
 
-def _said(answer: str, gold: str) -> str:
+def _read_answer(answer: str, gold: str) -> str:
     """The answer; where yes or no is asked for, `True` is yes and `False` is no, as CoT and direct models say it."""
     said = read_answer(answer)
     return _TRUTH.get(normalize(said), said) if normalize(gold) in _CLOSED else said

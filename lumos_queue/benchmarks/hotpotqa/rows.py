@@ -4,7 +4,8 @@
      "supporting_facts": [["Ann", 0], ["Bob", 2]], "context": [["Ann", ["Ann was born in …", …]], …]}
 
 In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
-[[…]]}`, and rows have no id: their number is it. A row without supporting facts (the simplified file) has no rationale.
+[[…]]}`, and rows have no id: their number serves as one. A row without supporting facts (the simplified file) has no
+rationale.
 A row without context that has the fields of MuSiQue's is refused: its paragraphs would be lost.
 What an agent may search are all pages of the context (`inputs["paragraphs"]`).
 """
@@ -58,11 +59,11 @@ def _pages(node: Node) -> list[dict[str, Any]]:
 
 def _paragraphs(node: Node) -> list[dict[str, str]]:
     """All pages as an agent may search them; those without any text are left out."""
-    pages = [(title.text(), _joined(sentences)) for title, sentences in _context(node)]
+    pages = [(title.text(), _join_sentences(sentences)) for title, sentences in _context(node)]
     return [{"title": title, "text": text} for title, text in pages if text]
 
 
-def _joined(sentences: Node) -> str:
+def _join_sentences(sentences: Node) -> str:
     texts = [item.value for item in sentences.items()]
     if not all(isinstance(text, str) for text in texts):
         raise sentences.bad("expected a list of texts")

@@ -50,9 +50,9 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     pairs = sorted(zip(first, second, strict=True))
     size = len(pairs)
     total = size * (size - 1) // 2
-    tied_first = _tied([one for one, _ in pairs])
-    tied_second = _tied(sorted(second))
-    tied_both = _tied(pairs)
+    tied_first = _count_ties([one for one, _ in pairs])
+    tied_second = _count_ties(sorted(second))
+    tied_both = _count_ties(pairs)
     discordant = _inversions([other for _, other in pairs])[1]
     if tied_first == total or tied_second == total:
         return None
@@ -61,7 +61,7 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     return min(1.0, max(-1.0, tau))
 
 
-def _tied(ordered: Sequence[Any]) -> int:
+def _count_ties(ordered: Sequence[Any]) -> int:
     """Pairs of equal elements of a sorted list."""
     return sum(count * (count - 1) // 2 for count in (len(list(group)) for _, group in groupby(ordered)))
 

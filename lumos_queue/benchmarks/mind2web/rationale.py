@@ -39,7 +39,7 @@ def annotate(task: Task) -> Annotation:
             raise NotConvertible("unwritable")
         reject_variables(text)
         name, value = action.op, action.value
-        element = _closed(f"the {_ROLES.get(action.role, action.role)} {action.text}".strip())
+        element = _balance_parentheses(f"the {_ROLES.get(action.role, action.role)} {action.text}".strip())
         words = _WORDS[name].format(element=element, value=value)
         arguments = f"{page}, QUERY: {words}" + (f", TEXT: {value}" if value else "")
         page = steps.add(f"{words.rstrip('.')}.", [(_NAMES.get(name, name), arguments, "")])
@@ -54,7 +54,7 @@ def _actions(task: Task) -> list[str]:
     return task.gold["actions"]
 
 
-def _closed(text: str) -> str:
+def _balance_parentheses(text: str) -> str:
     """The text with parentheses that close, or with `/` for all of them."""
     depth = 0
     for character in text:

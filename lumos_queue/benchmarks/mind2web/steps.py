@@ -57,7 +57,7 @@ def read_steps(
             raise one["neg_candidates"].bad(f"more than {MAX_CANDIDATES} candidates")
         numbers.append(number)
         page = _page(one["cleaned_html"])
-        pages.append({"step": number, "candidates": _described(page, [*positives, *negatives])})
+        pages.append({"step": number, "candidates": _describe_candidates(page, [*positives, *negatives])})
         nodes = [candidate["node"] for candidate in pages[-1]["candidates"]]
         seen.candidates += len(nodes)
         seen.on_page += sum(page.element(node) is not None for node in nodes)
@@ -95,7 +95,7 @@ def _page(html: Node) -> HtmlPage:
         raise html.bad(str(error)) from None
 
 
-def _described(page: HtmlPage, candidates: list[CandidateElement]) -> list[dict[str, Any]]:
+def _describe_candidates(page: HtmlPage, candidates: list[CandidateElement]) -> list[dict[str, Any]]:
     """What an agent sees: the same for every order in which the row names them, and whichever are the right ones."""
     known = {one.node: one for one in sorted(candidates, key=lambda one: (one.tag, sorted(one.attributes.items())))}
     ordered = (known[node] for node in document_order(page, known))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.musique.rationale import annotate, describe
 from lumos_queue.benchmarks.musique.rows import read_rows
 from lumos_queue.errors import BadRow
@@ -38,20 +38,13 @@ class MuSiQue(Benchmark):
             rows += 1
             without += isinstance(row, Task) and not row.gold["answerable"]
             yield row
-        published = PUBLISHED["full" if without else "ans"]
-        self.notes = [f"{rows:,} rows; MuSiQue's development set of this kind has {published:,}"]
+        if split == "dev":
+            published = PUBLISHED["full" if without else "ans"]
+            self.notes.append(f"{rows:,} rows; MuSiQue's development set of this kind has {published:,}")
         if without:
             self.notes.append(
                 f"{without:,} of them have no answer: right when the agent gives none, or says 'No answer'"
             )
-
-    @property
-    def teaching(self) -> RowReader:
-        return RowReader(self.splits, self.options, self._rows)
-
-    def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        self.notes = []  # what is said of the development set
-        return read_rows(path)
 
     def gold(self, task: Task) -> Annotation:
         return annotate(task)

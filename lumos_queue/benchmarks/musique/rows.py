@@ -40,7 +40,7 @@ def _task(row: int, record: Mapping[str, Any]) -> Task:
     }
     if not gold["hops"]:
         raise node["question_decomposition"].bad("empty")
-    inputs = {"paragraphs": [_shown(item) for item in paragraphs.values()]}
+    inputs = {"paragraphs": [_page_of(item) for item in paragraphs.values()]}
     return Task("musique", "", node["id"].text(), node["question"].text(), inputs, gold)
 
 
@@ -58,6 +58,6 @@ def _hop(item: Node, paragraphs: Mapping[int, Node]) -> dict[str, Any]:
     return hop | ({"written": written} if any(hop[name] != text for name, text in written.items()) else {})
 
 
-def _shown(paragraph: Node) -> dict[str, str]:
+def _page_of(paragraph: Node) -> dict[str, str]:
     """A paragraph as an agent may search it: nothing says whether it supports the answer."""
     return {"title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}

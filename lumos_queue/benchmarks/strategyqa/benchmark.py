@@ -44,7 +44,7 @@ class StrategyQA(Benchmark):
     teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        trained = self._trained(split, options.get("trained"))
+        trained = self._training_questions(split, options.get("trained"))
         self.notes, rows, left_out = [], 0, 0
         for row in self._rows(path):
             rows += 1
@@ -61,7 +61,7 @@ class StrategyQA(Benchmark):
         elif split == "paper":
             self.notes.append("most of these questions are among those that LUMOS was trained on: see --split clean")
 
-    def _trained(self, split: str, path: str | None) -> set[str]:
+    def _training_questions(self, split: str, path: str | None) -> set[str]:
         """The questions that the LUMOS conversion kept of that file; none for any other split than `clean`."""
         if (split == "clean") != (path is not None):
             raise SpecError(

@@ -27,9 +27,9 @@ def shop_baselines(tasks: Sequence[Task]) -> dict[str, list[float]]:
     first = [_first_result(task.question) for task in tasks]
     return {
         **rules,
-        "buys the first result": [_earned(task, found, {}) for task, found in zip(tasks, first, strict=True)],
+        "buys the first result": [_reward_of(task, found, {}) for task, found in zip(tasks, first, strict=True)],
         "buys the first result with its options": [
-            _earned(task, found, options_in_text(found, task.question) if found else {})
+            _reward_of(task, found, options_in_text(found, task.question) if found else {})
             for task, found in zip(tasks, first, strict=True)
         ],
     }
@@ -45,5 +45,5 @@ def _first_result(instruction: str) -> Product | None:
     return next(iter(open_stock({}).index.search(instruction, 1)), None)
 
 
-def _earned(task: Task, bought: Product | None, chosen: Mapping[str, str]) -> float:
+def _reward_of(task: Task, bought: Product | None, chosen: Mapping[str, str]) -> float:
     return reward(goal_of(task), bought, bought.price, chosen).value if bought else 0.0

@@ -55,7 +55,7 @@ def read_goals(path: Path, split: str, options: Mapping[str, str]) -> Iterator[T
     if split not in SPLIT_AT:
         raise unknown("split of webshop", split, SPLIT_AT)
     entries = json_object(path, INSTRUCTIONS[form])
-    made = list((_human if form == "human" else _synthetic)(entries, _known(Path(options["catalogue"]))))
+    made = list((_human if form == "human" else _synthetic)(entries, _valid_products(Path(options["catalogue"]))))
     random.Random(SEED).shuffle(made)
     numbered = list(enumerate(made))[slice(*SPLIT_AT[split])]
     return _read(numbered)
@@ -69,7 +69,7 @@ def _read(numbered: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Task | 
             yield bad
 
 
-def _known(catalogue: Path) -> Iterator[Product]:
+def _valid_products(catalogue: Path) -> Iterator[Product]:
     return (row for row in read_products(catalogue) if isinstance(row, Product))
 
 

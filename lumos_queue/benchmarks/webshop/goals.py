@@ -74,19 +74,19 @@ def worded_goals(split: str, seed: int = 0) -> Iterator[WordedGoal]:
     """
     if split not in SPLITS:
         raise unknown("split of webshop", split, SPLITS)
-    return filter(_findable, _drawn(split, random.Random(f"goals {seed} {split}")))
+    return filter(_findable, _draw_goals(split, random.Random(f"goals {seed} {split}")))
 
 
 def _findable(worded: WordedGoal) -> bool:
-    return worded.goal.asin in _found(worded.search)
+    return worded.goal.asin in _search(worded.search)
 
 
 @lru_cache(maxsize=10_000)
-def _found(search: str) -> tuple[str, ...]:
+def _search(search: str) -> tuple[str, ...]:
     return tuple(product.asin for product in open_stock({}).index.search(search, RESULTS_SHOWN))
 
 
-def _drawn(split: str, rng: random.Random) -> Iterator[WordedGoal]:
+def _draw_goals(split: str, rng: random.Random) -> Iterator[WordedGoal]:
     """Each product with each choice of options once; ends when long nothing new was drawn."""
     seen: set[tuple[str, ...]] = set()
     stale = 0
@@ -110,7 +110,7 @@ def _worded_goal(product: Product, rng: random.Random) -> WordedGoal:
     limit = price_limit(product.price, rng)
     assert limit is not None, "the generated prices leave room for a limit"
     said = [
-        f"{rng.choice(_OPENINGS)} {_joined([_before(name, rng) for name in before])}{_kind(kind, rng)}",
+        f"{rng.choice(_OPENINGS)} {_join([_before(name, rng) for name in before])}{_kind(kind, rng)}",
         *(_after(name, rng) for name in after),
         *(_option(group, chosen[group], rng) for group in groups),
     ]
@@ -136,7 +136,7 @@ def price_limit(price: float, rng: random.Random) -> int | None:
     return max(rng.sample(following, 2)) if len(following) > 1 else None
 
 
-def _joined(parts: list[str]) -> str:
+def _join(parts: list[str]) -> str:
     return "".join(f"{part} " for part in parts)
 
 

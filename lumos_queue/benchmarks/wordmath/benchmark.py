@@ -36,7 +36,7 @@ class WordMath(WordProblems):
     def gold(self, task: Task) -> Annotation:
         """The program that the grammar built. Raises NotConvertible when the task carries none."""
         try:
-            steps = tuple(_annotated(number, step) for number, step in enumerate(task.gold["steps"], start=1))
+            steps = tuple(_annotate(number, step) for number, step in enumerate(task.gold["steps"], start=1))
             return Annotation(steps, task.gold["answer"])
         except (TypeError, KeyError):
             raise NotConvertible("no_rationale") from None
@@ -49,7 +49,7 @@ class WordMath(WordProblems):
         )
 
 
-def _annotated(number: int, step: Mapping[str, Any]) -> AnnotatedSubgoal:
+def _annotate(number: int, step: Mapping[str, Any]) -> AnnotatedSubgoal:
     actions = tuple(
         Action(tuple(action["variables"]), action["name"], action["arguments"]) for action in step["actions"]
     )

@@ -92,23 +92,23 @@ class Guard:
     def check(self, url: str) -> Target:
         """The URL, parsed. Raises ActionError of kind 'refused' for one that must not be asked."""
         if len(url) > MAX_CHARACTERS:
-            raise _refused(url, f"it has {len(url)} characters, {MAX_CHARACTERS} are the most")
+            raise _refusal(url, f"it has {len(url)} characters, {MAX_CHARACTERS} are the most")
         if "\\" in url or any(character <= " " or not character.isprintable() for character in url):
-            raise _refused(url, "it has a blank, a backslash or a control character in it")
+            raise _refusal(url, "it has a blank, a backslash or a control character in it")
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError as error:
-            raise _refused(url, str(error)) from None
+            raise _refusal(url, str(error)) from None
         if parts.scheme not in PORTS:
-            raise _refused(url, "only http:// and https:// are asked")
+            raise _refusal(url, "only http:// and https:// are asked")
         if "@" in parts.netloc:
-            raise _refused(url, "it has a user name in front of the host")
+            raise _refusal(url, "it has a user name in front of the host")
         if "%" in parts.netloc:
-            raise _refused(url, "the host has a percent sign in it")
+            raise _refusal(url, "the host has a percent sign in it")
         port = PORTS[parts.scheme] if port is None else port
         if port != PORTS[parts.scheme] and port not in {allowed for _, allowed in self._allowed}:
-            raise _refused(url, f"port {port} is not {PORTS[parts.scheme]}")
+            raise _refusal(url, f"port {port} is not {PORTS[parts.scheme]}")
         bracketed = parts.netloc.startswith("[")
         host = self._address(url, host, port) if bracketed else self._name(url, host, port)
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
@@ -138,14 +138,14 @@ class Guard:
         try:
             host = ascii_name(host)
         except ValueError as error:
-            raise _refused(url, f"the host is no name: {error}") from None
+            raise _refusal(url, f"the host is no name: {error}") from None
         labels = host.split(".")
         if _NUMBER.fullmatch(labels[-1]):
             return self._address(url, host, port)
         if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-            raise _refused(url, "the host is no name")
+            raise _refusal(url, "the host is no name")
         if len(labels) < 2 or any(host == name or host.endswith("." + name) for name in _LOCAL_NAMES):
-            raise _refused(url, "the host is a name of this machine or of the network around it")
+            raise _refusal(url, "the host is a name of this machine or of the network around it")
         return host
 
     def _address(self, url: str, host: str, port: int) -> str:
@@ -153,9 +153,9 @@ class Guard:
         try:
             address = str(ipaddress.ip_address(host))
         except ValueError:
-            raise _refused(url, "the host is a number in an unusual spelling") from None
+            raise _refusal(url, "the host is a number in an unusual spelling") from None
         if problem := self._problem(address, port):
-            raise _refused(url, f"the host is {problem}")
+            raise _refusal(url, f"the host is {problem}")
         return address
 
     def _problem(self, text: str, port: int) -> str:
@@ -173,6 +173,6 @@ class Guard:
         return special_kind(address) or "no public address"
 
 
-def _refused(url: str, problem: str) -> ActionError:
+def _refusal(url: str, problem: str) -> ActionError:
     shown = url[:200].encode("unicode_escape").decode()
     return ActionError("refused", f"'{shown}' is not asked: {problem}")

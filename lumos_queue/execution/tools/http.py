@@ -61,7 +61,7 @@ class GuardedHttp:
         self._user_agent = user_agent
         self._rate_limiter = rate_limiter or HostRateLimiter()
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=ssl_context or _trusted(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
+            ssl_context=ssl_context or _make_ssl_context(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
         )
 
     async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> FetchedPage:
@@ -81,7 +81,7 @@ class GuardedHttp:
             if isinstance(reply, FetchedPage):
                 return reply
             target = reply
-        raise ActionError("http_error", f"{_shown(url)} redirects more than {MAX_REDIRECTS} times")
+        raise ActionError("http_error", f"{_quote(url)} redirects more than {MAX_REDIRECTS} times")
 
     def pause(self, url: str, retry_after: str) -> float:
         """Begin the pause that a reply's `retry_after` header asks for. Returns its seconds."""
@@ -103,7 +103,7 @@ class GuardedHttp:
             reason = str(error) or type(error).__name__
             raise InfrastructureError(f"{target.authority} cannot be asked: {reason}") from None
         except httpcore2.UnsupportedProtocol as error:
-            raise ActionError("refused", f"{_shown(target.url)} is not asked: {error}") from None
+            raise ActionError("refused", f"{_quote(target.url)} is not asked: {error}") from None
 
     @asynccontextmanager
     async def _send(self, target: Target, fields: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
@@ -125,9 +125,9 @@ class GuardedHttp:
             wait = self._rate_limiter.pause(target.authority, headers.get("retry-after", ""))
             raise InfrastructureError(f"{target.authority} answers {status}", wait)
         if status in (404, 410):
-            raise ActionError("not_found", f"{_shown(target.url)} answers {status}: there is no such page")
+            raise ActionError("not_found", f"{_quote(target.url)} answers {status}: there is no such page")
         if not 200 <= status < 300:
-            raise ActionError("http_error", f"{_shown(target.url)} answers {status}")
+            raise ActionError("http_error", f"{_quote(target.url)} answers {status}")
         content = Message()
         content["content-type"] = headers.get("content-type", "")
         media_type = content.get_content_type()
@@ -142,7 +142,7 @@ class GuardedHttp:
     def _redirect(self, target: Target, location: str) -> Target:
         new = self.guard.check(urljoin(target.url, location))
         if target.scheme == "https" and new.scheme == "http":
-            raise ActionError("refused", f"{target.authority} redirects from https to {_shown(new.url)}")
+            raise ActionError("refused", f"{target.authority} redirects from https to {_quote(new.url)}")
         return new
 
     async def _body(self, target: Target, response: httpcore2.Response, encoding: str) -> bytes:
@@ -159,16 +159,16 @@ class GuardedHttp:
                     raise ActionError("bad_reply", f"{target.authority} sends broken gzip: {error}") from None
             body += chunk
             if max(received, len(body)) > most:
-                raise ActionError("too_large", f"{_shown(target.url)} has more than {most:,} bytes")
+                raise ActionError("too_large", f"{_quote(target.url)} has more than {most:,} bytes")
         if unpack is not None and not unpack.eof:
             raise InfrastructureError(f"{target.authority} sent half of its reply")
         return bytes(body)
 
 
-def _trusted() -> ssl.SSLContext:
+def _make_ssl_context() -> ssl.SSLContext:
     """The certificates this machine trusts."""
     return httpcore2.default_ssl_context()
 
 
-def _shown(url: str) -> str:
+def _quote(url: str) -> str:
     return f"'{url[:200]}'"

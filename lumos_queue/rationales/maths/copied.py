@@ -26,14 +26,14 @@ def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Act
     for step in steps:
         named = named_constants(f"{question} {step.subgoal.text}")
         for action, result in zip(step.actions, step.results, strict=True):
-            number = _stated(action)
+            number = _constant_of(action)
             if number is not None and abs(number) not in known and abs(number) not in named:
                 found.append(action)
             known.update(abs(value) for part in result.split(", ") if (value := read_number(part)) is not None)
     return found
 
 
-def _stated(action: Action) -> Fraction | None:
+def _constant_of(action: Action) -> Fraction | None:
     """The number, where an action's arguments are only a number."""
     if action.name not in _STATING:
         return None
