@@ -1,7 +1,8 @@
 """An episode's journal: steps as rows, and rows as steps again.
 
-A prompt mostly repeats the one before it, and the first begins like every other of its role. So only what is new is
-stored: `delta`, after the prompt at `base` or the text block `prefix`; `prompt_digest` says what must come out.
+A prompt mostly repeats an earlier one (db/prompt_bases.py), and the first begins like every other of its role. So only
+what is new is stored: `delta`, after the prompt at `base` or the text block `prefix`; `prompt_digest` says what must
+come out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow, ToolCallRow
+from db.prompt_bases import PromptBases
 from db.text_blocks import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Call, Do, Result, Step
 from lumos_queue.records import TEACHER, Action, Completion, Execution, FinishReason, Subgoal
@@ -27,11 +29,11 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     SubgoalRow: (*_PLACE, "number", "text"),
     CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "reply",
                     "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
-                    "lost", "queued", "note"),
+                    "lost", "queued", "note", "parent"),
     ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
-                   "outputs_block", "message", "seconds"),
+                   "outputs_block", "message", "seconds", "parent"),
     ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "result_block", "outputs", "outputs_block",
-                  "message", "seconds"),
+                  "message", "seconds", "provenance"),
     Attempt: ("episode", "number", "code_version"),
 }  # fmt: skip
 #: What must not change when a row arrives a second time.
@@ -122,7 +124,7 @@ class EpisodeJournal:
         self.calls = self.prompt_tokens = self.completion_tokens = 0
         self._buffer, self._heads = buffer, heads
         self._known: dict[tuple[int, int], tuple[str, Result]] = {}
-        self._latest: dict[str, tuple[int, str]] = {}  # role to position and prompt of its latest completion
+        self._bases = PromptBases()
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
         return self._known.get((position, branch))
@@ -132,8 +134,9 @@ class EpisodeJournal:
         self._known[step.position, step.branch] = (step.command, step.result)
         if isinstance(step.result, Completion):
             self._count(step.result)
-            if step.branch == 0:
-                self._latest[step.role] = (step.position, step.prompt)
+            self._bases.add(step.role, step.prompt, step.position, step.branch, step.parent)
+        else:
+            self._bases.add_other(step.position, step.parent)
 
     async def wait_for_capacity(self) -> None:
         await self._buffer.wait_for_capacity()
@@ -147,12 +150,14 @@ class EpisodeJournal:
         elif isinstance(command, Do):
             assert isinstance(done, Execution)
             action = command.action
+            self._bases.add_other(step.position, command.parent)
             self._buffer.add(ExecutionRow, (
                 *place, list(action.variables), action.name, action.arguments, action.raw, *self._outcome_of(done),
+                command.parent,
             ), len(action.raw) + len(done.result) + len(done.message))  # fmt: skip
         elif isinstance(command, Call):
             assert isinstance(done, Execution)
-            row = (*place, command.tool, dict(command.arguments), *self._outcome_of(done))
+            row = (*place, command.tool, dict(command.arguments), *self._outcome_of(done), done.provenance)
             self._buffer.add(ToolCallRow, row, len(done.result) + len(done.message))
         else:
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
@@ -160,8 +165,8 @@ class EpisodeJournal:
     def _record_completion(self, place: tuple, ask: Ask, done: Completion, step: Step) -> None:
         prompt = ask.prompt
         base, prefix, delta = None, None, prompt
-        if ask.role in self._latest and prompt.startswith(self._latest[ask.role][1]):
-            base, known = self._latest[ask.role]
+        if (found := self._bases.find(ask.role, prompt, ask.parent)) is not None:
+            base, known = found
             delta = prompt[len(known) :]
         elif (head := self._heads.get(ask.role)) and prompt.startswith(head):
             prefix, delta = self._buffer.add_text(head), prompt[len(head) :]
@@ -169,11 +174,10 @@ class EpisodeJournal:
         self._buffer.add(CompletionRow, (
             *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, str(done.finish_reason),
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
-            done.lost, done.queued, done.note,
+            done.lost, done.queued, done.note, ask.parent,
         ), len(delta) + len(done.text))  # fmt: skip
         self._count(done)
-        if step.branch == 0:
-            self._latest[ask.role] = (step.position, prompt)
+        self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
 
     def _outcome_of(self, done: Execution) -> tuple:
         """Status, result, outputs, message and seconds, as rows keep them; values may be long where the text is not."""
@@ -206,6 +210,7 @@ class RecordedStep:
     detail: Subgoal | Action | Call | None = None
     role: str = ""
     prompt: str = ""
+    parent: int | None = None  #: as of Ask and Do
 
 
 def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
@@ -252,14 +257,14 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
             row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
         )  # fmt: skip
-        steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt))
+        steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt, row.parent))
     return steps
 
 
 def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     return [
         RecordedStep(row.position, row.branch, row.command, done,
-                     Action(tuple(row.variables), row.name, row.arguments, row.raw))
+                     Action(tuple(row.variables), row.name, row.arguments, row.raw), parent=row.parent)
         for row, done in zip(rows, load_executions(connection, rows), strict=True)
     ]  # fmt: skip
 
@@ -278,7 +283,9 @@ def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Executi
     for row in rows:
         result = texts[row.result_block] if row.result_block else row.result
         values = json.loads(texts[row.outputs_block]) if row.outputs_block else row.outputs
-        found.append(Execution(row.status, result, tuple(values), row.message, row.seconds))
+        found.append(
+            Execution(row.status, result, tuple(values), row.message, row.seconds, getattr(row, "provenance", ""))
+        )
     return found
 
 

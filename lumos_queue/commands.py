@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 R = TypeVar("R")
+ROOT = -1  #: the `parent` of the commands that a tree begins with
 
 
 def digest(*parts: str) -> str:
@@ -36,10 +37,11 @@ class Ask:
     role: str
     prompt: str
     images: tuple[str, ...] = ()  #: shown with the prompt: sha256 of artifacts
+    parent: int | None = None  #: position of the command that this one comes after in a tree, or ROOT; None: no tree
 
     @property
     def digest(self) -> str:
-        return digest("ask", self.role, self.prompt, *self.images)
+        return digest("ask", self.role, self.prompt, *self.images, *_edge(self.parent))
 
     def __iter__(self) -> Generator[Ask, Replies, Completion]:
         completion = yield self
@@ -61,12 +63,13 @@ class Do:
 
     action: Action
     final: Final | None = None  #: of the last action, where it answers for the agent
+    parent: int | None = None  #: as of an Ask: the action sees what was done on its path from the root
 
     @property
     def digest(self) -> str:
         action, final = self.action, self.final
         last = (final.answer_by, final.subgoal) if final else ()
-        return digest("do", ", ".join(action.variables), action.name, action.arguments, *last)
+        return digest("do", ", ".join(action.variables), action.name, action.arguments, *last, *_edge(self.parent))
 
     def __iter__(self) -> Generator[Do, Replies, Execution]:
         execution = yield self
@@ -80,6 +83,9 @@ class Call:
 
     tool: str
     arguments: Mapping[str, Any]  #: JSON
+    #: How many equal calls of the episode came before, for tools whose answers to them differ. Not in the digest: a
+    #: record of the call is found by what was asked.
+    nth: int = 0
 
     @property
     def digest(self) -> str:
@@ -95,6 +101,11 @@ class Note:
     @property
     def digest(self) -> str:
         return digest("note", str(self.subgoal.number), self.subgoal.text)
+
+
+def _edge(parent: int | None) -> tuple[str, ...]:
+    """What a digest says of a command's place in a tree: nothing where there is none, as before there were trees."""
+    return () if parent is None else (f"after {parent}",)
 
 
 Command = Ask | Do | Call | Note

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from lumos_queue.commands import WITHIN, Ask, Call, Command, Commands, Do, Final, Result, Step
+from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Command, Commands, Do, Final, Result, Step
 from lumos_queue.errors import EpisodeError
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
@@ -54,8 +54,11 @@ class StepContext:
 
     position: int
     branch: int
-    variables: Variables = field(default_factory=dict)  #: as the actions so far have set them
-    done: Sequence[tuple[Action, Execution]] = ()  #: the actions so far, in order; a session is rebuilt from them
+    #: As the actions so far have set them, in a tree those on the path from its root.
+    variables: Variables = field(default_factory=dict)
+    done: Sequence[tuple[Action, Execution]] = ()  #: those actions, in order; a session is rebuilt from them
+    #: Every action of the episode so far, with its position and branch: also of other branches, and those under way.
+    requested: Sequence[tuple[int, int, Action]] = ()
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch
     final: Final | None = None  #: of the action that is carried out
     _within: int = 0
@@ -66,9 +69,9 @@ class StepContext:
         assert isinstance(done, Completion)
         return done
 
-    async def call(self, tool: str, **arguments: Any) -> Execution:
-        """Call an external tool from within an action: a separate step, replayed like any other."""
-        done = await self._carry_out(Call(tool, arguments))
+    async def call(self, tool: str, /, *, nth: int = 0, **arguments: Any) -> Execution:
+        """Call an external tool from within an action: a separate step, replayed like any other. `nth`: as of Call."""
+        done = await self._carry_out(Call(tool, arguments, nth))
         assert isinstance(done, Execution)
         return done
 
@@ -76,6 +79,40 @@ class StepContext:
         assert self.step is not None, "this context belongs to no episode"
         self._within += 1
         return await self.step(command, self.position, WITHIN * (self.branch + 1) + self._within - 1)
+
+
+class Tree:
+    """What was done at each position of an episode whose commands name their parents."""
+
+    def __init__(self) -> None:
+        self._parents: dict[int, int] = {}
+        self._actions: dict[int, list[tuple[Action, Execution]]] = {}
+
+    def add(self, position: int, command: Command, result: Result) -> None:
+        """Take in a command that was carried out; one that names no parent is in no tree."""
+        if not isinstance(command, Ask | Do) or command.parent is None:
+            return
+        self._parents[position] = command.parent
+        if isinstance(command, Do) and isinstance(result, Execution):
+            self._actions.setdefault(position, []).append((command.action, result))
+
+    def path(self, position: int) -> tuple[Sequence[tuple[Action, Execution]], Variables]:
+        """The actions from the root to this position, that included, and the variables as they have set them."""
+        positions = []
+        while position != ROOT:
+            positions.append(position)
+            position = self._parents[position]
+        done = [one for position in reversed(positions) for one in self._actions.get(position, ())]
+        variables: dict[str, Mapping[str, Any]] = {}
+        for action, execution in done:
+            set_variables(variables, action, execution)
+        return done, variables
+
+
+def set_variables(variables: dict[str, Mapping[str, Any]], action: Action, execution: Execution) -> None:
+    """What an action's variables are after it: unchanged when it has failed."""
+    if execution.ok:
+        variables.update(zip(action.variables, execution.values, strict=False))
 
 
 class Perform(Protocol):
@@ -99,13 +136,19 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     """
     variables: dict[str, Mapping[str, Any]] = {}
     actions: list[tuple[Action, Execution]] = []
+    requested: list[tuple[int, int, Action]] = []
+    tree = Tree()
 
     async def step(command: Command, position: int, branch: int) -> Result:
         known = journal.find(position, branch)
         if known is None:
             await journal.wait_for_capacity()
-            final = command.final if isinstance(command, Do) else None
-            result = await perform(command, StepContext(position, branch, variables, actions, step, final))
+            context = StepContext(position, branch, variables, actions, requested, step)
+            if isinstance(command, Do):
+                context.final = command.final
+                if command.parent is not None:
+                    context.done, context.variables = tree.path(command.parent)
+            result = await perform(command, context)
             journal.record(Step(position, branch, command, result))
         else:
             digest, result = known
@@ -116,6 +159,9 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:
         for position, wanted in enumerate(exchange):
+            for branch, command in enumerate(wanted if isinstance(wanted, list) else (wanted,)):
+                if isinstance(command, Do):
+                    requested.append((position, branch, command.action))
             if isinstance(wanted, list):
                 results = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
                 done, exchange.reply = zip(wanted, results, strict=True), results
@@ -125,8 +171,8 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
             for command, result in done:
                 if isinstance(command, Do) and isinstance(result, Execution):
                     actions.append((command.action, result))
-                    if result.ok:
-                        variables.update(zip(command.action.variables, result.values, strict=False))
+                    set_variables(variables, command.action, result)
+                tree.add(position, command, result)
             if position % STRETCH == STRETCH - 1:
                 await asyncio.sleep(0)
         outcome = exchange.returned

@@ -13,7 +13,8 @@ class Ending(StrEnum):
 
     ANSWERED = "answered"  #: there is an answer
     NO_ANSWER = "no_answer"  #: the models stopped, and left no answer
-    LIMIT = "limit"  #: the limit of subgoals was reached, or the model's context was full
+    LIMIT = "limit"  #: a limit of the agent was reached, or the model's context was full
+    GAVE_UP = "gave_up"  #: the model said that it cannot solve the task
     ACTION_ERROR = "action_error"  #: the action that the answer depends on failed
     UNREADABLE = "unreadable"  #: a model's reply could not be read
     CANCELLED = "cancelled"  #: a person stopped it
@@ -96,6 +97,7 @@ class Execution:
     values: tuple[Mapping[str, Any], ...] = ()
     message: str = ""  #: why it failed, for people
     seconds: float = 0.0
+    provenance: str = ""  #: of what an outside tool said: recorded, simulated, synthetic or live; '' for all else
 
     @property
     def ok(self) -> bool:

@@ -20,6 +20,14 @@ class StepKey(Base):
     command: Mapped[str]  # digest of the command
 
 
+class TreeKey(StepKey):
+    """Of a step that may lie in a tree."""
+
+    parent: Mapped[int | None] = Field(
+        default=None
+    )  # position of the step it comes after, -1 at the root; null: no tree
+
+
 class SubgoalRow(StepKey, table=True):
     """What the planner wanted."""
 
@@ -28,7 +36,7 @@ class SubgoalRow(StepKey, table=True):
     text: Mapped[str] = long_text()
 
 
-class CompletionRow(StepKey, table=True):
+class CompletionRow(TreeKey, table=True):
     """One model call. The prompt is `prefix` (by digest), or the prompt of the completion at `base`, plus `delta`."""
 
     __tablename__ = "completion"
@@ -51,7 +59,7 @@ class CompletionRow(StepKey, table=True):
     note: Mapped[str] = long_text()  # images shown (sha256); what the server said that could not be taken; mostly empty
 
 
-class ExecutionRow(StepKey, table=True):
+class ExecutionRow(TreeKey, table=True):
     """One action and what happened when it ran."""
 
     __tablename__ = "execution"
@@ -82,6 +90,7 @@ class ToolCallRow(StepKey, table=True):
     outputs_block: Mapped[str | None] = Field(default=None)
     message: Mapped[str] = long_text()
     seconds: Mapped[float]
+    provenance: Mapped[str] = Field(default="")  # recorded, simulated, synthetic, live; empty: of before it was kept
 
 
 class Artifact(Base, table=True):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
 
 from lumos_queue.episode import StepContext, Variables
 from lumos_queue.records import Action, Execution, Task
+
+#: Answers a Call from within this project: gets its arguments, how many equal calls of the episode came before, and the
+#: context, through which it may ask models. What it was asked is in the status, as with a call outside.
+LocalTool = Callable[[Mapping[str, Any], int, StepContext], Awaitable[Execution]]
 
 
 class Session(Protocol):
@@ -27,7 +31,10 @@ class Session(Protocol):
 
 
 class ActionInterface(Protocol):
-    """The actions of one domain, as a job uses them."""
+    """The actions of one domain, as a job uses them.
+
+    One that answers calls itself, from records or a generator, has `local_tools`: name to LocalTool.
+    """
 
     domain: str  #: names the dialogue's domain, e.g. 'maths'
     roles: tuple[str, ...]  #: of the models that its actions ask, e.g. 'qa'

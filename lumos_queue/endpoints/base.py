@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +29,10 @@ class Sampling:
         if self.bos:
             del found["bos"]
         return found
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Sampling:
+        return cls(**{**value, "stop": tuple(value["stop"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from lumos_queue.actions.base import ActionInterface, Session
+from lumos_queue.actions.base import ActionInterface, LocalTool, Session
 from lumos_queue.commands import Ask, Call, Command, Do, Result, digest
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
@@ -28,6 +28,7 @@ class Executor:
     seed: int  #: of the job
     caller: Caller | None = None
     image: Callable[[str], Awaitable[ImagePart]] | None = None  #: the artifact with that sha256
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are sampled otherwise
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
@@ -49,6 +50,8 @@ class Executor:
                 session = session or self.actions.begin(task.without_gold())
                 return await session.execute(command.action, context)
             if isinstance(command, Call):
+                if local := self._local_tool(command.tool):
+                    return await local(command.arguments, command.nth, context)
                 if self.caller is None:
                     return Execution(
                         "live_refused", message=f"no tool outside may be called here, not '{command.tool}'"
@@ -64,10 +67,15 @@ class Executor:
             if session is not None:
                 await session.close()
 
+    def _local_tool(self, name: str) -> LocalTool | None:
+        """The tool of that name that the domain's actions answer themselves, without the network."""
+        tools: Mapping[str, LocalTool] = getattr(self.actions, "local_tools", {})
+        return tools.get(name)
+
     async def _ask(self, ask: Ask, seed: int, episode: str) -> Completion:
         if ask.role not in self.endpoints:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
-        sampling = TOOL_ROLES.get(ask.role, self.sampling)
+        sampling = self.samplings.get(ask.role) or TOOL_ROLES.get(ask.role, self.sampling)
         endpoint = self.endpoints[ask.role]
         if ask.images:
             assert self.image is not None

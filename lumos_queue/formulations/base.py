@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from lumos_queue.commands import Commands
+from lumos_queue.endpoints.base import Sampling
 from lumos_queue.episode import Generate
+from lumos_queue.errors import unknown
+from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Task
 
 #: Of all formulations: what changed with each version is said where it changed. A job keeps the version it began with.
 VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a person may choose about a formulation."""
+
+    default: str
+    meaning: str
+    read: Callable[[str, str], Any]  #: gets the name and the value as given; raises SpecError for one that is not valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +41,26 @@ class Formulation:
     demonstrated: bool = False  #: whether the demonstrations of a domain show it
     versioned: bool = False  #: whether its versions differ
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
+    settings: Mapping[str, Setting] = field(default_factory=dict)  #: what `--setting NAME=VALUE` can say, by name
+    limits: Limits = Limits()  #: unless the agent is given others
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that need another one than the others
+    prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: see `prompt_prefixes`; None: those of a Dialogue
 
     def __call__(self, task: Task, agent: Agent) -> Commands[Outcome]:
         return self.generator(task, agent)
+
+    def prompt_prefixes(self, agent: Agent) -> dict[str, str]:
+        """Texts that the prompts of every task begin with, by role: each is stored once."""
+        if self.prefixes is not None:
+            return dict(self.prefixes(agent))
+        return agent.dialogue(Task("", "", "", "")).prompt_prefixes
+
+    def read_settings(self, agent: Agent) -> dict[str, Any]:
+        """The value of each setting, by name. Raises SpecError for one that the formulation does not have."""
+        for name in agent.settings:
+            if name not in self.settings:
+                raise unknown(f"setting of '{self.name}'", name, self.settings)
+        return {name: one.read(name, agent.settings.get(name, one.default)) for name, one in self.settings.items()}
 
     def at_version(self, version: int) -> Generate[Agent]:
         """The formulation as it was in that version."""

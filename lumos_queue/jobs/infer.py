@@ -19,8 +19,8 @@ from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.images import Images
+from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 
 
@@ -68,7 +68,7 @@ class Infer:
         return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
     def prompt_prefixes(self) -> dict[str, str]:
-        return self.agent.dialogue(Task(self.benchmark, self.dataset, "", "")).prompt_prefixes
+        return FORMULATIONS.load(self.formulation).prompt_prefixes(self.agent)
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[InferContext]:
@@ -89,12 +89,15 @@ class Infer:
             images = stack.enter_context(Images.open(settings))
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
             traffic = {url: one.admission for url, one in opened.items() if one.admission}
-            executor = Executor(by_role, actions, self.agent.sampling, self.seed, caller, images.load)
+            executor = Executor(
+                by_role, actions, self.agent.sampling, self.seed, caller, images.load, self.agent.samplings
+            )
             yield InferContext(executor, tuple(identities), traffic)
 
     def generator(self) -> Generate[Agent]:
-        """The formulation, at the version that the job began with."""
-        return FORMULATIONS.load(self.formulation).at_version(self.formulation_version)
+        """The formulation, at the version that the job began with, within the agent's limits."""
+        formulation = FORMULATIONS.load(self.formulation).at_version(self.formulation_version)
+        return formulation if self.agent.limits == Limits() else limit_formulation(formulation, self.agent.limits)
 
     async def run(self, work: Work, journal: Journal, context: InferContext) -> ItemResult:
         run = await self.run_formulation(self.generator(), work, journal, context)

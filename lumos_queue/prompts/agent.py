@@ -10,6 +10,7 @@ from typing import Any
 from lumos_queue.commands import digest
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.limits import Limits
 from lumos_queue.prompts.dialogue import Dialogue
 from lumos_queue.records import Task
 from lumos_queue.scoring.limit import AtLimit
@@ -30,6 +31,10 @@ class Agent:
     at_limit: str = ""  #: what an answer at the limit is worth (limit.py); '': what it is in the domain
     #: role to sha256, where the weights are at hand (`local:`)
     weights: Mapping[str, str] = field(default_factory=dict)
+    # What follows is stored only where it was asked for: agents of before have no such fields.
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are not sampled as the others are
+    limits: Limits = field(default_factory=Limits)
+    settings: Mapping[str, str] = field(default_factory=dict)  #: of the formulation, checked (Formulation.settings)
 
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
@@ -45,17 +50,22 @@ class Agent:
 
     def as_json(self) -> dict[str, Any]:
         """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
-        found = asdict(self) | {"sampling": self.sampling.as_json()}
+        found = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
+        found["samplings"] = {role: one.as_json() for role, one in self.samplings.items()}
         if self.at_limit == AtLimit.WRONG:
             del found["at_limit"]
+        for name in ("samplings", "limits", "settings"):
+            if not found[name]:
+                del found[name]
         return found
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Agent:
-        sampling = dict(value["sampling"])
-        sampling["stop"] = tuple(sampling["stop"])
-        # Agents stored before there was a choice name none.
-        return cls(**{"at_limit": AtLimit.WRONG, **value, "sampling": Sampling(**sampling)})
+        read: dict[str, Any] = {"at_limit": AtLimit.WRONG}  # agents stored before there was a choice name none
+        read |= {**value, "sampling": Sampling.from_json(value["sampling"])}
+        read["samplings"] = {role: Sampling.from_json(one) for role, one in value.get("samplings", {}).items()}
+        read["limits"] = Limits.from_json(value.get("limits", {}))
+        return cls(**read)
 
     @property
     def digest(self) -> str:

@@ -1,0 +1,98 @@
+"""Limits of an episode: what a formulation may use up before it has to end. Counted in one place, the same for all.
+
+Calls, tokens and actions are counted as the commands pass (`limit_formulation`), recorded ones as well as new ones, so
+that an episode that is resumed ends where it would have ended. What actions ask on their way, and the judge, does not
+count. Steps and depth are the formulation's own measure, and it asks here whether they are reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from lumos_queue.commands import Ask, Commands, Do
+from lumos_queue.episode import Generate
+from lumos_queue.errors import EpisodeError, SpecError
+from lumos_queue.records import Completion, Ending, Outcome, Task
+from lumos_queue.util.exchange import Exchange
+
+A = TypeVar("A")
+UNITS = ("nodes", "calls")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most of each that an episode may use; 0: no limit."""
+
+    calls: int = 0  #: requests to models
+    tokens: int = 0  #: of prompts and replies together
+    actions: int = 0
+    steps: int = 0  #: decisions: of a router, or turns of a policy
+    depth: int = 0  #: of a tree, in `unit`
+    unit: str = "nodes"  #: of depth: nodes (thought, action and action input are one each, as in ToolBench) or calls
+
+    def __post_init__(self) -> None:
+        """Raises SpecError for a negative limit and for an unknown unit."""
+        for name in COUNTED:
+            if getattr(self, name) < 0:
+                raise SpecError(f"The limit '{name}' must not be negative: 0 is no limit.")
+        if self.unit not in UNITS:
+            raise SpecError(f"The unit of depth must be one of {', '.join(UNITS)}, not '{self.unit[:40]}'.")
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what differs from the default."""
+        default = asdict(Limits())
+        return {name: value for name, value in asdict(self).items() if value != default[name]}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Limits:
+        return cls(**value)
+
+    def is_deep(self, nodes: int, calls: int) -> bool:
+        """Whether a path of so many nodes, made by so many calls, may not be continued."""
+        return bool(self.depth) and (nodes if self.unit == "nodes" else calls) >= self.depth
+
+    def allows_step(self, number: int) -> bool:
+        """Whether there may be a step of that number, counted from 1."""
+        return not self.steps or number <= self.steps
+
+
+COUNTED = ("calls", "tokens", "actions", "steps", "depth")
+
+
+class LimitReached(EpisodeError):
+    """Raised in a formulation, at the command that may not be carried out. It may answer with what it has."""
+
+    def __init__(self, what: str, limit: int):
+        super().__init__(Ending.LIMIT, f"the limit of {limit:,} {what} is reached")
+
+
+def limit_formulation(formulation: Generate[A], limits: Limits) -> Generate[A]:
+    """The formulation, which may use no more than that: LimitReached is raised where it wants more.
+
+    A list of commands is carried out as a whole or not at all.
+    """
+
+    def generate(task: Task, agent: A) -> Commands[Outcome]:
+        calls = tokens = actions = 0
+        exchange = Exchange(formulation(task, agent))
+        for wanted in exchange:
+            commands = wanted if isinstance(wanted, list) else [wanted]
+            asks = sum(isinstance(one, Ask) for one in commands)
+            does = sum(isinstance(one, Do) for one in commands)
+            if limits.calls and asks and calls + asks > limits.calls:
+                exchange.error = LimitReached("model calls", limits.calls)
+            elif limits.tokens and asks and tokens >= limits.tokens:
+                exchange.error = LimitReached("tokens", limits.tokens)
+            elif limits.actions and does and actions + does > limits.actions:
+                exchange.error = LimitReached("actions", limits.actions)
+            else:
+                exchange.reply = yield wanted
+                calls, actions = calls + asks, actions + does
+                for done in exchange.reply if isinstance(exchange.reply, list) else [exchange.reply]:
+                    if isinstance(done, Completion):
+                        tokens += done.prompt_tokens + done.completion_tokens
+        return exchange.returned
+
+    return generate
