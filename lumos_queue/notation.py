@@ -17,6 +17,8 @@ STOP_PLANNING = "Yes, I will stop planning."
 
 #: Name of what stands for the actions of a reply that are too many, and status of its execution.
 TOO_MANY = "too_many_actions"
+#: Name of what stands for an action that is not run because it was run before, and status of its execution.
+REPEATED = "repeated"
 
 _VARIABLE = r"(?:R[0-9]{1,6}|Output)"
 _VARIABLES = rf"{_VARIABLE}(?:,\s*{_VARIABLE})*"

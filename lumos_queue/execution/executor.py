@@ -13,7 +13,7 @@ from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.tools.caller import Caller
-from lumos_queue.notation import TOO_MANY
+from lumos_queue.notation import REPEATED, TOO_MANY
 from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
 
@@ -46,6 +46,8 @@ class Executor:
                 if command.action.name == TOO_MANY and not command.action.variables:
                     message = f"a reply may have {MAX_ACTIONS:,} actions, this one has {command.action.arguments}"
                     return Execution(TOO_MANY, message=message.removesuffix(" actions"))
+                if command.action.name == REPEATED and not command.action.variables:
+                    return Execution(REPEATED, message=f"this call of {command.action.raw} was made before")
                 assert self.actions is not None
                 session = session or self.actions.begin(task.without_gold())
                 return await session.execute(command.action, context)

@@ -15,6 +15,10 @@ FORMULATIONS: Registry[Formulation] = Registry(
         "direct": f"{_ROOM}.direct:FORMULATION",
         "integrated": f"{_ROOM}.integrated:FORMULATION",
         "caption": f"{_ROOM}.caption:FORMULATION",
+        "react": f"{_ROOM}.react:FORMULATION",
+        "dfsdt": f"{_ROOM}.dfsdt:FORMULATION",
+        "rewoo": f"{_ROOM}.rewoo:FORMULATION",
+        "sum2act": f"{_ROOM}.sum2act:FORMULATION",
         "teacher-forced": f"{_ROOM}.teacher_forced:FORMULATION",
     },
 )

@@ -1,0 +1,1 @@
+"""ToolBench's files of answers: the trees and chains that its agents recorded."""

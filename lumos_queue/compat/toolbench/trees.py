@@ -1,0 +1,66 @@
+"""ToolBench's trees ↔ decisions. A decision is up to three nodes in a row: Thought, Action, Action Input.
+
+A reply without a call is a Thought of its own: one that was expanded itself, or has no children. Nodes are in the order
+of the search, so a walk from the root gives the decisions in the order in which the model was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+THOUGHT, ACTION, INPUT = "Thought", "Action", "Action Input"
+ROOT = -1  #: the `before` of the decisions that a tree begins with
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDecision:
+    """One reply of a recorded search, and what came of it."""
+
+    before: int  #: which decision it follows, counted from 0; ROOT for none
+    thought: str
+    name: str = ""  #: of the function; '' where none was called
+    arguments: str = ""
+    observation: str = ""
+    code: int | None = None  #: ToolBench's number of what came of it
+    pruned: bool = False
+
+
+def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
+    """The decisions below a tree's root, in the order in which they were made."""
+    found: list[RecordedDecision] = []
+    waiting: list[tuple[Mapping[str, Any], int]] = [(child, ROOT) for child in reversed(tree["children"])]
+    while waiting:
+        node, before = waiting.pop()
+        last, decision = _read_decision(node, before)
+        waiting += [(child, len(found)) for child in reversed(last["children"])]
+        found.append(decision)
+    return found
+
+
+def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, Any], RecordedDecision]:
+    """The decision that begins with a node, and its last node."""
+    thought = ""
+    if node["node_type"] == THOUGHT:
+        thought = node["description"]
+        if node["expand_num"] > 0 or not node["children"]:
+            return node, RecordedDecision(before, thought, pruned=node["pruned"])
+        node = node["children"][0]
+    name, last = node["description"], node["children"][0]
+    seen, code = last.get("observation", ""), last.get("observation_code")
+    return last, RecordedDecision(before, thought, name, last["description"], seen, code, last["pruned"])
+
+
+def count_nodes(tree: Mapping[str, Any]) -> int:
+    """The nodes of a tree, its root included."""
+    return sum(1 for _ in walk(tree))
+
+
+def walk(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every node, parents before their children, children in order."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node["children"])

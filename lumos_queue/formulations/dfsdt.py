@@ -1,0 +1,119 @@
+"""DFSDT: a depth-first search over decisions (ToolLLM, arXiv:2307.16789, as its code does it without ranking).
+
+At each node the model is asked up to `width` times; from the second time on it is shown what it tried there before, and
+told to do otherwise: in that call only. A path ends with an answer, with giving up, or at the limit of depth. Then the
+search goes back one decision, after giving up two (`back_off` says how many at full depth: some recordings went back
+two there, too), and tries the next sibling. The first answer ends it.
+"""
+
+from __future__ import annotations
+
+import json
+
+from lumos_queue.commands import Commands
+from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.policy import Node, Policy, allows_more
+from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
+from lumos_queue.formulations.settings import read_number
+from lumos_queue.limits import Limits
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.tool_agent import policy_prefixes
+from lumos_queue.records import Ending, Outcome, Task
+
+DIVERSITY = """\
+This is not the first try at this point: all earlier ones have failed. These are the calls made from here before, with \
+what came of them:
+{tried}
+Decide on something different from all of them.
+"""
+MAX_CALLS = 200  #: model calls of a search, as in ToolBench
+
+
+class Search:
+    """One search: the nodes that ended a path, and how many levels to go back."""
+
+    def __init__(self, policy: Policy, agent: Agent, width: int, back_off: int):
+        self._policy, self._agent, self._width, self._back_off = policy, agent, width, back_off
+        self.answer: Node | None = None
+        self.gave_up = False
+        self.used_up = False  #: the calls
+
+    def expand(self, node: Node) -> Commands[int]:
+        """Search below a node; returns how many levels to go back. Check `answer` and `used_up` first."""
+        if node.is_answer:
+            self.answer = node
+            return 0
+        if node.gave_up:
+            self.gave_up = True
+            return 2
+        if not allows_more(self._agent, node):
+            return self._back_off
+        for _ in range(self._width):
+            text, position = yield from self._policy.decide(node, tell_tried(node))
+            if 0 < self._agent.limits.calls <= self._policy.calls:
+                self.used_up = True  # the reply to the last call is not carried out, as in ToolBench
+                return 0
+            child = yield from self._policy.act(node, text, position)
+            levels = yield from self.expand(child)
+            if self.answer is not None or self.used_up:
+                return 0
+            if levels > 1:
+                return levels - 1
+        return 1
+
+
+def tell_tried(node: Node) -> str:
+    """What a model is told of its earlier decisions at a node; '' at the first, and when none of them led to a call."""
+    calls = [call for call in map(_first_call, node.children) if call is not None]
+    if not calls:
+        return ""
+    own = node.execution.result if node.execution is not None else ""
+    tried = [
+        {
+            "name": call.reply.action,
+            "arguments": call.reply.arguments,
+            "function_output": call.execution.result if call.execution else "",
+        }
+        for call in calls
+    ]
+    shown = json.dumps(tried, indent=2, ensure_ascii=False)
+    return without_roles(DIVERSITY.format(tried=shown) + (f"The latest observation is: {own}\n" if own else ""))
+
+
+def _first_call(node: Node) -> Node | None:
+    """The first decision that calls something, on the way from a node along the first children."""
+    while not node.reply.action:
+        if not node.children:
+            return None
+        node = node.children[0]
+    return node
+
+
+def dfsdt(task: Task, agent: Agent) -> Commands[Outcome]:
+    """At most `limits.calls` model calls."""
+    settings = FORMULATION.read_settings(agent)
+    search = Search(Policy(task, agent, settings["history"]), agent, settings["width"], settings["back_off"])
+    yield from search.expand(Node())
+    if search.answer is not None:
+        return Outcome(search.answer.answer, Ending.ANSWERED)
+    if search.gave_up:
+        return Outcome(None, Ending.GAVE_UP)
+    reason = f"{agent.limits.calls} calls" if search.used_up else "the whole tree"
+    return Outcome(None, Ending.LIMIT, f"no answer in {reason}")
+
+
+FORMULATION = Formulation(
+    "dfsdt",
+    dfsdt,
+    ("policy",),
+    trainable=False,
+    settings={
+        "width": Setting("2", "decisions that are tried at each node", read_number(1, 10)),
+        "back_off": Setting("1", "levels to go back at full depth: 1, or 2 as in some recordings", read_number(1, 2)),
+        "history": HISTORY,
+    },
+    limits=Limits(calls=MAX_CALLS, depth=12),
+    samplings={"policy": POLICY_SAMPLING},
+    prefixes=policy_prefixes,
+)

@@ -1,0 +1,53 @@
+"""ReAct, and chains tried again: CoT@n of ToolBench. Think, call a function, see what it returned, and again.
+
+A try ends with an answer, with giving up, or at the limit of depth; then the next begins from nothing, at most `tries`
+(ToolBench's reported baseline is one). Limits as in ToolBench: a path of 12 nodes, which is 4 to 6 calls.
+"""
+
+from __future__ import annotations
+
+from lumos_queue.commands import Commands
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.policy import Node, Policy, allows_more
+from lumos_queue.formulations.settings import read_number
+from lumos_queue.limits import Limits
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.three_lines import STOP
+from lumos_queue.prompts.tool_agent import policy_prefixes
+from lumos_queue.prompts.transcript import read_history
+from lumos_queue.records import Ending, Outcome, Task
+
+POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: today's stop, a line break, would leave only the thought
+HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)
+
+
+def react(task: Task, agent: Agent) -> Commands[Outcome]:
+    """One call for each step of each try."""
+    settings = FORMULATION.read_settings(agent)
+    policy, node = Policy(task, agent, settings["history"]), Node()
+    for _ in range(settings["tries"]):
+        node = Node()
+        while allows_more(agent, node) and not node.gave_up:
+            text, position = yield from policy.decide(node)
+            node = yield from policy.act(node, text, position)
+            if node.is_answer:
+                return Outcome(node.answer, Ending.ANSWERED)
+    if node.gave_up:
+        return Outcome(None, Ending.GAVE_UP)
+    return Outcome(None, Ending.LIMIT, "the last try reached the limit of depth without an answer")
+
+
+FORMULATION = Formulation(
+    "react",
+    react,
+    ("policy",),
+    trainable=False,
+    settings={
+        "tries": Setting("1", "chains that are tried, until one has an answer", read_number(1, 100)),
+        "history": HISTORY,
+    },
+    limits=Limits(depth=12),
+    samplings={"policy": POLICY_SAMPLING},
+    prefixes=policy_prefixes,
+)

@@ -1,0 +1,65 @@
+"""ReWOO: plan all calls at once, carry them out as soon as what they use is there, and answer from what they returned.
+
+Two model calls. Calls that do not need each other run side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.plans import PlannedCall, read_plan
+from lumos_queue.prompts.tool_agent import PLANNER, SOLVER, SYSTEM, first_prompt, open_functions, request
+from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Task
+
+WRITING = Sampling(max_tokens=1024, stop=())
+
+
+def rewoo(task: Task, agent: Agent) -> Commands[Outcome]:
+    """A planner's call, the actions, and a solver's call."""
+    functions = open_functions(task)[:-1]  # without Finish: a plan ends by itself
+    plan = yield from Ask("planner", first_prompt(PLANNER, request(task, functions), agent))
+    calls = read_plan(plan.text)
+    if not calls:
+        return Outcome(None, Ending.UNREADABLE, "the plan has no call that can be read")
+    for number, call in enumerate(calls, start=1):
+        yield Note(Subgoal(number, f"Subgoal {number}: {call.purpose or call.name}"))
+    done: dict[str, Execution] = {}
+    while waiting := [call for call in calls if call.variable not in done]:
+        ready = find_ready(waiting)
+        results = yield [Do(Action((call.variable,), call.name, call.arguments, call.raw)) for call in ready]
+        assert isinstance(results, list)
+        for call, result in zip(ready, results, strict=True):
+            assert isinstance(result, Execution)
+            done[call.variable] = result
+    answer = yield from Ask("solver", first_prompt(SOLVER, tell_evidence(task, calls, done), agent))
+    text = answer.text.strip()
+    return Outcome(text, Ending.ANSWERED) if text else Outcome(None, Ending.NO_ANSWER, "the solver's reply is empty")
+
+
+def find_ready(waiting: Sequence[PlannedCall]) -> list[PlannedCall]:
+    """The calls that use no other that still waits; where each of them does, all: their references stay open."""
+    names = {call.variable for call in waiting}
+    return [call for call in waiting if not call.references & names] or list(waiting)
+
+
+def tell_evidence(task: Task, calls: Sequence[PlannedCall], done: dict[str, Execution]) -> str:
+    """The request, and each call with what it returned."""
+    told = "\n".join(
+        f"Plan: {call.purpose}\n{call.variable} = {call.name} {call.arguments}\nReturned: {done[call.variable].result}"
+        for call in calls
+    )
+    return f"Request: {task.question.strip()}\n\n{told}"
+
+
+FORMULATION = Formulation(
+    "rewoo",
+    rewoo,
+    ("planner", "solver"),
+    trainable=False,
+    samplings={"planner": WRITING, "solver": WRITING},
+    prefixes=lambda agent: {"planner": SYSTEM + PLANNER, "solver": SYSTEM + SOLVER},
+)

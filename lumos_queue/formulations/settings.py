@@ -1,0 +1,25 @@
+"""How the values of a formulation's settings are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lumos_queue.errors import SpecError
+
+
+def read_number(least: int, most: int) -> Callable[[str, str], int]:
+    """A reader of whole numbers from `least` to `most`, which raises SpecError for others."""
+
+    def read(name: str, value: str) -> int:
+        if not (value.isascii() and value.isdecimal() and least <= int(value[:12]) <= most):
+            raise SpecError(f"The setting {name} must be a whole number from {least} to {most}, not '{value[:40]}'.")
+        return int(value)
+
+    return read
+
+
+def read_yes_no(name: str, value: str) -> bool:
+    """Raises SpecError for anything but yes and no."""
+    if value not in ("yes", "no"):
+        raise SpecError(f"The setting {name} must be yes or no, not '{value[:40]}'.")
+    return value == "yes"

@@ -1,0 +1,169 @@
+"""Sum2Act: a router chooses the next call from the state alone, a state manager records what each call contributed.
+
+Two model calls for each action, at most 30 steps (arXiv:2402.18157; its code is not public, so what the paper leaves
+open is a setting). The state is not stored: replaying the steps makes it again (`states`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lumos_queue.commands import Ask, Commands, Do
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.policy import GIVE_UP
+from lumos_queue.formulations.react import POLICY_SAMPLING
+from lumos_queue.formulations.settings import read_number, read_yes_no
+from lumos_queue.limits import LimitReached, Limits
+from lumos_queue.notation import REPEATED
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record
+from lumos_queue.prompts.three_lines import Reply, read_reply, same_call
+from lumos_queue.prompts.tool_agent import (
+    DECOMPOSER,
+    NO_ACTION,
+    ROUTER,
+    STATE_MANAGER,
+    SYSTEM,
+    first_prompt,
+    open_functions,
+    request,
+)
+from lumos_queue.records import Action, Ending, Execution, Outcome, Task
+
+WRITING = Sampling(max_tokens=1024, stop=())
+_SUMMARISE = "Shorten this to at most {most} characters and keep every number and name:\n{text}"
+_ONLY_FINISH = "\n\nThere is no further step: call Finish now, with the best answer that the results allow."
+_AGAIN = "\n\nYour last reply could not be read: {reply}\n{problem}"
+SUMMARY = 400  #: characters that a record's answer is shortened to
+
+
+class _Run:
+    """One episode: its task, its settings and the state so far."""
+
+    def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None):
+        self.agent, self.settings, self._watch = agent, FORMULATION.read_settings(agent), watch
+        self.functions = {one.name: one for one in open_functions(task)}
+        self.question, self.asked = task.question.strip(), request(task, tuple(self.functions.values()))
+        self.state = TaskState()
+        self.guidance = ""
+
+    def prompt(self, more: str = "") -> str:
+        shown = self.state.write(self.settings["state"])
+        return first_prompt(ROUTER, f"{self.asked}{self.guidance}\n\n{shown}{more}", self.agent)
+
+    def add(self, record: StateRecord) -> None:
+        self.state = self.state.add(record)
+
+    def decide(self, more: str = "") -> Commands[Reply]:
+        """The router's next decision; when its reply names no action it is asked once more, if `repair` says so."""
+        if self._watch is not None:
+            self._watch(self.state)
+        reply = yield from Ask("router", self.prompt(more))
+        decision = read_reply(reply.text)
+        if not decision.action and self.settings["repair"]:
+            again = _AGAIN.format(reply=reply.text[:500], problem=NO_ACTION)
+            decision = read_reply((yield from Ask("router", self.prompt(more + again))).text)
+        return decision
+
+    def act(self, decision: Reply) -> Commands[Execution]:
+        """Carry a decision out, unless it was made before and the guard is on."""
+        call = (decision.action, decision.arguments)
+        repeated = self.settings["repeat_guard"] and any(
+            same_call(call, (one.action, one.arguments)) for one in self.state.records
+        )
+        name = REPEATED if repeated else decision.action
+        return (yield from Do(Action((), name, decision.arguments, decision.action if repeated else "")))
+
+    def record(self, decision: Reply, execution: Execution) -> Commands[StateRecord]:
+        """What the state manager says of a call. It is not asked about a call that was not made."""
+        call = (decision.action, decision.arguments)
+        if execution.status in (REPEATED, "unknown_action", "invalid_arguments"):
+            return StateRecord(False, *call, text=execution.message or execution.result)
+        function = self.functions.get(decision.action)
+        asked = (
+            f"Request: {self.question}\n\nCall: {decision.action} {decision.arguments}\n"
+            f"Purpose: {decision.thought}\nFunction: {function.describe() if function else ''}\n\n"
+            f"Returned: {_observation(execution, self.settings['observation'])}"
+        )
+        reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, asked, self.agent))
+        return read_record(reply.text, *call)
+
+    def shorten(self) -> Commands[None]:
+        """Have the oldest long answers summarised until the state fits its budget."""
+        for index, record in enumerate(self.state.records):
+            if len(self.state.write(10**9)) <= self.settings["state"]:
+                return
+            if len(record.text) > SUMMARY and not record.summary:
+                asked = _SUMMARISE.format(most=SUMMARY, text=record.text)
+                reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, asked, self.agent))
+                records = list(self.state.records)
+                records[index] = replace(record, summary=reply.text.strip()[:SUMMARY] or record.text[:SUMMARY])
+                self.state = TaskState(tuple(records))
+
+
+def sum2act(task: Task, agent: Agent, watch: Callable[[TaskState], None] | None = None) -> Commands[Outcome]:
+    """Steps until Finish, giving up, or the limit of steps. `watch` gets the state before each decision."""
+    run = _Run(task, agent, watch)
+    try:
+        return (yield from _steps(run))
+    except LimitReached as reached:
+        return Outcome(None, reached.ending, str(reached))
+
+
+def _steps(run: _Run) -> Commands[Outcome]:
+    if run.settings["decompose"]:
+        parts = yield from Ask("state_manager", first_prompt(DECOMPOSER, run.asked, run.agent))
+        run.guidance = f"\n\nThe parts of the request, as a guide:\n{parts.text.strip()}"
+    step = 1
+    while run.agent.limits.allows_step(step):
+        step += 1
+        decision = yield from run.decide()
+        if not decision.action:
+            run.add(StateRecord(False, "", "", text=NO_ACTION))
+            continue
+        execution = yield from run.act(decision)
+        if (outcome := _outcome(execution)) is not None:
+            return outcome
+        run.add((yield from run.record(decision, execution)))
+        yield from run.shorten()
+    if run.settings["force_finish"]:
+        decision = yield from run.decide(_ONLY_FINISH)
+        if decision.action == "Finish" and (outcome := _outcome((yield from run.act(decision)))) is not None:
+            return replace(outcome, message="forced at the limit of steps")
+    return Outcome(None, Ending.LIMIT, f"no answer in {run.agent.limits.steps} steps")
+
+
+def _outcome(execution: Execution) -> Outcome | None:
+    """How the episode ends with an action; None when it goes on."""
+    if execution.ends:
+        return Outcome(str(execution.values[0]["text"]), Ending.ANSWERED)
+    return Outcome(None, Ending.GAVE_UP) if execution.status == GIVE_UP else None
+
+
+def _observation(execution: Execution, most: int) -> str:
+    """What a call returned, with more of it than other formulations show where it was cut."""
+    value: Any = execution.values[0] if execution.values else {}
+    text = str(value.get("full", execution.result))
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+FORMULATION = Formulation(
+    "sum2act",
+    sum2act,
+    ("router", "state_manager"),
+    trainable=False,
+    settings={
+        "repeat_guard": Setting("yes", "whether a call that was made before is refused", read_yes_no),
+        "repair": Setting("yes", "whether the router is asked once more when its reply names no action", read_yes_no),
+        "decompose": Setting("no", "whether the request is first divided into parts, as guidance", read_yes_no),
+        "force_finish": Setting("no", "whether a last call at the limit of steps may only finish", read_yes_no),
+        "observation": Setting("2048", "characters of what a call returned that are shown", read_number(100, 10**6)),
+        "state": Setting("8000", "characters of the state that the router is shown", read_number(500, 10**6)),
+    },
+    limits=Limits(steps=30),
+    samplings={"router": POLICY_SAMPLING, "state_manager": WRITING},
+    prefixes=lambda agent: {"router": SYSTEM + ROUTER, "state_manager": SYSTEM + STATE_MANAGER},
+)

@@ -1,0 +1,100 @@
+"""Replies of tool agents: a thought, a function's name and its arguments, on three lines.
+
+    Thought: The order's number is known, so its state can be looked up.
+    Action: state_for_orders
+    Action Input: {"number": 17}
+
+Reading is total: every text is a Reply. What a model writes behind its arguments, an observation of its own making for
+example, is not read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+_LABEL = re.compile(r"^[ \t]*(Thought|Action Input|Action|Observation)[ \t]*:[ \t]*", re.MULTILINE | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+Labels = list[tuple[str, int, int]]  #: each label in lower case, where it begins, and where what it labels begins
+MAX_REPLY = 100_000  #: characters that are read
+STOP = "\nObservation:"  #: where a reply that goes on by itself is cut off
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model decided. Without a function's name it has only thought."""
+
+    thought: str
+    action: str = ""
+    arguments: str = ""  #: as written: a JSON object, if the model keeps to its instructions
+
+
+def read_reply(text: str) -> Reply:
+    """The first decision of a reply: the first line `Action:` that an `Action Input:` follows at once.
+
+    Without such a pair it is the first line `Action:` that has nothing but a name, and the call has no arguments.
+    """
+    text = text[:MAX_REPLY]
+    labels = [(match[1].lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
+    actions = [place for place, one in enumerate(labels) if one[0] == "action"]
+    pairs = [place for place in actions if _has_input(text, labels, place)]
+    named = [place for place in actions if _NAME.fullmatch(_line(text, labels[place][2]))]
+    if not pairs and not named:
+        return Reply(_thought(text, labels, len(text)))
+    place = pairs[0] if pairs else named[0]
+    name = _line(text, labels[place][2]).strip("`\"' ")
+    arguments = _arguments(text, labels, place + 1) if pairs else ""
+    return Reply(_thought(text, labels, labels[place][1]), name, arguments)
+
+
+def write_reply(reply: Reply) -> str:
+    """The three lines; one that only thinks has one line."""
+    lines = [f"Thought: {reply.thought}"] if reply.thought else []
+    if reply.action:
+        lines += [f"Action: {reply.action}", f"Action Input: {reply.arguments}"]
+    return "\n".join(lines)
+
+
+def _has_input(text: str, labels: Labels, place: int) -> bool:
+    """Whether the label after this one is the action's input, on the next line."""
+    if place + 1 == len(labels) or labels[place + 1][0] != "action input":
+        return False
+    return "\n" not in text[labels[place][2] : labels[place + 1][1]].strip()
+
+
+def _line(text: str, start: int) -> str:
+    return text[start:].split("\n", 1)[0].strip()
+
+
+def _thought(text: str, labels: Labels, end: int) -> str:
+    """What comes before the action, without its own label."""
+    begin = labels[0][2] if labels and labels[0][0] == "thought" and not text[: labels[0][1]].strip() else 0
+    return text[begin:end].strip()
+
+
+def _arguments(text: str, labels: Labels, place: int) -> str:
+    """The JSON object after the label, where there is one; else all up to the next label."""
+    begin = text[labels[place][2] :].lstrip()
+    if begin.startswith("{"):
+        try:
+            _, end = _DECODER.raw_decode(begin)
+            return begin[:end]
+        except (ValueError, RecursionError):
+            pass
+    end = labels[place + 1][1] if place + 1 < len(labels) else len(text)
+    return text[labels[place][2] : end].strip()
+
+
+def same_call(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two calls, (name, arguments as written), ask for the same: arguments in another order are the same."""
+    return one[0] == other[0] and canonical(one[1]) == canonical(other[1])
+
+
+def canonical(arguments: str) -> str:
+    """The arguments with sorted keys and without needless spaces; as they are where they are not JSON."""
+    try:
+        return json.dumps(json.loads(arguments or "{}", strict=False), sort_keys=True, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return " ".join(arguments.split())

@@ -1,0 +1,89 @@
+"""What the models of tool agents are told: policies, planners, solvers, routers and state managers.
+
+The wording is this project's own; what is asked for follows ToolBench's prompt for chains and trees, ReWOO's plan and
+Sum2Act's router and state manager (arXiv:2402.18157). A model that is served by a chat server gets the same text as
+messages. The head, which is the same for all tasks, comes first: it is stored once for a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lumos_queue.actions.tools.functions import FINISH, Function, functions_of
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import Turn, get_framing
+from lumos_queue.records import Task
+
+SYSTEM = "<|system|>\n"
+_FORMAT = """\
+Write exactly three lines, and nothing after them:
+Thought: what is known, and what to do next, in at most three sentences
+Action: the name of one function, exactly as listed
+Action Input: its arguments, as one JSON object
+"""
+_FINISHING = """\
+End with the function Finish: give_answer with a final answer that is complete by itself, or give_up_and_restart when \
+the functions cannot answer the request.
+"""
+POLICY = f"""\
+You answer a person's request by calling functions, one at a time. After each call you are told what it returned, and \
+decide what to do next. A call cannot be undone. When a call fails, correct its arguments or try another function.
+{_FINISHING}{_FORMAT}"""
+PLANNER = """\
+You plan how to answer a person's request by calling functions. Write the whole plan at once: for each call two lines,
+Plan: what the call is for
+#E1 = function_name {"argument": "value"}
+The calls are numbered #E1, #E2 and so on. The result of an earlier call may be used as a value by its number, as in \
+{"id": "#E1"}. Use only the functions listed, with JSON objects as arguments, and write nothing else.
+"""
+SOLVER = """\
+You answer a person's request from a plan and from what each of its calls returned. Some of the calls may have failed. \
+Write only the answer, complete by itself.
+"""
+ROUTER = f"""\
+You answer a person's request by calling functions, one at a time. You are shown what has been found so far, and which \
+calls have failed, and choose the next call. Call a function only for what is still missing. Do not repeat a call that \
+succeeded, nor one that failed with the same arguments: correct the arguments, use another function, or leave that \
+part out. Finish as soon as everything is found, nothing more can be found, or the rest keeps failing; the final answer is \
+based on the results.
+{_FINISHING}{_FORMAT}"""
+STATE_MANAGER = """\
+You record what a call contributed to a person's request. You are shown the request, the call, what it returned and \
+what the function is for. If the returned text answers what the call was for, keep every relevant detail of it, with \
+numbers, names and quotations unchanged. If it is empty, an error, or about something else, say briefly why, and which \
+arguments would be right when the description tells.
+Write one JSON object and nothing else, either
+{"status": "success", "aim": "what the call was for", "answer": "what it found"}
+or
+{"status": "failure", "aim": "what the call was for", "reason": "why it failed, and what to do instead"}
+"""
+DECOMPOSER = """\
+You divide a person's request into the parts that can be solved one after the other with the functions listed. Write \
+the parts as a numbered list, one line each, and nothing else.
+"""
+NO_ACTION = "No action was named. Name one function as the Action, and give its Action Input."
+
+
+def policy_prefixes(agent: Agent) -> Mapping[str, str]:
+    return {"policy": SYSTEM + POLICY}
+
+
+def open_functions(task: Task) -> tuple[Function, ...]:
+    """The functions that a task may use, Finish the last of them."""
+    return (*functions_of(task.inputs.get("functions", ())), FINISH)
+
+
+def request(task: Task, functions: Sequence[Function]) -> str:
+    """The functions, a line each, and what the person asks."""
+    listed = "\n".join(one.describe() for one in functions)
+    return f"Functions:\n{listed}\n\nRequest: {task.question.strip()}"
+
+
+def first_prompt(head: str, asked: str, agent: Agent) -> str:
+    """The head as the system's turn, and what is asked as the user's."""
+    return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(asked)))}"
+
+
+def tell_observation(result: str) -> str:
+    return f"Observation: {result}"

@@ -1,0 +1,72 @@
+"""What a policy is shown of its own steps: the whole transcript, or one that is kept within a number of characters.
+
+`whole`: everything; when the model's context is full the episode ends. `cut:N`: beyond N characters the observations,
+the oldest first, keep only their beginning. `drop:N`: beyond N characters the oldest steps are left out. Both say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lumos_queue.errors import SpecError
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.dialogue import Framing, Turn
+
+CUT_TO = 100  #: characters of an observation that was cut
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """One step: what the model wrote, and what it was told next."""
+
+    reply: str
+    told: str
+
+    def write(self, style: Framing) -> str:
+        return style.write(Turn("assistant", self.reply)) + style.write(Turn("user", without_roles(self.told)))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How much of a transcript is shown."""
+
+    kind: str = "whole"  #: whole, cut or drop
+    most: int = 0  #: characters of all steps; 0 with `whole`
+
+    def write(self, steps: Sequence[Exchanged], style: Framing) -> str:
+        """The steps as text."""
+        texts = [one.write(style) for one in steps]
+        if self.kind == "whole" or sum(map(len, texts)) <= self.most:
+            return "".join(texts)
+        return self._drop(texts, style) if self.kind == "drop" else self._cut(steps, texts, style)
+
+    def _cut(self, steps: Sequence[Exchanged], texts: list[str], style: Framing) -> str:
+        size = sum(map(len, texts))
+        for place, step in enumerate(steps):
+            if size <= self.most:
+                break
+            if len(step.told) > CUT_TO:
+                left = len(step.told) - CUT_TO
+                short = Exchanged(step.reply, f"{step.told[:CUT_TO]}... [{left:,} characters left out]").write(style)
+                size += len(short) - len(texts[place])
+                texts[place] = short
+        return "".join(texts)
+
+    def _drop(self, texts: list[str], style: Framing) -> str:
+        size, first = sum(map(len, texts)), 0
+        while size > self.most and first < len(texts) - 1:  # the latest step is always shown
+            size -= len(texts[first])
+            first += 1
+        note = Exchanged("", f"[{first} earlier steps are left out]").write(style) if first else ""
+        return note + "".join(texts[first:])
+
+
+def read_history(name: str, value: str) -> History:
+    """`whole`, `cut:N` or `drop:N`. Raises SpecError for anything else."""
+    kind, _, most = value.partition(":")
+    if value == "whole":
+        return History()
+    if kind in ("cut", "drop") and most.isascii() and most.isdecimal() and 0 < int(most) < 10**9:
+        return History(kind, int(most))
+    raise SpecError(f"The setting {name} must be whole, cut:N or drop:N (N characters), not '{value[:40]}'.")
