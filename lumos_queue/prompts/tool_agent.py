@@ -43,10 +43,10 @@ Write only the answer, complete by itself.
 """
 ROUTER = f"""\
 You answer a person's request by calling functions, one at a time. You are shown what has been found so far, and which \
-calls have failed, and choose the next call. Call a function only for what is still missing. Do not repeat a call that \
-succeeded, nor one that failed with the same arguments: correct the arguments, use another function, or leave that \
-part out. Finish as soon as everything is found, nothing more can be found, or the rest keeps failing; the final answer is \
-based on the results.
+calls have failed, and choose the next call. Call a function only for what is still missing. Do not repeat a call \
+that succeeded, nor one that failed with the same arguments: correct the arguments, use another function, or leave \
+that part out. Finish as soon as everything is found, nothing more can be found, or the rest keeps failing; the final \
+answer is based on the results.
 {_FINISHING}{_FORMAT}"""
 STATE_MANAGER = """\
 You record what a call contributed to a person's request. You are shown the request, the call, what it returned and \
