@@ -37,7 +37,9 @@ def entry(api: str, required: Sequence[dict] = (), optional: Sequence[dict] = ()
 
 LATEST = entry(
     "Latest", [parameter("parcelId")], [parameter("limit", "NUMBER"), parameter("full", "BOOLEAN")],
-    template_response={"parcelId": "str", "weight": "float", "stops": [{"place": "str", "day": "int", "_list_length": 9}]},
+    template_response={
+        "parcelId": "str", "weight": "float", "stops": [{"town": "str", "day": "int", "_list_length": 9}],
+    },
 )  # fmt: skip
 OFFICES = entry("Offices", [], [parameter("town", default="Ombry")])
 TASK = Task("toolbench", "d", "1", "Where is parcel P1?", {"functions": [LATEST, OFFICES]})

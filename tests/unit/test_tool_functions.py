@@ -215,8 +215,10 @@ def test_a_finish_without_an_answer_is_refused_or_read_but_never_breaks(text):
 
 def test_any_text_is_read_or_refused():
     rng, of = random.Random(5), function(parameter("q"), optional=[parameter("n", "NUMBER"), parameter("o", "OBJECT")])
-    pieces = ['"q"', '"n"', '"o"', ":", ",", "{", "}", "[", "]", '"', "1", "-", "e9", "true", "null", "\\u0000", "\\", " ", "\n",
-              "#E1", "é", "\ud800", '"return_type"', '"final_answer"', '"give_answer"']  # fmt: skip
+    pieces = [
+        '"q"', '"n"', '"o"', ":", ",", "{", "}", "[", "]", '"', "1", "-", "e9", "true", "null", "\\u0000", "\\", " ",
+        "\n", "#E1", "é", "\ud800", '"return_type"', '"final_answer"', '"give_answer"',
+    ]  # fmt: skip
     for _ in range(3_000):
         text = "".join(rng.choice(pieces) for _ in range(rng.randrange(14)))
         for read in (lambda text: json.dumps(read_arguments(of, text, {"#E1": {"text": "7"}})), read_finish):

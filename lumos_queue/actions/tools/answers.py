@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.actions.tools.statuses import code_of, status_of_answer
+from lumos_queue.actions.tools.statuses import code_of, status_of_answer, status_of_call
 from lumos_queue.records import Execution
 from lumos_queue.util.sanitize import storable, storable_json
 
 MAX_BODY = 200_000  #: characters of a body that are kept
 SHOWN = 1_024  #: characters of a body that a model is shown, where nothing else is said
+MAX_MESSAGE = 1_000  #: characters of what people are told
 CUT = "..."  #: what follows a body that was cut, as in ToolBench
 
 
@@ -29,16 +30,18 @@ class Answer:
 
     def execution(self) -> Execution:
         """As the call is recorded: the whole body, as far as it is kept."""
-        status = self.status or status_of_answer(self.error, self.code)
+        status, message = self.status or status_of_answer(self.error, self.code), self.message
         try:
             body = envelope(self.error, self.response)
         except (RecursionError, TypeError, ValueError) as error:
-            status, body = "tool_error", envelope(f"the answer cannot be shown: {type(error).__name__}", "")
+            status, message = "tool_error", f"the answer cannot be shown: {type(error).__name__}"
+            body = envelope(message, "")
         code = code_of(status) if self.code is None else self.code
         value = {"kind": "response", "text": body[:MAX_BODY], "code": code}
-        message = storable(self.message or self.error)[0][:1000]
-        return Execution(status, body[:SHOWN], (value,), "" if status == "ok" and not self.message else message,
-                         provenance=self.provenance)  # fmt: skip
+        if not message and status != "ok":
+            message = self.error
+        message = storable(message)[0][:MAX_MESSAGE]
+        return Execution(status, body[:SHOWN], (value,), message, provenance=self.provenance)
 
 
 def envelope(error: str, response: Any) -> str:
@@ -58,7 +61,7 @@ def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any
 def body_of(execution: Execution) -> tuple[str, int | None]:
     """The body of a call's execution and its code; of a call that brought none, what is known of the reason."""
     value: Mapping[str, Any] = execution.values[0] if execution.values else {}
-    body, code = value.get("text"), value.get("code", code_of(execution.status))
+    body, code = value.get("text"), value.get("code", code_of(status_of_call(execution.status)))
     if not isinstance(body, str):
         body = envelope(execution.message or execution.status, execution.result)
     return body, code if isinstance(code, int) else None

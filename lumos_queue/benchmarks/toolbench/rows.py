@@ -79,18 +79,26 @@ def apis_of(node: Node) -> list[dict[str, Any]] | None:
 
 
 def _api(item: Node) -> dict[str, Any]:
-    item["api_name"].raw_text()
-    item["tool_name"].raw_text()
-    found = {name: item[name].value for name in (*_TEXTS, *_LISTS, "template_response") if name in item}
-    for name in _TEXTS:
-        if not isinstance(found.setdefault(name, ""), str) and found[name] is not None:
-            raise item[name].bad("expected text")
+    """An entry with all texts and lists, and only what functions are made of."""
+    for name in ("api_name", "tool_name"):
+        item[name].raw_text()
+    found: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
     for name in _LISTS:
-        listed = item[name].items() if found.setdefault(name, []) is not None else []
-        if found[name]:
-            for one in listed:
-                one["name"].raw_text()
-    return storable_json({name: value for name, value in found.items() if value is not None})
+        listed = item[name].items() if name in item and item[name].value is not None else []
+        for one in listed:
+            one["name"].raw_text()
+        found[name] = [one.value for one in listed]
+    if "template_response" in item:
+        found["template_response"] = item["template_response"].value
+    return storable_json(found)
+
+
+def _text(item: Node, name: str) -> str:
+    """A text that may be missing or null: ''."""
+    value = item[name].value if name in item else None
+    if value is not None and not isinstance(value, str):
+        raise item[name].bad("expected text")
+    return value or ""
 
 
 def _relevant(node: Node, functions: list[dict[str, Any]] | None) -> list[list[str]]:
