@@ -45,7 +45,17 @@ class Level(StrEnum):
 
 LEVELS = tuple(Level)  #: in their order
 #: The metric an episode is first judged by; it has one of them: of an evaluation, or of a conversion.
-MAIN_METRICS = ("accepted", "accuracy", "exact_match", "executed", "reward", "rouge_l", "step_success", "success")
+MAIN_METRICS = (
+    "accepted",
+    "accuracy",
+    "answered",
+    "exact_match",
+    "executed",
+    "reward",
+    "rouge_l",
+    "step_success",
+    "success",
+)
 TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only what follows the last one counts
 MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, which may be rejected separately
 

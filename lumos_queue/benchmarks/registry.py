@@ -23,6 +23,7 @@ _USES = {
     "strategyqa": (TEST, TEACH),
     "superni": (TEST,),
     "svamp": (TEST, TEACH),
+    "toolbench": (TEST,),
     "webshop": (TEST, TEACH),
     "wordmath": (TEST, TEACH),
 }

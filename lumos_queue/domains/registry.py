@@ -14,5 +14,6 @@ DOMAINS: Registry[Domain] = Registry(
         "multimodal": "lumos_queue.domains.multimodal:DOMAIN",
         "webshop": "lumos_queue.domains.webshop:DOMAIN",
         "intercode_sql": "lumos_queue.domains.intercode_sql:DOMAIN",
+        "tools": "lumos_queue.domains.tools:DOMAIN",
     },
 )

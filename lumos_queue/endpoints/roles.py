@@ -8,4 +8,10 @@ JUDGE = "judge"  #: says whether an answer is right; may be left out
 _SHORT = Sampling(max_tokens=100, stop=())  #: as the original asked its question answering tool and its judge
 
 #: Roles that actions, judges and captions need: never sampled at random, as only the agent is evaluated.
-TOOL_ROLES = {"qa": _SHORT, "vqa": _SHORT, JUDGE: _SHORT, "captioner": Sampling(max_tokens=512, stop=())}
+TOOL_ROLES = {
+    "qa": _SHORT,
+    "vqa": _SHORT,
+    JUDGE: _SHORT,
+    "captioner": Sampling(max_tokens=512, stop=()),
+    "simulator": Sampling(max_tokens=1024, stop=()),  # plays an API (actions/tools/simulator.py)
+}

@@ -8,10 +8,13 @@ from typing import Any
 MAX_DEPTH = 100  #: of nested lists and objects: code that walks through values recurses once for each
 
 
-def read_json(data: str | bytes) -> Any:
-    """The value. Raises ValueError for what is not JSON, nested too deeply, or holds a number of too many digits."""
+def read_json(data: str | bytes, strict: bool = True) -> Any:
+    """The value. Raises ValueError for what is not JSON, nested too deeply, or holds a number of too many digits.
+
+    Where it is not `strict`, strings may have control characters such as line breaks in them.
+    """
     try:
-        value = json.loads(data)
+        value = json.loads(data, strict=strict)
     except RecursionError:
         raise ValueError(f"nested more than {MAX_DEPTH} levels deep") from None
     level = [value]

@@ -1,0 +1,1 @@
+"""Functions of documented APIs, as tool agents call them."""

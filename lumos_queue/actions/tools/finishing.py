@@ -1,0 +1,59 @@
+"""Finish: how an agent ends, with an answer or without. Read as tolerantly as can be: an answer is seldom good JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.actions.tools.arguments import MAX_ARGUMENTS, read_object
+from lumos_queue.errors import ActionError
+from lumos_queue.util.sanitize import storable
+
+GIVE_ANSWER, GIVE_UP = "give_answer", "give_up_and_restart"
+_TYPE = re.compile(r"""["']return_type["']\s*:\s*["'](\w+)["']""")
+_ANSWER = re.compile(r"""["'](?:final_answer|Answer)["']\s*:\s*(["'])""")
+_END = re.compile(r"""["'](?:\s*,\s*["']return_type["'].*)?[}\s]*$""", re.DOTALL)
+
+
+def read_finish(text: str) -> str | None:
+    """The answer that the arguments of Finish give; None where they give up.
+
+    Also reads `{"Answer": …}` and `{"final_answer": …}` alone, and of a text that is not JSON the two fields that can
+    be found in it. Raises ActionError of kind 'invalid_arguments'.
+    """
+    try:
+        found: Mapping[str, Any] = read_object(text)
+    except ActionError:
+        found = _rescued(text[: MAX_ARGUMENTS + 1]) if len(text) <= MAX_ARGUMENTS else {}
+        if not found:
+            raise
+    answer = found.get("final_answer", found.get("Answer"))
+    kind = found.get("return_type", GIVE_ANSWER if answer is not None else None)
+    if kind == GIVE_UP:
+        return None
+    if kind != GIVE_ANSWER:
+        expected = f"'{GIVE_ANSWER}' or '{GIVE_UP}'"
+        raise ActionError("invalid_arguments", f"Finish needs the argument 'return_type', which must be {expected}")
+    if answer is None:
+        raise ActionError("invalid_arguments", f"Finish with '{GIVE_ANSWER}' needs the argument 'final_answer'")
+    return storable(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))[0]
+
+
+def _rescued(text: str) -> dict[str, Any]:
+    """The two fields of an object that is not JSON, for example because the answer has quotation marks in it."""
+    found: dict[str, Any] = {}
+    if kind := _TYPE.search(text):
+        found["return_type"] = kind[1]
+    if begun := _ANSWER.search(text):
+        rest = text[begun.end() :]
+        ended = _END.search(rest)
+        found["final_answer"] = _unescaped(rest[: ended.start()] if ended else rest.rstrip("} \n"))
+    return found
+
+
+def _unescaped(text: str) -> str:
+    """With JSON's commonest escapes read; a backslash before anything else stays."""
+    known = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+    return re.sub(r"\\([nt\"'\\/])", lambda match: known[match[1]], text)

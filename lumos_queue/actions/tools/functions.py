@@ -1,0 +1,173 @@
+"""Functions: what an agent may call, made from the documents of APIs as ToolBench writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lumos_queue.actions.tools.naming import FINISH_NAME, safe_name, unique_names
+from lumos_queue.actions.tools.numbers import MAX_DIGITS, read_number
+from lumos_queue.util.sanitize import storable, storable_json
+
+MAX_DESCRIPTION = 256  #: characters of what a document says of an API, and of an argument
+MAX_TOOL_NAME = 80  #: characters of a tool's name in a description
+MAX_PARAMETERS = 256  #: of one function; the published APIs have at most some dozens
+MAX_DEFAULT = 1_000  #: characters of a default value
+_TYPES = {"NUMBER": "number", "BOOLEAN": "boolean"}
+_TEXTS = ("STRING", "ENUM")  #: declared types whose values are texts, beside dates; others may be lists and objects
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a function."""
+
+    name: str  #: as models write it
+    written: str  #: as the document writes it
+    type: str = "string"  #: 'number', 'boolean' or 'string'
+    structured: bool = False  #: whether a list or an object is a value too
+    description: str = ""
+    default: Scalar = None  #: an example where the argument is optional; None: none is declared
+    required: bool = False
+    choices: tuple[str, ...] = ()  #: the only values, where there are such
+
+    def schema(self) -> dict[str, Any]:
+        """Its entry among the properties of an OpenAI function."""
+        found: dict[str, Any] = {"type": self.type, "description": self.description[:MAX_DESCRIPTION]}
+        if self.default is not None:
+            found["example_value"] = self.default
+        if self.choices:
+            found["enum"] = list(self.choices)
+        return found
+
+    def describe(self) -> str:
+        """On one line: `colisid: string, e.g. "CA1"`."""
+        kind = " or ".join(json.dumps(choice) for choice in self.choices) or self.type
+        example = "" if self.default is None else f", e.g. {json.dumps(self.default, ensure_ascii=False)}"
+        return f"{self.name}: {kind}{example}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function and the API behind it."""
+
+    name: str
+    category: str  #: this and the next two as the document writes them
+    tool: str
+    api: str
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()  #: the required ones first
+    template: Any = field(default=None, compare=False)  #: the shape of its answers (synthetic.py); None: not documented
+
+    def schema(self) -> dict[str, Any]:
+        """The function as OpenAI's interface is told of it; with the optional arguments, also where all are."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": {
+                "type": "object",
+                "properties": {one.name: one.schema() for one in self.parameters},
+                "required": [one.name for one in self.parameters if one.required],
+                "optional": [one.name for one in self.parameters if not one.required],
+            },
+        }
+
+    def describe(self) -> str:
+        """The function on one line, for models that are told in words."""
+        shown = [one.describe() if one.required else f"[{one.describe()}]" for one in self.parameters]
+        return " ".join(f"{self.name}({'; '.join(shown)}): {self.description}".split())
+
+
+FINISH = Function(
+    FINISH_NAME,
+    "",
+    "",
+    FINISH_NAME,
+    "Call this function last, in every case: either to give the answer, which is the only thing the user is shown, or "
+    "to give up this attempt because nothing more can be done with these functions.",
+    (
+        Parameter(
+            "return_type",
+            "return_type",
+            description="Whether there is an answer.",
+            required=True,
+            choices=("give_answer", "give_up_and_restart"),
+        ),
+        Parameter(
+            "final_answer",
+            "final_answer",
+            description="The whole answer, in words that need nothing else to be understood. Needed with give_answer.",
+        ),
+    ),
+)
+
+
+def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
+    """The functions of API entries, each API once, in their order. What is no entry is passed over; nothing is raised.
+
+    An entry: {"category_name", "tool_name", "api_name", "api_description", "required_parameters",
+    "optional_parameters", "template_response"}, and more that is not needed here; only `api_name` must be there.
+    """
+    apis = {_identity(entry): entry for entry in reversed([one for one in entries if _is_entry(one)])}
+    names = unique_names(found := list(reversed(apis)))
+    return tuple(_function(name, api, apis[api]) for name, api in zip(names, found, strict=True))
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and isinstance(entry.get("api_name"), str)
+
+
+def _identity(entry: Mapping[str, Any]) -> tuple[str, str, str]:
+    return _text(entry, "category_name"), _text(entry, "tool_name"), _text(entry, "api_name")
+
+
+def _function(name: str, api: tuple[str, str, str], entry: Mapping[str, Any]) -> Function:
+    said = _text(entry, "api_description").strip()[:MAX_DESCRIPTION]
+    description = f"A function of the tool '{api[1][:MAX_TOOL_NAME]}'. {said}".strip()
+    return Function(name, *api, description, _parameters(entry), entry.get("template_response"))
+
+
+def _parameters(entry: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    found: dict[str, Parameter] = {}
+    for key, required in (("required_parameters", True), ("optional_parameters", False)):
+        listed = entry.get(key)
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, Mapping) and len(found) < MAX_PARAMETERS:
+                parameter = _parameter(one, required, found)
+                found[parameter.name] = parameter
+    return tuple(found.values())
+
+
+def _parameter(node: Mapping[str, Any], required: bool, known: Mapping[str, Parameter]) -> Parameter:
+    written = _text(node, "name")
+    name = plain = safe_name(written) or "argument"
+    number = 1
+    while name in known:
+        number += 1
+        name = f"{plain}_{number}"
+    declared = _text(node, "type").strip().upper()
+    kind = _TYPES.get(declared, "string")
+    structured = declared not in _TYPES and declared not in _TEXTS and not declared.startswith("DATE")
+    description = " ".join(_text(node, "description").split())[:MAX_DESCRIPTION]
+    default = _default(node.get("default"), kind)
+    return Parameter(name, written, kind, structured, description, default, required)
+
+
+def _default(value: Any, kind: str) -> Scalar:
+    """The declared default, of its type where it can be read so; None where none is, or it is too long to be shown."""
+    if value is None or isinstance(value, bool):
+        return value
+    if kind == "number" and (number := read_number(value)) is not None:
+        return number if abs(number) < 10**MAX_DIGITS else None
+    try:
+        text = value if isinstance(value, str) else json.dumps(storable_json(value), ensure_ascii=False)
+    except (RecursionError, TypeError, ValueError):
+        return None
+    return storable(text)[0] if 0 < len(text) <= MAX_DEFAULT else None
+
+
+def _text(node: Mapping[str, Any], key: str) -> str:
+    value = node.get(key)
+    return storable(value)[0] if isinstance(value, str) else ""

@@ -1,0 +1,155 @@
+"""The domain tools: functions of documented APIs, and Finish."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+from lumos_queue.actions.base import LocalTool
+from lumos_queue.actions.tools.answering import LIVE, STRICT, find_answer
+from lumos_queue.actions.tools.answers import SHOWN, Answer, body_of, envelope, observe
+from lumos_queue.actions.tools.arguments import read_arguments
+from lumos_queue.actions.tools.finishing import read_finish
+from lumos_queue.actions.tools.functions import FINISH, Function, functions_of
+from lumos_queue.actions.tools.options import open_records, prepare_tools, read_limit
+from lumos_queue.actions.tools.records import Records, records_of
+from lumos_queue.actions.tools.statuses import ANSWERED, code_of, status_of_call
+from lumos_queue.episode import StepContext
+from lumos_queue.errors import ActionError
+from lumos_queue.records import Action, Execution, Task
+from lumos_queue.settings import Settings
+from lumos_queue.util.sanitize import storable
+
+API = "api"  #: the tool that a call of a function names
+FUNCTIONS, ANSWERS = (
+    "functions",
+    "answers",
+)  #: the task's inputs: API entries, and recorded answers that it brings along
+
+
+class ToolActions:
+    """Calls functions of a task's APIs. Options: options.OPTIONS. What they answer: answering.py."""
+
+    domain = "tools"
+    roles: tuple[str, ...] = ()  #: the role 'simulator' is asked with answers=simulated alone
+    defaults: Mapping[str, str] = {"answers": STRICT, "observation": str(SHOWN)}
+
+    def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
+        """Raises SpecError when the file of records is missing, or has changed since submission."""
+        tools = tools or {}
+        self.mode, self.limit = tools.get("answers", STRICT), read_limit(tools)
+        self.server, self.records = tools.get("server", ""), open_records(tools)
+        self.local_tools: Mapping[str, LocalTool] = {} if self.mode == LIVE else {API: self._answer}
+
+    @staticmethod
+    def prepare(tools: Mapping[str, str]) -> dict[str, str]:
+        return prepare_tools(tools)
+
+    def begin(self, task: Task) -> ToolSession:
+        return ToolSession(self, task)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def _answer(self, arguments: Mapping[str, Any], nth: int, context: StepContext) -> Execution:
+        """Answer a call of API from records, or as the option `answers` says."""
+        function, own = _ASKED.get() or (_undocumented(arguments), Records())
+        try:
+            found = await find_answer(self.mode, function, arguments["arguments"], nth, (own, self.records), context)
+        except RecursionError:
+            found = Answer("the document of this function is nested too deeply", status="tool_error")
+        return found.execution()
+
+
+#: The function that is called, and its task's records: the session's to its interface, as a call names the API alone.
+_ASKED: ContextVar[tuple[Function, Records] | None] = ContextVar("function that is called", default=None)
+
+
+class ToolSession:
+    """One episode. It keeps nothing: how often a request was made is read from the episode's actions."""
+
+    def __init__(self, actions: ToolActions, task: Task):
+        self._actions, self._task = actions, task
+        self._functions: Mapping[str, Function] | None = None
+        self._records = Records()
+        self._bad = 0  #: of the task's answers, those that are none
+
+    async def execute(self, action: Action, context: StepContext) -> Execution:
+        """Raises as models' servers and the network do, and never because of what is called, or what is answered."""
+        started = time.perf_counter()
+        try:
+            done = _finish(action) if action.name == FINISH.name else await self._call(action, context)
+        except ActionError as error:
+            done = self._refused(error)
+        return replace(done, seconds=time.perf_counter() - started)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def _call(self, action: Action, context: StepContext) -> Execution:
+        function = self._find(action.name)
+        arguments = read_arguments(function, action.arguments, context.variables)
+        asked: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
+        if self._actions.server:
+            asked["server"] = self._actions.server
+        nth = self._count_earlier(action.name, arguments, context)
+        token = _ASKED.set((function, self._records))
+        try:
+            called = await context.call(API, nth=nth, **asked, arguments=arguments)
+        finally:
+            _ASKED.reset(token)
+        body, code = body_of(called)
+        shown, value = observe(body, code, self._actions.limit)
+        message = called.message
+        if self._bad and not called.ok:
+            message = f"{message}; {self._bad:,} of the answers that the task brings along cannot be read"
+        return replace(called, status=status_of_call(called.status), result=shown, values=(value,), message=message)
+
+    def _find(self, name: str) -> Function:
+        """The function of exactly this name. Raises ActionError of kind 'unknown_action'."""
+        if self._functions is None:
+            found = functions_of(listed if isinstance(listed := self._task.inputs.get(FUNCTIONS), list) else ())
+            self._functions = {one.name: one for one in found}
+            self._records, self._bad = records_of(self._task.inputs.get(ANSWERS))
+        if name not in self._functions:
+            raise ActionError("unknown_action", f"there is no function '{name[:80]}'")
+        return self._functions[name]
+
+    def _count_earlier(self, name: str, arguments: Mapping[str, Any], context: StepContext) -> int:
+        """How many equal requests of the episode came before: in the order of steps, whatever their branch."""
+        return sum(
+            (position, branch) < (context.position, context.branch)
+            and one.name == name
+            and self._arguments(one, context) == arguments
+            for position, branch, one in context.requested
+        )
+
+    def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:
+        """The arguments of an earlier action; None where they could not be read, so that nothing was requested."""
+        try:
+            return read_arguments(self._find(action.name), action.arguments, context.variables)
+        except ActionError:
+            return None
+
+    def _refused(self, error: ActionError) -> Execution:
+        """What a model is shown when nothing was called."""
+        message = storable(str(error))[0]
+        shown, value = observe(envelope(message, ""), code_of(error.kind), self._actions.limit)
+        return Execution(error.kind, shown, (value,), message)
+
+
+def _finish(action: Action) -> Execution:
+    answer = read_finish(action.arguments)
+    if answer is None:
+        shown, value = observe(envelope("", "given up"), code_of("give_up"), SHOWN)
+        return Execution("give_up", shown, (value,))
+    return Execution("ok", answer, ({"kind": "answer", "text": answer, "ends": True, "code": ANSWERED},))
+
+
+def _undocumented(arguments: Mapping[str, Any]) -> Function:
+    """The function of a call that no session has made."""
+    names = [str(arguments.get(name, "")) for name in ("category", "tool", "api")]
+    return Function("", names[0], names[1], names[2])

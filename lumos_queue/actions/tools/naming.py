@@ -1,0 +1,64 @@
+"""Names of functions and arguments as ToolBench writes them (spec/sum2act.md 1): models were trained on these.
+
+naming.function_name("suivi-colis", "Latest")    latest_for_suivi_colis
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from lumos_queue.commands import digest
+
+MAX_NAME = 64  #: characters of a function's name, of which the last ones are kept
+FINISH_NAME = "Finish"
+_MARK = 8  #: characters of the digest that tells two functions of one name apart
+_RESERVED = ("from", "class", "return", "false", "true", "id", "and")
+_OTHERS = re.compile("[^A-Za-z0-9_\u4e00-\u9fa5]")
+
+
+def standardize(text: str) -> str:
+    """Small letters, digits, Chinese characters and single underscores; empty where the text has nothing of these."""
+    name = re.sub("_+", "_", _OTHERS.sub("_", text)).lower().strip("_")
+    return f"get_{name}" if name[:1].isdigit() else name
+
+
+def safe_name(text: str) -> str:
+    """As `standardize`, and no reserved word: the name of an API or of an argument."""
+    name = standardize(text)
+    return f"is_{name}" if name in _RESERVED else name
+
+
+def category_name(category: str) -> str:
+    """A category as ToolBench names the folder of its tools."""
+    return re.sub("_+", "_", re.sub("[ ,/]", "_", category))
+
+
+def function_name(tool: str, api: str) -> str:
+    """The whole name, before it is cut."""
+    return f"{safe_name(api)}_for_{standardize(tool)}"
+
+
+def unique_names(functions: Sequence[tuple[str, str, str]]) -> list[str]:
+    """A name for each of these different functions (category, tool, API), of at most MAX_NAME characters.
+
+    Where names are equal after the cut, each of them ends in a digest of what it names, so that no name depends on the
+    order of the list. ToolBench gives both the same name, and always calls the first.
+    """
+    cut = [function_name(tool, api)[-MAX_NAME:] for _, tool, api in functions]
+    times = Counter(cut)
+    taken = {name for name, count in times.items() if count == 1} | {FINISH_NAME}
+    return [
+        name if times[name] == 1 else _marked(name, function, taken)
+        for name, function in zip(cut, functions, strict=True)
+    ]
+
+
+def _marked(name: str, function: Sequence[str], taken: set[str]) -> str:
+    found, number = name, 0
+    while found in taken or not number:
+        found = f"{name[_MARK + 1 - MAX_NAME :]}_{digest(*function, str(number))[:_MARK]}"
+        number += 1
+    taken.add(found)
+    return found

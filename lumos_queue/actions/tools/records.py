@@ -1,0 +1,186 @@
+"""Recorded answers of APIs: a file of JSON lines, or entries that a task brings along. An invented line:
+
+    {"category": "Logistics", "tool": "suivi-colis", "api": "Latest", "arguments": {"colisid": "CA1"},
+     "error": "", "response": {"status": "sent"}, "code": 0, "provenance": "recorded"}
+
+Names are written as in the document of the API or as ToolBench writes them. `arguments` may be the JSON text of an
+object. `error`, `code` and `provenance` may be left out. Lines with equal arguments are the answers to the first, the
+second, … equal request of an episode; the last of them answers all later ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.actions.tools.answers import Answer
+from lumos_queue.actions.tools.arguments import canonical, read_object
+from lumos_queue.actions.tools.functions import Function
+from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
+from lumos_queue.actions.tools.statuses import status_of
+from lumos_queue.errors import ActionError, BadRow, SpecError
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.rows import json_lines
+from lumos_queue.util.sanitize import storable, storable_json
+
+FORMAT = "recorded answers: JSON lines with 'category', 'tool', 'api', 'arguments' and 'response'"
+FIELDS = ("api", "response")
+MAX_BYTES = 2**29  #: of a file: it is held in memory
+PROVENANCES = ("recorded", "simulated", "synthetic")  #: that an entry may have
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One recorded call."""
+
+    names: tuple[str, str, str]  #: category, tool and API, as the record writes them
+    arguments: Mapping[str, Any]
+    answer: Answer
+
+
+class Records:
+    """Recorded calls, found by what was asked."""
+
+    def __init__(self, records: Iterable[Record] = ()):
+        self._by_api: dict[tuple[str, str, str], list[Record]] = {}
+        self._keyed: dict[Function, dict[str, list[Record]]] = {}
+        for record in records:
+            self._by_api.setdefault(record.names, []).append(record)
+
+    def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
+        """The answer to the nth equal request, counted from 0; None where nothing equal is recorded."""
+        found = self._of(function).get(_key(arguments))
+        return found[min(nth, len(found) - 1)].answer if found else None
+
+    def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
+        """The answer to the request of the same API that has most arguments in common, then fewest others, then the
+        earliest; its message says that it was another one. None where nothing is recorded of the API."""
+        keyed = self._of(function)
+        if not keyed:
+            return None
+        wanted = {(name, _key(value)) for name, value in arguments.items()}
+
+        def distance(key: str) -> tuple[int, int]:
+            there = {(name, _key(value)) for name, value in json.loads(key).items()}
+            return -len(wanted & there), len(wanted ^ there)
+
+        best = min(keyed, key=distance)  # of equals the first that was recorded
+        found = keyed[best]
+        answer = found[min(nth, len(found) - 1)].answer
+        if best == _key(arguments):
+            return answer
+        return replace(answer, message=f"the nearest recorded request was answered instead: {best[:400]}")
+
+    def examples(self, function: Function, most: int) -> list[Record]:
+        """Up to so many of the calls of an API, different ones, the earliest first."""
+        return [found[0] for found in list(self._of(function).values())[:most]]
+
+    def _of(self, function: Function) -> dict[str, list[Record]]:
+        """The calls of a function's API by their arguments, in the form in which equal ones are equal."""
+        if function not in self._keyed:
+            written = (function.category, function.tool, function.api)
+            plain = (category_name(function.category), standardize(function.tool), safe_name(function.api))
+            keyed: dict[str, list[Record]] = {}
+            for names in dict.fromkeys((written, plain)):
+                for record in self._by_api.get(names, ()):
+                    keyed.setdefault(_key(_canonical(function, record.arguments)), []).append(record)
+            self._keyed[function] = keyed
+        return self._keyed[function]
+
+
+def read_records(path: Path) -> Records:
+    """The records of a file. Raises SpecError for a file that is missing, too large or of another format, and for the
+    first line that is no record."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMAT}.") from error
+    if size > MAX_BYTES:
+        raise SpecError(
+            f"'{path}' has {size:,} bytes, {MAX_BYTES:,} are the most: split it, or leave out what is unused."
+        )
+    records = []
+    for row in json_lines(path, FORMAT, FIELDS):
+        if isinstance(row, BadRow):
+            raise SpecError(f"'{path}' is not {FORMAT}: {row}.")
+        try:
+            records.append(record_of(*row))
+        except BadRow as bad:
+            raise SpecError(f"'{path}' is not {FORMAT}: {bad}.") from None
+    return Records(records)
+
+
+def records_of(entries: Any) -> tuple[Records, int]:
+    """The records that a task brings along, and how many of its entries are none."""
+    listed = entries if isinstance(entries, (list, tuple)) else []
+    found, bad = [], 0
+    for row, entry in enumerate(listed, start=1):
+        try:
+            found.append(record_of(row, entry))
+        except BadRow:
+            bad += 1
+    return Records(found), bad
+
+
+def record_of(row: int, entry: Any) -> Record:
+    """An entry, read. Raises BadRow."""
+    node = Node(row, "", entry)
+    names = (_name(node, "category"), _name(node, "tool"), node["api"].raw_text())
+    response = storable_json(node["response"].value) if "response" in node else ""
+    answer = Answer(_optional(node, "error"), response, _code(node), _provenance(node))
+    return Record(names, _arguments(node), answer)
+
+
+def _name(node: Node, name: str) -> str:
+    return _optional(node, name)
+
+
+def _optional(node: Node, name: str) -> str:
+    """A text that may be missing, null or empty."""
+    value = node[name].value if name in node else None
+    if value is not None and not isinstance(value, str):
+        raise node[name].bad("expected text")
+    return storable(value or "")[0]
+
+
+def _code(node: Node) -> int | None:
+    if "code" not in node or node["code"].value is None:
+        return None
+    code = node["code"].whole()
+    if status_of(code) is None:
+        raise node["code"].bad(f"{code} is no number of a status: 0 to 12 are")
+    return code
+
+
+def _provenance(node: Node) -> str:
+    found = _optional(node, "provenance") or PROVENANCES[0]
+    if found not in PROVENANCES:
+        raise node["provenance"].bad(f"expected one of {', '.join(PROVENANCES)}")
+    return found
+
+
+def _arguments(node: Node) -> Mapping[str, Any]:
+    value = node["arguments"].value if "arguments" in node else {}
+    if isinstance(value, str):
+        try:
+            value = read_object(value)
+        except ActionError as error:
+            raise node["arguments"].bad(str(error)) from None
+    if not isinstance(value, dict):
+        raise node["arguments"].bad("expected an object")
+    return storable_json(value)
+
+
+def _canonical(function: Function, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments as a request has them; as they are where no request could have them."""
+    try:
+        return canonical(function, arguments)
+    except ActionError:
+        return arguments
+
+
+def _key(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,67 @@
+"""Answers of a model that plays an API: the role `simulator`, which is shown the API's document and recorded calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lumos_queue.actions.tools.answers import Answer
+from lumos_queue.actions.tools.functions import Function
+from lumos_queue.actions.tools.records import Record
+from lumos_queue.episode import StepContext
+from lumos_queue.util.untrusted_json import read_json
+
+ROLE = "simulator"
+MAX_EXAMPLES = 5
+MAX_EXAMPLE_CHARACTERS = 2_048  #: of all examples together
+MAX_SHAPE = 2_000  #: characters of the shape of the answers
+_FENCE = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
+
+_INSTRUCTION = (
+    "Act as the server of the API described below and answer one request to it.\n"
+    "Stay with its description and with the examples of its answers, where there are any: the same fields, values that "
+    "fit the request. Where a request makes no sense for this API, say so in the field error.\n"
+    'Reply with one JSON object and nothing else: {"error": "", "response": …}.\n'
+)
+
+
+def simulator_prompt(function: Function, arguments: Mapping[str, Any], examples: Sequence[Record]) -> str:
+    """What the simulator is asked; as many of the examples as have room in MAX_EXAMPLE_CHARACTERS."""
+    parts = [_INSTRUCTION, f"Tool: {function.tool} ({function.category})", f"API: {function.api}"]
+    parts.append(f"Description: {function.description}")
+    parts += [f"Argument {one.describe()}; {one.description}".rstrip("; ") for one in function.parameters]
+    if function.template:
+        parts.append(f"Shape of its answers: {json.dumps(function.template, ensure_ascii=False)[:MAX_SHAPE]}")
+    parts += _shown(examples[:MAX_EXAMPLES])
+    parts.append(f"Request: {json.dumps(dict(arguments), ensure_ascii=False)}\nAnswer:")
+    return "\n".join(parts)
+
+
+async def simulate(
+    function: Function, arguments: Mapping[str, Any], examples: Sequence[Record], context: StepContext
+) -> Answer:
+    """The model's answer; an error of the tool where its reply is not JSON. Raises as models' servers do."""
+    reply = (await context.ask(ROLE, simulator_prompt(function, arguments, examples))).text
+    fenced = _FENCE.fullmatch(reply)
+    try:
+        found = read_json(fenced[1] if fenced else reply.strip(), strict=False)
+    except ValueError as error:
+        return Answer(f"the simulator's reply is not JSON: {error}", "", None, "simulated", status="tool_error")
+    if isinstance(found, dict) and "response" in found:
+        error = found.get("error") or ""
+        return Answer(error if isinstance(error, str) else json.dumps(error), found["response"], None, "simulated")
+    return Answer("", found, None, "simulated")
+
+
+def _shown(examples: Sequence[Record]) -> list[str]:
+    found, left = [], MAX_EXAMPLE_CHARACTERS
+    for one in examples:
+        said = {"error": one.answer.error, "response": one.answer.response}
+        asked = json.dumps(dict(one.arguments), ensure_ascii=False)
+        text = f"Example request: {asked}\nExample answer: {json.dumps(said, ensure_ascii=False)}"
+        if len(text) <= left:
+            found.append(text)
+            left -= len(text)
+    return found

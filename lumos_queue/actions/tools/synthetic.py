@@ -1,0 +1,96 @@
+"""Answers from a generator, where nothing is recorded: of the shape that the API's document gives, with values that
+mean nothing, the same for the same request on every machine. Without a shape, the name of the API and the arguments.
+
+They show whether an agent calls the right functions in the right way; they hold no facts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lumos_queue.actions.tools.answers import Answer
+from lumos_queue.actions.tools.functions import Function
+from lumos_queue.actions.tools.naming import safe_name
+from lumos_queue.actions.tools.shapes import LIST_LENGTH, read_shape
+from lumos_queue.commands import digest
+
+VERSION = "1"  #: part of every seed: another one means other answers
+MAX_VALUES = 1_000  #: of one answer
+MAX_ITEMS = 3  #: of a list, whatever length is documented
+_WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jasper", "kelp", "linden",
+          "maple", "north", "olive", "prairie")  # fmt: skip
+_LIST = re.compile(r"list of (\w+) with length ([0-9]{1,6})")
+
+
+def synthesize(function: Function, arguments: Mapping[str, Any]) -> Answer:
+    """The answer to a request: always the same one for the same arguments."""
+    shape = read_shape(function.template)
+    if shape is None:
+        return Answer("", {"api": function.api, "arguments": dict(arguments)}, 0, "synthetic")
+    names = (function.category, function.tool, function.api)
+    seed = digest("synthetic", VERSION, *names, json.dumps(dict(arguments), sort_keys=True))
+    return Answer("", _Generator(seed, arguments).value(shape, ""), 0, "synthetic")
+
+
+class _Generator:
+    """Values of the shape, from a stream of numbers that depends on the seed alone.
+
+    The stream is sha256 of seed and counter: unlike Python's `random`, it is the same in every version.
+    """
+
+    def __init__(self, seed: str, arguments: Mapping[str, Any]):
+        self._seed, self._drawn, self._made = seed, 0, 0
+        self._known = {safe_name(name): value for name, value in arguments.items()}
+
+    def value(self, shape: Any, name: str) -> Any:
+        """A value of that shape. `name` is the field that it is for."""
+        self._made += 1
+        if self._made > MAX_VALUES:
+            return None
+        if isinstance(shape, dict):
+            return {key: self.value(inner, key) for key, inner in self._first(shape) if key != LIST_LENGTH}
+        if isinstance(shape, list):
+            return self._list(shape, name)
+        return self._leaf(str(shape), name)
+
+    def _first(self, shape: Mapping[str, Any]) -> Sequence[tuple[str, Any]]:
+        return list(shape.items())[: max(0, MAX_VALUES - self._made)]
+
+    def _list(self, shape: Sequence[Any], name: str) -> list[Any]:
+        if len(shape) == 1 and isinstance(shape[0], str) and (known := _LIST.fullmatch(shape[0])):
+            return self._several(known[1], known[2], name)
+        if len(shape) == 1:
+            documented = shape[0].get(LIST_LENGTH) if isinstance(shape[0], dict) else 1
+            count = documented if isinstance(documented, int) else 1
+            return [self.value(shape[0], name) for _ in range(min(max(count, 1), MAX_ITEMS))]
+        return [self.value(inner, name) for inner in shape[:MAX_ITEMS]]
+
+    def _several(self, kind: str, length: str, name: str) -> list[Any]:
+        return [self._leaf(kind, name) for _ in range(min(int(length), MAX_ITEMS))]
+
+    def _leaf(self, kind: str, name: str) -> Any:
+        if kind == "NoneType":
+            return None
+        if kind in ("empty list", "list"):
+            return []
+        if kind == "dict":
+            return {}
+        if kind == "bool":
+            return bool(self._draw(2))
+        if known := _LIST.fullmatch(kind):
+            return self._several(known[1], known[2], name)
+        asked = self._known.get(safe_name(name)) if name else None
+        if kind == "int":
+            return asked if isinstance(asked, int) and not isinstance(asked, bool) else self._draw(1_000)
+        if kind == "float":
+            return asked if isinstance(asked, float) else self._draw(100_000) / 100
+        return asked if isinstance(asked, str) else f"{_WORDS[self._draw(len(_WORDS))]}-{self._draw(1_000)}"
+
+    def _draw(self, below: int) -> int:
+        """The next number of the stream, from 0."""
+        self._drawn += 1
+        return int(hashlib.sha256(f"{self._seed} {self._drawn}".encode()).hexdigest()[:12], 16) % below

@@ -1,0 +1,117 @@
+"""ToolBench: questions that are answered by calling documented APIs. The format: rows.py.
+
+Tools are those that a row lists (`--option tools=oracle`, the default), or the K of all listed in the file that fit the
+question best (`tools=retrieved:K`); of a folder all six files count.
+
+Whether an answer is right is for judges to say. What is counted here needs none: `answered` is 1 when the agent has
+finished with an answer; `relevant_apis` is the share of the APIs the question was written from that were called with
+success. Neither says that the answer is right, and a good answer may need fewer of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.actions.tools.functions import functions_of
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.toolbench.retrieval import Pool
+from lumos_queue.benchmarks.toolbench.rows import FILES, apis_of, file_of, files_of, query_rows, query_task
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.rows import tasks
+from lumos_queue.records import Score, Task
+
+ORACLE, RETRIEVED = "oracle", "retrieved"
+OPTIONS = {
+    "tools": "'oracle' (default): the APIs that a row lists; 'retrieved:K': the K that fit it best of all listed"
+}
+MAX_RETRIEVED = 100
+#: Queries that StableToolBench has of each split.
+PUBLISHED = {"I1-inst": 163, "I1-tool": 158, "I1-cat": 153, "I2-inst": 106, "I2-cat": 124, "I3-inst": 61}
+
+
+class ToolBench(Benchmark):
+    name = "toolbench"
+    domain = "tools"
+    licence = "Apache-2.0"
+    splits = tuple(FILES)
+    by_answer = False
+    metrics = ("answered", "relevant_apis")
+    options = OPTIONS
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        count = _read_tools(options.get("tools", ORACLE))
+        self.notes, made = [], 0
+        pool = Pool(_listed_apis(path)) if count and path else None
+        to_task = partial(_retrieved, pool, count) if pool else _oracle
+        for item in tasks(query_rows(file_of(path, split)), to_task):
+            made += isinstance(item, Task)
+            yield item
+        self.notes = [f"{made:,} rows; StableToolBench has {PUBLISHED[split]:,} of {split}"]
+        if pool:
+            self.notes.append(f"the {count:,} best of {len(pool.apis):,} APIs are offered for each row, found by words")
+
+    def gold_answer(self, task: Task) -> str:
+        """The relevant APIs: no row says what the answer is."""
+        return "; ".join(f"{tool}: {api}" for tool, api in task.gold["relevant"])
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        """`relevant_apis` is left out for a row that names none."""
+        answered = float(any(one.ends and one.result.strip() for _, one in result.seen))
+        relevant = {tuple(one) for one in task.gold["relevant"]}
+        if not relevant:
+            return (Score("answered", answered),)
+        functions = {one.name: one for one in functions_of(task.inputs["functions"])}
+        known = [functions[action.name] for action, done in result.seen if done.ok and action.name in functions]
+        called = relevant & {(one.tool, one.api) for one in known}
+        detail = f"{len(called)} of {len(relevant)}"
+        return (
+            Score("answered", answered),
+            Score("relevant_apis", len(called) / len(relevant), detail=detail, of=len(relevant)),
+        )
+
+
+def _read_tools(said: str) -> int:
+    """K of `retrieved:K`; 0 for `oracle`. Raises SpecError."""
+    if said == ORACLE:
+        return 0
+    kind, _, number = said.partition(":")
+    if kind == RETRIEVED and number.isascii() and number.isdecimal() and 0 < int(number[:9]) <= MAX_RETRIEVED:
+        return int(number)
+    expected = f"{ORACLE}, or {RETRIEVED}:K with K from 1 to {MAX_RETRIEVED}"
+    raise SpecError(f"--option tools={said[:40]} cannot be read: expected {expected}.")
+
+
+def _oracle(row: int, record: Mapping[str, Any]) -> Task:
+    task = query_task(row, record)
+    if task.inputs["functions"] is None:
+        raise BadRow(row, "api_list", f"missing: read such rows with --option tools={RETRIEVED}:K")
+    return task
+
+
+def _retrieved(pool: Pool, count: int, row: int, record: Mapping[str, Any]) -> Task:
+    task = query_task(row, record)
+    return replace(task, inputs={"functions": [dict(one) for one in pool.best(task.question, count)]})
+
+
+def _listed_apis(path: Path) -> list[dict[str, Any]]:
+    """All APIs that the rows of these files list; those of bad rows are passed over. Raises SpecError for none."""
+    found: list[dict[str, Any]] = []
+    for file in files_of(path):
+        for item in query_rows(file):
+            try:
+                found += [] if isinstance(item, BadRow) else apis_of(Node(item[0], "", item[1])) or []
+            except BadRow:
+                continue  # reported when it is read as a row
+    if not found:
+        raise SpecError(
+            f"No row of '{path}' lists APIs: there is nothing to find tools in. Read it with a file that does."
+        )
+    return found
+
+
+benchmark = ToolBench()

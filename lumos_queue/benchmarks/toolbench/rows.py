@@ -1,0 +1,135 @@
+"""ToolBench's queries, as in ToolBench and StableToolBench: a JSON list, or a folder of six; an invented row:
+
+    {"query_id": 7, "query": "Where is my parcel CA1?", "relevant APIs": [["suivi-colis", "Latest"]],
+     "api_list": [{"category_name": "Logistics", "tool_name": "suivi-colis", "api_name": "Latest",
+                   "api_description": "Latest state", "required_parameters": [{"name": "colisId", "type": "STRING",
+                   "description": "", "default": ""}], "optional_parameters": [], "method": "GET",
+                   "template_response": {"status": "str"}}]}
+
+`query` may be a list, of which the first is meant. Rows without `api_list` ask for tools that have to be found first.
+What else an entry of `api_list` may lack are descriptions and parameters: demonstration files have names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.fields import Node
+from lumos_queue.readers.rows import Row, json_list
+from lumos_queue.records import Task
+from lumos_queue.util.sanitize import storable_json
+
+FIELDS = ("query",)
+FORMAT = "a ToolBench query file: a JSON list of objects with 'query', 'query_id' and 'api_list'"
+#: Split to the published file of its queries.
+FILES = {
+    "I1-inst": "G1_instruction.json",
+    "I1-tool": "G1_tool.json",
+    "I1-cat": "G1_category.json",
+    "I2-inst": "G2_instruction.json",
+    "I2-cat": "G2_category.json",
+    "I3-inst": "G3_instruction.json",
+}
+_TEXTS = ("category_name", "tool_name", "api_name", "api_description", "method", "tool_description")
+_LISTS = ("required_parameters", "optional_parameters")
+
+
+def file_of(path: Path | None, split: str) -> Path | None:
+    """The file with a split's rows: the path itself, or the file of that split in this folder. Raises SpecError."""
+    if path is None or not path.is_dir():
+        return path
+    if not (found := path / FILES[split]).is_file():
+        raise SpecError(f"'{path}' has no file '{FILES[split]}' for the split '{split}'. Expected {FORMAT}.")
+    return found
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or the published files that are in this folder."""
+    return [found for name in FILES.values() if (found := path / name).is_file()] if path.is_dir() else [path]
+
+
+def query_rows(path: Path | None) -> Iterator[Row | BadRow]:
+    """The records of a file. Raises SpecError for another format."""
+    return json_list(path, FORMAT, FIELDS)
+
+
+def query_task(row: int, record: Mapping[str, Any]) -> Task:
+    """The task of a record, with the functions that it lists. Raises BadRow.
+
+    `inputs["functions"]` is None where the record lists none.
+    """
+    node = Node(row, "", record)
+    functions = apis_of(node)
+    relevant = _relevant(node, functions)
+    inputs = {"functions": functions}
+    return Task("toolbench", "", _row_name(node, row), _query(node["query"]), inputs, {"relevant": relevant})
+
+
+def apis_of(node: Node) -> list[dict[str, Any]] | None:
+    """The API entries of a record, with the fields that functions are made of. Raises BadRow."""
+    if "api_list" not in node or node["api_list"].value is None:
+        return None
+    found = [_api(item) for item in node["api_list"].items()]
+    if not found:
+        raise node["api_list"].bad("empty")
+    return found
+
+
+def _api(item: Node) -> dict[str, Any]:
+    """An entry with all texts and lists, and only what functions are made of."""
+    for name in ("api_name", "tool_name"):
+        item[name].raw_text()
+    found: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
+    for name in _LISTS:
+        listed = item[name].items() if name in item and item[name].value is not None else []
+        for one in listed:
+            one["name"].raw_text()
+        found[name] = [one.value for one in listed]
+    if "template_response" in item:
+        found["template_response"] = item["template_response"].value
+    return storable_json(found)
+
+
+def _text(item: Node, name: str) -> str:
+    """A text that may be missing or null: ''."""
+    value = item[name].value if name in item else None
+    if value is not None and not isinstance(value, str):
+        raise item[name].bad("expected text")
+    return value or ""
+
+
+def _relevant(node: Node, functions: list[dict[str, Any]] | None) -> list[list[str]]:
+    """The relevant APIs, each once: tool and API. One of the published rows names one twice."""
+    named = [_pair(item) for item in node["relevant APIs"].items()] if "relevant APIs" in node else []
+    known = {(one["tool_name"], one["api_name"]) for one in functions or ()}
+    for pair in named:
+        if functions is not None and pair not in known:
+            raise node["relevant APIs"].bad(f"'{pair[1][:80]}' of '{pair[0][:80]}' is not in api_list")
+    return [list(pair) for pair in dict.fromkeys(named)]
+
+
+def _pair(item: Node) -> tuple[str, str]:
+    if not isinstance(item.value, list) or len(item.value) != 2:
+        raise item.bad("expected the names of a tool and of an API")
+    tool, api = (one.raw_text() for one in item.items())
+    return tool, api
+
+
+def _query(node: Node) -> str:
+    """The query; of several the first."""
+    if isinstance(node.value, list):
+        if not node.value:
+            raise node.bad("empty")
+        return node.items()[0].text(verbatim=True)
+    return node.text(verbatim=True)
+
+
+def _row_name(node: Node, row: int) -> str:
+    """The query's own number or name; the row's number where it has none."""
+    if "query_id" not in node or node["query_id"].value is None:
+        return str(row)
+    found = node["query_id"]
+    return found.text() if isinstance(found.value, str) else str(found.whole())

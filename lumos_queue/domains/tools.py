@@ -1,0 +1,13 @@
+"""Functions of documented APIs. Each task brings its own; models are told of them by the tool formulations' prompts."""
+
+from __future__ import annotations
+
+from lumos_queue.domains.base import Domain
+
+DOMAIN = Domain(
+    name="tools",
+    interface="lumos_queue.actions.tools.interface:ToolActions",
+    session="lumos_queue.actions.tools.interface:ToolSession",
+    calls=False,  # actions are a name and a JSON object, and not `R1 = Name(…)`
+    ends_by_action=True,  # Finish
+)

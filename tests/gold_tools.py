@@ -1,0 +1,43 @@
+"""ToolBench by an agent who calls every relevant API, and by some who call none: no model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lumos_queue.actions.tools.functions import Function, Parameter, functions_of
+from lumos_queue.benchmarks.base import EpisodeResult
+from lumos_queue.benchmarks.toolbench.benchmark import benchmark
+from lumos_queue.records import Action, Execution, Score, Task
+from tests.tool_apis import call, played
+
+FINISH = call("Finish", {"return_type": "give_answer", "final_answer": "It is done."})
+
+
+def value_of(parameter: Parameter) -> Any:
+    """Some value of its type."""
+    return {"number": 3.5, "boolean": True}.get(parameter.type, "Ombry")
+
+
+def call_of(function: Function) -> Action:
+    """A call with all arguments that are required."""
+    return call(function.name, {one.name: value_of(one) for one in function.parameters if one.required})
+
+
+def relevant_calls(task: Task) -> list[Action]:
+    relevant = {tuple(one) for one in task.gold["relevant"]}
+    return [call_of(one) for one in functions_of(task.inputs["functions"]) if (one.tool, one.api) in relevant]
+
+
+def other_calls(task: Task) -> list[Action]:
+    """Every API that is not relevant, and the names of the relevant ones as they are in the document."""
+    relevant = {tuple(one) for one in task.gold["relevant"]}
+    functions = functions_of(task.inputs["functions"])
+    others = [call_of(one) for one in functions if (one.tool, one.api) not in relevant]
+    return [*others, *(call(api) for _, api in relevant)]
+
+
+def judged(task: Task, actions: Iterable[Action]) -> tuple[list[Execution], list[Score]]:
+    """The executions and scores of an episode with these actions, its APIs answered by the generator."""
+    done, _, run = played([*actions], task, {"answers": "synthetic"})
+    return done, list(benchmark.score(task, EpisodeResult(None, "no_answer", run.actions)))
