@@ -42,7 +42,7 @@ class Formulation:
     versioned: bool = False  #: whether its versions differ
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
     settings: Mapping[str, Setting] = field(default_factory=dict)  #: what `--setting NAME=VALUE` can say, by name
-    limits: Limits = Limits()  #: unless the agent is given others
+    limits: Limits = field(default_factory=Limits)  #: unless the agent is given others
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that need another one than the others
     prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: see `prompt_prefixes`; None: those of a Dialogue
 
