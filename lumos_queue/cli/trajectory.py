@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.commands import WITHIN, Call
 from lumos_queue.notation import write_action
-from lumos_queue.records import Action, Completion, Subgoal
+from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 
 def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
@@ -185,6 +185,10 @@ def _step_as_json(step: Any) -> dict[str, Any]:
     shown = {"at": _format_position(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
         shown["within"] = _format_position(step.position, step.branch // WITHIN - 1)
+    if step.parent is not None:
+        shown["parent"] = step.parent
+    if isinstance(step.result, Execution) and step.result.provenance:
+        shown["provenance"] = step.result.provenance
     match step.result, step.detail:
         case Completion() as done, _:
             tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
