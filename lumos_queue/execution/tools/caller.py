@@ -1,6 +1,7 @@
 """Calls of external tools: made when that was asked for, answered from an earlier job, or refused.
 
 Within one caller no call is made twice: the same call again gets the same answer, also while the first is under way.
+Where a session counts its equal calls (Call.nth), the second of them is another call, and asked again.
 A call that failed for reasons of the network is forgotten, so that trying again makes it again.
 """
 
@@ -31,7 +32,7 @@ class Caller:
 
     def __init__(self, answer: Answer, close: Callable[[], Awaitable[None]] | None = None):
         self._answer, self._close = answer, close
-        self._made: OrderedDict[str, asyncio.Task[Execution]] = OrderedDict()
+        self._made: OrderedDict[tuple[str, int], asyncio.Task[Execution]] = OrderedDict()
 
     async def call(self, command: Call, key: str) -> Execution:
         """What the call gives; `seconds` is how long the answer was waited for here.
@@ -40,11 +41,12 @@ class Caller:
         InfrastructureError when trying again later may succeed, SpecError for a tool that does not exist.
         """
         started = time.perf_counter()
-        task = self._made.get(command.digest)
+        made = command.digest, command.nth
+        task = self._made.get(made)
         if task is None:
-            task = self._made[command.digest] = asyncio.create_task(self._make(command, key))
-            task.add_done_callback(lambda done: self._settle(command.digest, done))
-        self._made.move_to_end(command.digest)
+            task = self._made[made] = asyncio.create_task(self._make(command, key))
+            task.add_done_callback(lambda done: self._settle(made, done))
+        self._made.move_to_end(made)
         done = await asyncio.shield(task)  # a caller that stops waiting does not stop it for the others
         return replace(done, seconds=time.perf_counter() - started)
 
@@ -68,10 +70,10 @@ class Caller:
             return Execution(error.kind, message=storable(str(error))[0])
         return replace(done, result=storable(done.result)[0], message=storable(done.message)[0], values=values)
 
-    def _settle(self, digest: str, done: asyncio.Task[Execution]) -> None:
+    def _settle(self, made: tuple[str, int], done: asyncio.Task[Execution]) -> None:
         """Forget a failure at once, and beyond what is kept the answers not asked for the longest."""
-        if (done.cancelled() or done.exception() is not None) and self._made.get(digest) is done:
-            del self._made[digest]
+        if (done.cancelled() or done.exception() is not None) and self._made.get(made) is done:
+            del self._made[made]
         spare = len(self._made) - MAX_KEPT
         if spare > 0:
             for old in [name for name, task in self._made.items() if task.done()][:spare]:
