@@ -101,7 +101,7 @@ def test_a_call_that_failed_for_the_network_is_made_again_and_others_are_not():
 def test_an_unknown_tool_lists_the_choices():
     async def ask(web: FakeWeb) -> None:
         caller = call_through(GuardedHttp(Guard(), "lumos-test/1"), web.api)
-        with pytest.raises(SpecError, match=r"No tool called 'google'\. Choose one of: search, wikipedia\."):
+        with pytest.raises(SpecError, match=r"No tool called 'google'\. Choose one of: api, search, wikipedia\."):
             await caller.call(Call("google", {"query": "x"}), "key")
         await caller.close()
 
