@@ -1,8 +1,8 @@
 """Requests to any public server: guarded, bounded in time and size, one at a time for each host.
 
 No proxies, no cookies, no credentials in headers; of the environment only which certificates are trusted
-(SSL_CERT_FILE). Redirects are followed here, so that each is checked like the first address. Of compressions only gzip is asked for,
-and unpacked no further than the bound.
+(SSL_CERT_FILE). Redirects are followed here, so that each is checked like the first address. Of compressions only gzip
+is asked for, and unpacked no further than the bound.
 """
 
 from __future__ import annotations
