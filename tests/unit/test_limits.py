@@ -10,7 +10,7 @@ from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.memory_journal import MemoryJournal
-from lumos_queue.limits import LimitReached, Limits, limit_formulation
+from lumos_queue.limits import MAX_STEPS, LimitReached, Limits, limit_formulation
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
 
 TASK = Task("b", "digest", "1", "Question?")
@@ -130,7 +130,8 @@ def test_what_a_formulation_wants_after_the_limit_is_held_back_as_well():
 
 
 def test_steps_and_depth_are_told_to_who_asks():
-    assert Limits().allows_step(10**6) and not Limits().is_deep(10**6, 10**6)
+    assert Limits().allows_step(MAX_STEPS) and not Limits().allows_step(MAX_STEPS + 1)
+    assert not Limits().is_deep(10**6, 10**6)
     assert [Limits(steps=2).allows_step(number) for number in (1, 2, 3)] == [True, True, False]
     assert [Limits(depth=6).is_deep(nodes, 2) for nodes in (5, 6, 7)] == [False, True, True]
     assert [Limits(depth=2, unit="calls").is_deep(99, calls) for calls in (1, 2)] == [False, True]
