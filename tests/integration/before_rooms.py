@@ -155,14 +155,13 @@ def _lasting(table: str, row: dict[str, Any]) -> dict[str, Any]:
 
 def differences(before: dict[str, Any], now: dict[str, Any], running: Collection[str] = ()) -> dict[str, str]:
     """By name: how what must be equal differs."""
-    assert now.keys() == before.keys()
-    found = {}
-    for name in before:
+    found = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
+    for name in before.keys() & now.keys():
         pair = [comparable(name, shown[name], running) for shown in (before, now)]
         if pair[0] != pair[1]:
             lines = [json.dumps(one, indent=1, sort_keys=True).splitlines() for one in pair]
             found[name] = "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
-    return found
+    return dict(sorted(found.items()))
 
 
 def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:

@@ -33,6 +33,8 @@ BUILDS = {
                   "--formulations", "iterative,one-pass,cot,direct"),
     "chosen": ("--where", "score=1 origin!=derived", "--select", "shortest", "--per-task", "1", "--format", "trl-sft",
                "--allow-test", "--perturbed"),
+    "dissimilar": ("--where", "score=1 origin!=derived", "--near-duplicates", "0.3", "--allow-test"),
+    "mixed": ("--where", "score=1 origin!=derived", "--mix", "strategyqa=0.5,gsm8k=0.5", "--allow-test"),
     "preferred": ("--where", "benchmark=wordmath", "--format", "trl-preference", "--allow-test"),
     "imported": ("--where", "origin=imported", "--reexecute"),
     "corrected": ("--where", "origin=corrected"),
