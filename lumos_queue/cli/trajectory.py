@@ -39,6 +39,11 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for step in shown["steps"]:
         if note := step.get("note"):
             console.print(escape(f"step {step['at']}: {note}"))
+    for state in shown.get("states", ()):
+        console.print(escape(f"state before step {state['at']}:"))
+        for name in ("results", "failures"):
+            for one in state[name]:
+                console.print(escape(f"  {name}: {one['action']} {one['arguments']}: {one['text']}"), style="dim")
     scores = "".join(f"  {score['metric']} {score['value']:g}" for score in shown["scores"])
     answer = "none" if shown["answer"] is None else escape(shown["answer"])
     gold = "" if shown["gold"] is None else f"  gold {escape(shown['gold'])}"

@@ -108,6 +108,7 @@ FORMULATION = Formulation(
     "dfsdt",
     dfsdt,
     ("policy",),
+    functions=True,
     trainable=False,
     settings={
         "width": Setting("2", "decisions that are tried at each node", read_number(1, 10)),

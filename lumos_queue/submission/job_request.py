@@ -96,7 +96,7 @@ def make_inference_job(
         remark(note)
     agent = replace(
         make_agent(
-            resolve_roles(options, benchmark.domain if formulation.executes else ""),
+            resolve_roles(options, benchmark.domain if formulation.executes else "", tools),
             benchmark.domain,
             Sampling(options.temperature, options.top_p, options.max_tokens),
             options.max_subgoals,
@@ -159,7 +159,15 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
-    if not FORMULATIONS.load(options.formulation).executes:
+    formulation, has_functions = FORMULATIONS.load(options.formulation), DOMAINS.load(benchmark.domain).functions
+    if formulation.executes and formulation.functions != has_functions:
+        fitting = [name for name in FORMULATIONS if FORMULATIONS.load(name).functions == has_functions]
+        brings = "functions, which" if has_functions else "no functions, but actions, which"
+        raise SpecError(
+            f"A task of '{benchmark.name}' brings {brings} the formulation '{options.formulation}' does not call. "
+            f"Choose one of: {', '.join(sorted(fitting))}."
+        )
+    if not formulation.executes:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:
