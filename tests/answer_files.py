@@ -74,7 +74,8 @@ def tree_file() -> dict[str, Any]:
         "forward_args": {"single_chain_max_step": 12, "tree_beam_size": 2},
         "compare_candidates": [[{name: one[name] for name in one if name != "children"} for one in path]],
         "answer_generation": {
-            "valid_data": True, "query_count": 5, "total_tokens": 900, "final_answer": ANSWER, "function": FUNCTIONS,
+            "valid_data": True, "query_count": 5, "total_tokens": 900, "final_answer": ANSWER,
+            "function": json.loads(json.dumps(FUNCTIONS)),
             "chain": [], "train_messages": [first, second, third], "query": "Which pens?", "finish_type": "give_answer",
         },
     }  # fmt: skip

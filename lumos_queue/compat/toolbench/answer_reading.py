@@ -71,7 +71,7 @@ def answer_file_of(name: str, content: Any) -> AnswerFile:
 
 
 def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[str, Any]]]:
-    """Kind, decisions and some nodes. Raises BadRow for a file without nodes."""
+    """Kind, decisions and nodes: of a tree its root. Raises BadRow for a file without nodes."""
     decisions: list[RecordedDecision] = []
     if TREE in node:
         check_tree(root := node[TREE]["tree"])
@@ -82,7 +82,7 @@ def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[s
         for one in node[CHAINS].items():
             check_chain(one["chain"])
             decisions += read_chain(one["chain"].value, len(decisions))
-            nodes += one["chain"].value[:1]
+            nodes += one["chain"].value
     if not decisions:
         raise node[kind].bad("has no decision")
     return kind, mark_pruned(decisions), nodes
@@ -117,7 +117,12 @@ def _replies_to(decisions: Sequence[RecordedDecision], last: int) -> list[Messag
 
 def _read_style(nodes: Sequence[Mapping[str, Any]]) -> NodeStyle:
     elo = nodes[0].get("Elo", 1000.0)
-    return NodeStyle(elo if isinstance(elo, float) else 1000.0, "matching_time" in nodes[0], terminals=False)
+    return NodeStyle(
+        elo if isinstance(elo, float) else 1000.0,
+        "matching_time" in nodes[0],
+        False,
+        any(one["expand_num"] for one in nodes),
+    )
 
 
 def _object(node: Node, name: str) -> Mapping[str, Any]:

@@ -21,6 +21,9 @@ class NodeStyle:
     elo: float = 1000.0  #: of a ranking that this search does not make
     matching_time: bool = False  #: whether it is written, as 0
     terminals: bool = True  #: whether `is_terminal` is true of answers: in the published files it is always false
+    #: Whether `expand_num` numbers the decisions of chains, too. ToolBench's do not: there a thought without a call
+    #: that a call without a thought follows cannot be told from one decision.
+    numbered: bool = True
 
 
 def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[str, Any]:
@@ -49,12 +52,12 @@ def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[
 def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> list[dict[str, Any]]:
     """The chains of tries, each from a decision that follows none up to the next such one."""
     found: list[dict[str, Any]] = []
-    for decision in decisions:
+    for number, decision in enumerate(decisions, start=1):
         if decision.before == ROOT or not found:
             found.append({"chain": [], "win": False})
         chain = found[-1]["chain"]
         nodes = list(_nodes_of(decision, len(chain) + 1, style))
-        nodes[-1]["pruned"] = decision.pruned
+        nodes[-1] |= {"pruned": decision.pruned, "expand_num": number if style.numbered else 0}
         chain += nodes
         found[-1]["win"] = decision.code == ANSWERED
     for one in found:
