@@ -79,7 +79,6 @@ def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], 
 def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
     """The steps, each with its parent: positions are those that the formulation would have."""
     functions = {one.name: one for one in functions_of(task.inputs[FUNCTIONS])}
-    asked: list[tuple[str, Any]] = []
     exchange = Exchange(_walk(file, task))
     number = -1
     for position, command in enumerate(exchange):
@@ -91,7 +90,7 @@ def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
             decision = file.decisions[number]
             exchange.reply = execution = execution_of(decision)
             if decision.name != FINISH and decision.code != UNKNOWN_FUNCTION:
-                yield _call(decision, execution, functions.get(decision.name), asked, position)
+                yield _call(decision, execution, functions.get(decision.name), position)
         assert isinstance(exchange.reply, Completion | Execution)
         yield Step(position, 0, command, exchange.reply)
 
@@ -101,7 +100,7 @@ def _walk(file: AnswerFile, task: Task) -> Commands[None]:
     policy = Policy(task, Agent({}, DOMAIN), History())
     root, nodes = Node(), []
     for number, decision in enumerate(file.decisions):
-        above = nodes[decision.before] if decision.before != ROOT else root if file.kind == TREE else Node()
+        above = nodes[decision.before] if decision.before != ROOT else root
         text, position = yield from policy.decide(above, tell_tried(above) if file.kind == TREE else "")
         node = yield from policy.act(above, text, position)
         if (node.reply.action, node.reply.arguments) != (decision.name, decision.arguments):
@@ -133,9 +132,7 @@ def _answer(decision: RecordedDecision) -> str:
         return decision.arguments
 
 
-def _call(
-    decision: RecordedDecision, done: Execution, function: Function | None, asked: list[Any], position: int
-) -> Step:
+def _call(decision: RecordedDecision, done: Execution, function: Function | None, position: int) -> Step:
     """The request that the call made. One that this project would refuse is kept as it was written."""
     try:
         given = read_object(decision.arguments)
@@ -144,8 +141,7 @@ def _call(
         arguments = {"text": decision.arguments}
     names = ("", "", decision.name) if function is None else (function.category, function.tool, function.api)
     request = dict(zip(("category", "tool", "api"), names, strict=True)) | {"arguments": arguments}
-    call = Call(API, request, asked.count(request))
-    asked.append(request)
+    call = Call(API, request)  # which of equal requests it is can be seen from the steps: it is not stored
     value = {"kind": "response", "text": decision.observation, "code": decision.code}
     result = Execution(done.status, done.result[:SHOWN], (value,), done.message, provenance="recorded")
     return Step(position, WITHIN, call, result)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from db.connection import Database, open_database
 from db.filters import Filter, Term
@@ -100,14 +100,17 @@ def replay_task(file: AnswerFile) -> Task:
     return task_of(file, "replayed", given={"policy": replies_of(file)})
 
 
-def infer(tmp_path: Path, url: str, formulation: str, tasks: list[Task], **agent: Any) -> tuple[Database, str]:
+def infer(
+    tmp_path: Path, url: str, formulation: str, tasks: list[Task], samples: int = 1, **agent: Any
+) -> tuple[Database, str]:
     loaded = FORMULATIONS.load(formulation)
     (tmp_path / "nothing.json").write_text("[]")
     roles = dict.fromkeys(loaded.roles, f"scripted:{tmp_path / 'nothing.json'}")
     made = Agent(roles, "tools", samplings=loaded.samplings, **{"limits": loaded.limits, **agent})
     digest = tasks[0].dataset
     rows = Rows(open_benchmark("toolbench"), "I1-inst", digest, tuple(tasks), ())
-    return run_embedded(tmp_path, Infer("toolbench", digest, "I1-inst", formulation, made), rows, url=url)
+    job = Infer("toolbench", digest, "I1-inst", formulation, made, samples=samples)
+    return run_embedded(tmp_path, job, rows, url=url)
 
 
 @pytest.mark.parametrize("back_off", [1, 2])
@@ -164,6 +167,8 @@ def test_invented_files_are_stored_and_given_back(make, database, tmp_path):
     assert [step.parent for step in episode.steps if step.role] == (
         [ROOT, 1, 2, 1, 6] if make is tree_file else [ROOT, 1, 2, ROOT, 6]
     )
+    told = ["not the first try" in step.prompt for step in episode.steps if step.role]
+    assert told == [False, False, False, make is tree_file, False]
     export_answer_files(database, found.job, tmp_path / "out")
     assert json.loads((tmp_path / "out" / "x_1.json").read_text()) == content
 
@@ -238,3 +243,28 @@ def test_episodes_of_jobs_are_written_and_can_be_read(formulation, url, tmp_path
     export_answer_files(database, job, tmp_path / "judged", "tooleval")
     (entry,) = json.loads((tmp_path / "judged" / "tooleval.json").read_text()).values()
     assert entry["answer"]["method"] == file.method and len(entry["available_tools"]) == 3
+
+
+def test_samples_have_files_of_their_own_and_the_last_reply_is_left_out(tmp_path):
+    inputs = {**tool_apis.TASK.inputs, "answers": [tool_apis.record()], "given": {"policy": [LOOK, LOOK]}}
+    task = Task("toolbench", "d", "7", "Where is parcel P1?", inputs, {"relevant": []})
+    limits = Limits(calls=2, depth=12)
+    database, job = infer(tmp_path, "", "dfsdt", [task], samples=2, limits=limits)
+    assert export_answer_files(database, job, tmp_path / "out") == 2
+    files = {path.name: read_answer_file(path) for path in (tmp_path / "out").iterdir()}
+    assert set(files) == {"7_DFS_woFilter_w2.json", "7-1_DFS_woFilter_w2.json"}
+    assert [len(one.decisions) for one in files.values()] == [1, 1], "the reply to the last call is not carried out"
+    assert [one.chosen for one in files.values()] == [None, None]
+
+
+def test_only_jobs_of_tool_agents_are_written_and_nothing_is_overwritten(database, tmp_path):
+    found = imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file()))
+    with pytest.raises(SpecError, match="not an empty folder"):
+        export_answer_files(database, found.job, tmp_path / "files")
+    with pytest.raises(SpecError, match="format"):
+        export_answer_files(database, found.job, tmp_path / "out", "xml")
+    with database.writer.begin() as connection:
+        connection.execute(update(JobRow).values(formulation="iterative"))
+    with pytest.raises(SpecError, match="iterative"):
+        export_answer_files(database, found.job, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []

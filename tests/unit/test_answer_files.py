@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lumos_queue.actions.tools.answers import envelope, observe
 from lumos_queue.actions.tools.functions import functions_of
+from lumos_queue.compat.toolbench import answer_reading, node_checks
 from lumos_queue.compat.toolbench.answer_file import AnswerFile, header_of, with_decisions
 from lumos_queue.compat.toolbench.answer_reading import answer_file_of, read_answer_file
 from lumos_queue.compat.toolbench.differences import find_changes, make_changes
@@ -161,6 +163,7 @@ def deep(levels: int) -> str:
 
 
 FIRST = ["tree", "tree", "children", 0]
+TWO = tree_file()["tree"]["tree"]["children"] * 2
 
 
 @pytest.mark.parametrize(
@@ -178,6 +181,9 @@ FIRST = ["tree", "tree", "children", 0]
         (broken([*FIRST, "node_type"], ["Thought"]), "node_type"),
         (broken([*FIRST, "node_type"], "Action Input"), "Action Input after Action Input"),
         (broken([*FIRST, "children"], {}), "expected a list"),
+        (broken([*FIRST, "children"], tree_file()["tree"]["tree"]["children"][0]["children"] * 2), "one input"),
+        (broken([*FIRST, "children"], []), "one input"),
+        (broken([*FIRST, "children", 0, "children", 1, "children", 0, "children", 0, "children"], TWO), "one child"),
         (broken([*FIRST, "description"], None), "expected text"),
         (broken([*FIRST, "expand_num"], "1"), "whole number"),
         (broken([*FIRST, "pruned"]), "missing"),
@@ -201,6 +207,61 @@ def test_very_many_nodes_are_refused(tmp_path):
         read(content, tmp_path)
     content["trys"][0]["chain"] = content["trys"][0]["chain"][:5_000]
     assert len(read(content, tmp_path).decisions) == 5_003 - 1
+
+
+def test_a_chain_ends_with_an_input(tmp_path):
+    content = chain_file()
+    del content["trys"][0]["chain"][-1]
+    with pytest.raises(SpecError, match="no input"):
+        read(content, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "problem"),
+    [(node_checks, "MAX_NODES", "4 nodes"), (answer_reading, "MAX_BYTES", "4 bytes")],
+)
+def test_sizes_are_bounded(where, name, problem, tmp_path, monkeypatch):
+    monkeypatch.setattr(where, name, 4)
+    with pytest.raises(SpecError, match=problem):
+        read(tree_file(), tmp_path)
+
+
+def test_the_number_of_functions_is_bounded(tmp_path):
+    with pytest.raises(SpecError, match="1,000 functions"):
+        read(broken(["answer_generation", "function"], FUNCTIONS * 501), tmp_path)
+
+
+def test_after_a_reply_without_a_call_its_list_comes_twice():
+    made = [RecordedDecision(ROOT, "hm"), RecordedDecision(0, "now", "Finish", "{}", "", 3)]
+    lists = messages_of(made, 1, Wording("s", "u"))
+    assert [len(messages) for messages in lists] == [3, 3, 4] and lists[0] == lists[1]
+
+
+def test_thoughts_beside_calls_are_judged_only_without_an_end(tmp_path):
+    def roles(file: AnswerFile) -> list[str]:
+        node, found = tooleval_of(file)["answer"]["answer_details"][0], []
+        while True:
+            found.append(node["role"])
+            if not node["next"]:
+                return found
+            node = node["next"][0]
+
+    file = read(tree_file(), tmp_path)
+    assert roles(file) == ["system", "user", "tool", "tool", "tool"]
+    assert roles(replace(file, chosen=None)) == ["system", "user", "tool", "tool", "assistant", "tool"]
+
+
+def test_schemas_become_entries():
+    schema = deepcopy(FUNCTIONS[0])
+    schema["parameters"]["properties"]["most"] = {"type": "integer", "description": "how many", "example_value": 5}
+    (made,) = functions_of(entries_of([schema, 3, {"name": 4}, FUNCTIONS[1]]))
+    assert (made.name, made.tool, made.api) == ("look_for_shop", "shop", "look")
+    assert [(one.name, one.type, one.default, one.required) for one in made.parameters] == [
+        ("thing", "string", "pen", True), ("most", "number", 5, False)
+    ]  # fmt: skip
+    assert made.description.endswith("Looks things up")
+    for parameters in (None, [], {"properties": 3}, {"properties": {"x": 3}, "required": 4}):
+        assert functions_of(entries_of([{"name": "f", "description": 3, "parameters": parameters}]))[0].name == "f"
 
 
 @pytest.mark.parametrize("lists", [[[]], [[{"role": "assistant"}]], [[{"role": "x", "content": 4}] * 3], [[], []]])
