@@ -71,7 +71,7 @@ def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> A
     if (kept := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
         return with_decisions(kept, episode.task.question, decisions)
     told = told_of(decisions) if episode.formulation == "dfsdt" else {}
-    agent = Agent.from_json(spec["agent"])
+    agent = Agent.from_json(spec.get("infer", spec)["agent"])
     ends = [number for number, one in enumerate(decisions) if one.code == ANSWERED]
     given_up = [number for number, one in enumerate(decisions) if one.code == GAVE_UP]
     return AnswerFile(

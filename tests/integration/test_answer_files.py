@@ -23,6 +23,7 @@ from lumos_queue.compat.toolbench.tree_writing import NodeStyle, write_tree
 from lumos_queue.compat.toolbench.trees import ROOT
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
@@ -101,8 +102,9 @@ def replay_task(file: AnswerFile) -> Task:
 
 
 def infer(
-    tmp_path: Path, url: str, formulation: str, tasks: list[Task], samples: int = 1, **agent: Any
+    tmp_path: Path, url: str, formulation: str, tasks: list[Task], samples: int = 1, scored: bool = False, **agent: Any
 ) -> tuple[Database, str]:
+    """Runs a job of that formulation whose models are never asked: all replies are given."""
     loaded = FORMULATIONS.load(formulation)
     (tmp_path / "nothing.json").write_text("[]")
     roles = dict.fromkeys(loaded.roles, f"scripted:{tmp_path / 'nothing.json'}")
@@ -110,7 +112,7 @@ def infer(
     digest = tasks[0].dataset
     rows = Rows(open_benchmark("toolbench"), "I1-inst", digest, tuple(tasks), ())
     job = Infer("toolbench", digest, "I1-inst", formulation, made, samples=samples)
-    return run_embedded(tmp_path, job, rows, url=url)
+    return run_embedded(tmp_path, Evaluate(job) if scored else job, rows, url=url)
 
 
 @pytest.mark.parametrize("back_off", [1, 2])
@@ -229,7 +231,7 @@ CALLS = {
 def test_episodes_of_jobs_are_written_and_can_be_read(formulation, url, tmp_path):
     inputs = {**tool_apis.TASK.inputs, "answers": [tool_apis.record()], "given": GIVEN[formulation]}
     task = Task("toolbench", "d", "../7_x", "Where is parcel P1?", inputs, {"relevant": []})
-    database, job = infer(tmp_path, url, formulation, [task])
+    database, job = infer(tmp_path, url, formulation, [task], scored=True)
     export_answer_files(database, job, tmp_path / "out")
     (path,) = (tmp_path / "out").iterdir()
     assert path.name.startswith("-7-x_"), "no path, and the number ends at the first underscore"
