@@ -62,6 +62,14 @@ def test_imported_searches_make_rows_of_the_path_to_their_answer(tmp_path):
     found = imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file()))
     made = make(database, tmp_path / "build", where=f"job={found.job}", **OPTIONS)
     assert [file["rows"] for file in made["files"]] == [3] and made["levels"] == {"format": 3}
+    content = tree_file()
+    nodes = content["tree"]["tree"]
+    while nodes["children"]:
+        nodes = nodes["children"][-1]
+    nodes["observation_code"] = 4
+    found = imported(database, tmp_path, write(tmp_path / "given up", x_1=content))
+    with pytest.raises(SpecError, match="ended gave_up"):
+        make(database, tmp_path / "none", where=f"job={found.job}", **OPTIONS)
 
 
 @pytest.mark.parametrize("more", [{"format": "lumos"}, {"level": "format"}, {"reexecute": True}, {"perturbed": True}])
