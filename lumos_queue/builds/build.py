@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from db.filters import parse_where
+from lumos_queue.builds.calls import TOOL_AGENTS, call_rows
 from lumos_queue.builds.candidates import BuildCandidate, Rules, examine
 from lumos_queue.builds.card import card
 from lumos_queue.builds.checks import ActionChecks
@@ -124,9 +125,14 @@ def _keep_rows(staging: StagingDatabase, found: BuildCandidate | str, rules: Rul
     """Stage a candidate and its rows; returns why it is excluded, '' when it is not."""
     if isinstance(found, str):
         return found
+    if found.episode.formulation in TOOL_AGENTS:
+        calls = [{"file": file, "key": key, "json": line, "turns": 1} for file, key, line in call_rows(found.episode)]
+        return _stage(staging, found, calls) if calls else "no reply on the way to its answer"
     made = []
     problem = ""
     for name in rules.options.formulations:
+        if name in TOOL_AGENTS:
+            continue  # rows of their own episodes alone
         try:
             made += conversations_of(found, name, rules.sources).items()
         except SpecError as error:
@@ -139,6 +145,10 @@ def _keep_rows(staging: StagingDatabase, found: BuildCandidate | str, rules: Rul
         for file, conversation in made
         for line, turns in rows_of(conversation, found, rules.options.format)
     ]
+    return _stage(staging, found, lines)
+
+
+def _stage(staging: StagingDatabase, found: BuildCandidate, lines: list[dict[str, Any]]) -> str:
     number = staging.insert("candidate", [found.columns(json.dumps(lines))])
     staging.insert("line", [{"candidate": number, **line} for line in lines])
     return ""

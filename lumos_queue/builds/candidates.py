@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
+from lumos_queue.builds.calls import TOOL_AGENTS, examine_calls
 from lumos_queue.builds.contamination import TestSplits, normalise, task_key, text_key
 from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
@@ -14,6 +15,7 @@ from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.staging import hash_of
 from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import strip_label, write_actions
 from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion, FinishReason
@@ -96,6 +98,8 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     """The candidate made from an episode, or why it is excluded."""
     if reason := task_exclusion(episode, rules) or failure_reason(episode) or label_exclusion(episode, rules):
         return reason
+    if episode.formulation in TOOL_AGENTS:
+        return _examine_tool_agent(episode, rules)
     options = rules.options
     rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
     modules = tuple(module for module in MODULES if module not in rejected)
@@ -128,6 +132,20 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
             return reason
     only = _NO_RESULTS if _lacks_results(domain, told) else ""
     return BuildCandidate(episode, domain, told, _NO_SUBGOAL_OF_ACTIONS if annotation is None else only, modules, level)
+
+
+def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
+    """The candidate made from an episode of a tool agent, whose rows are its calls (calls.py)."""
+    if episode.formulation not in rules.options.formulations:
+        return f"made by {episode.formulation}, whose rows are not asked for"
+    if isinstance(done := examine_calls(episode), str):
+        return done
+    try:
+        domain = rules.sources.get(episode.task.benchmark).domain
+    except SpecError:
+        return "unknown domain"
+    level = episode.level or ("executed" if episode.origin in RUNS else "format")
+    return BuildCandidate(episode, domain, done, _NO_SUBGOAL_OF_ACTIONS, MODULES, level)
 
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:

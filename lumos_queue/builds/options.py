@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from lumos_queue.builds.calls import FORMAT, TOOL_AGENTS
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import trainable_names
 from lumos_queue.records import LEVELS
@@ -41,12 +42,18 @@ class BuildOptions:
                 raise unknown(what, value, choices)
         if self.level and self.level not in LEVELS:
             raise unknown("check level", self.level, LEVELS)
-        trainable = trainable_names()
+        trainable = (*trainable_names(), *TOOL_AGENTS)
         for name in self.formulations:
             if name not in trainable:
                 raise unknown("formulation", name, trainable)
         if not self.formulations:
             raise SpecError(f"A build needs at least one formulation: {', '.join(trainable)}.")
+        called = [name for name in self.formulations if name in TOOL_AGENTS]
+        if called and (self.format != FORMAT or self.level or self.reexecute or self.perturbed):
+            raise SpecError(
+                f"Rows of {called[0]} are single calls, which are not executed again: give --format {FORMAT}, and "
+                "leave out --level, --reexecute and --perturbed."
+            )
         if self.format == "trl-preference" and self.formulations != ("iterative",):
             raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
         chosen = (self.per_task, self.level, self.mix, self.near, self.reexecute, self.perturbed)

@@ -38,7 +38,7 @@ def import_files(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    licence = _read_licence(licence)
+    licence = read_licence(licence)
     settings = read_settings()
     with open_join(plan, ground) as joining:
         found = joining.found
@@ -69,7 +69,7 @@ def import_files(
     output.result(told, _print_import)
 
 
-def _read_licence(text: str) -> str:
+def read_licence(text: str) -> str:
     """The licence's name. Raises SpecError for a text that cannot be one."""
     from lumos_queue.errors import SpecError
 

@@ -24,6 +24,7 @@ from lumos_queue.cli import (
     papers,
     rollouts,
     submit,
+    toolbench,
     workers,
 )
 from lumos_queue.cli import options as opt
@@ -77,6 +78,8 @@ for command in (
 
 app.command("import")(compat.import_files)
 app.command("export-compat")(compat.export_compat)
+app.command("import-toolbench")(toolbench.import_toolbench)
+app.command("export-toolbench")(toolbench.export_toolbench)
 
 
 @app.command()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +19,7 @@ MAX_PARAMETERS = 256  #: of one function; the published APIs have at most some d
 MAX_DEFAULT = 1_000  #: characters of a default value
 _TYPES = {"NUMBER": "number", "BOOLEAN": "boolean"}
 _TEXTS = ("STRING", "ENUM")  #: declared types whose values are texts, beside dates; others may be lists and objects
+_NAME = re.compile("[A-Za-z0-9_\u4e00-\u9fa5.-]{1,64}")  #: of a function that an entry names itself
 Scalar = str | int | float | bool | None
 
 
@@ -108,11 +111,22 @@ def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
     """The functions of API entries, each API once, in their order. What is no entry is passed over; nothing is raised.
 
     An entry: {"category_name", "tool_name", "api_name", "api_description", "required_parameters",
-    "optional_parameters", "template_response"}, and more that is not needed here; only `api_name` must be there.
+    "optional_parameters", "template_response"}, and more that is not needed here; only `api_name` must be there. One
+    with a "function_name" keeps that name, if it can be one: models were shown it.
     """
     apis = {_identity(entry): entry for entry in reversed([one for one in entries if _is_entry(one)])}
-    names = unique_names(found := list(reversed(apis)))
+    found = list(reversed(apis))
+    names = _kept_names(unique_names(found), [apis[api].get("function_name") for api in found])
     return tuple(_function(name, api, apis[api]) for name, api in zip(names, found, strict=True))
+
+
+def _kept_names(made: Sequence[str], given: Sequence[Any]) -> list[str]:
+    """The names that entries bring along, where they are names and no other function has them; else those made."""
+    times = Counter([*made, FINISH_NAME, *(one for one in given if isinstance(one, str))])
+    return [
+        one if isinstance(one, str) and _NAME.fullmatch(one) and times[one] == 1 + (one == own) else own
+        for own, one in zip(made, given, strict=True)
+    ]
 
 
 def _is_entry(entry: Any) -> bool:

@@ -1,13 +1,13 @@
 """ToolBench's trees ↔ decisions. A decision is up to three nodes in a row: Thought, Action, Action Input.
 
-A reply without a call is a Thought of its own: one that was expanded itself, or has no children. Nodes are in the order
-of the search, so a walk from the root gives the decisions in the order in which the model was asked.
+A reply without a call is a Thought of its own: one that was expanded itself, or that no Action follows. Nodes are in
+the order of the search, so a walk from the root gives the decisions in the order in which the model was asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 THOUGHT, ACTION, INPUT = "Thought", "Action", "Action Input"
@@ -39,12 +39,29 @@ def read_decisions(tree: Mapping[str, Any]) -> list[RecordedDecision]:
     return found
 
 
+def read_chain(chain: Sequence[Mapping[str, Any]], first: int = 0) -> list[RecordedDecision]:
+    """The decisions of a chain, whose nodes come one after the other. `first`: number of the first of them."""
+    tree: dict[str, Any] = {"children": []}
+    for node in reversed(chain):
+        tree = {"children": [{**node, **tree}]}
+    return [replace(one, before=one.before + first if one.before != ROOT else ROOT) for one in read_decisions(tree)]
+
+
+def path_to(decisions: Sequence[RecordedDecision], last: int) -> list[int]:
+    """The numbers of the decisions from the first one to this one."""
+    found = []
+    while last != ROOT:
+        found.append(last)
+        last = decisions[last].before
+    return found[::-1]
+
+
 def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, Any], RecordedDecision]:
     """The decision that begins with a node, and its last node."""
     thought = ""
     if node["node_type"] == THOUGHT:
         thought = node["description"]
-        if node["expand_num"] > 0 or not node["children"]:
+        if node["expand_num"] > 0 or not node["children"] or node["children"][0]["node_type"] != ACTION:
             return node, RecordedDecision(before, thought, pruned=node["pruned"])
         node = node["children"][0]
     name, last = node["description"], node["children"][0]

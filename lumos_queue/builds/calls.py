@@ -1,0 +1,58 @@
+"""Rows of tool agents: one for each model call that led to an accepted answer, for every role.
+
+The prompt is the stored one, byte for byte, and the reply what the model said to it. Of a search only the calls on the
+path to its answer count; what was tried beside it is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from db.journal import RecordedStep
+from lumos_queue.commands import ROOT, WITHIN
+from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+TOOL_AGENTS = ("react", "dfsdt", "sum2act", "rewoo")
+FORMAT = "trl-sft"  #: the one format whose rows are a prompt as it is sent, and a reply
+
+
+def examine_calls(episode: StoredEpisode) -> Annotation | str:
+    """What an episode of a tool agent did on its way to the answer, or why no rows are made of it."""
+    if episode.ending != Ending.ANSWERED:
+        return f"ended {episode.ending}"
+    done = [
+        (step.detail, step.result.result)
+        for step in answer_path(episode.steps)
+        if isinstance(step.detail, Action) and isinstance(step.result, Execution)
+    ]
+    step = AnnotatedSubgoal(Subgoal(1, ""), tuple(one for one, _ in done), tuple(result for _, result in done))
+    return Annotation((step,), episode.answer or "")
+
+
+def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
+    """(file, key, JSON text) of each row: `policy_react`, the task's row and the step's position."""
+    for step in answer_path(episode.steps):
+        if isinstance(step.result, Completion) and step.result.text.strip():
+            row = {"prompt": step.prompt, "completion": step.result.text.strip()}
+            key = f"{episode.task.benchmark}/{episode.task.row}#{step.position}"
+            yield f"{step.role}_{episode.formulation}", key, json.dumps(row, ensure_ascii=False)
+
+
+def answer_path(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """The formulation's own steps on the path to its answer; without a tree, all of them."""
+    own = [step for step in steps if step.branch < WITHIN]
+    ends = [step for step in own if isinstance(step.result, Execution) and step.result.ends]
+    if not ends or ends[-1].parent is None:
+        return own
+    by_position = {step.position: step for step in own}
+    step, path = ends[-1], []
+    while True:
+        path.append(step)
+        if step.parent is None or step.parent == ROOT:
+            return path[::-1]
+        step = by_position[step.parent]

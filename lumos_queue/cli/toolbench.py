@@ -1,0 +1,68 @@
+"""Commands for ToolBench's answer files: import-toolbench, export-toolbench."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+from lumos_queue.cli.compat import read_licence
+
+
+def import_toolbench(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Answer files, e.g. 57_DFS_woFilter_w2.json.")],
+    licence: Annotated[str, typer.Option(help="Licence of the files, e.g. 'Apache-2.0'. Required.")] = "",
+    split: opt.Split = "train",
+    again: Annotated[
+        bool, typer.Option("--again", help="Import the files again even if they were imported before.")
+    ] = False,
+    json: opt.Json = False,
+) -> None:
+    """Import recorded searches and chains of ToolBench.
+
+    Each file becomes an episode with its tree: all of them, or none.
+    """
+    from lumos_queue.searches.importing import import_answer_files
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    licence = read_licence(licence)
+    settings = read_settings()
+    with database(settings, create=True) as opened:
+        found = import_answer_files(opened, settings, files, split, licence, again)
+    output.result(asdict(found), _print_import)
+
+
+def _print_import(told: dict[str, Any]) -> None:
+    known = "" if told["new"] else " (these files were imported before; --again imports them again)"
+    output.show(f"{told['job']}{known}")
+    output.say(
+        f"{told['episodes']} episodes of {told['formulation']}: {told['calls']} calls, {told['actions']} actions, "
+        f"{told['nodes']} nodes"
+    )
+
+
+def export_toolbench(
+    job: opt.JobId,
+    out: Annotated[Path, typer.Option(help="Folder for the files; it must be empty or not exist.")],
+    format: Annotated[
+        str, typer.Option(help="answers: ToolBench's files, one for each episode; tooleval: one file for ToolEval.")
+    ] = "answers",
+    json: opt.Json = False,
+) -> None:
+    """Write the episodes of a job of tool agents as ToolBench does.
+
+    Imported episodes give back their files.
+    """
+    from lumos_queue.searches.exporting import export_answer_files
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    with database(read_settings()) as opened:
+        count = export_answer_files(opened, job, out, format)
+    told = {"folder": str(out), "episodes": count, "format": format}
+    output.result(told, lambda told: output.show(f"{told['episodes']} episodes in {told['folder']}"))

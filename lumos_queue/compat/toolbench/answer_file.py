@@ -1,0 +1,149 @@
+"""ToolBench's answer files: `{query number}_{method}.json`, one search or some chains for one query.
+
+What a file says is taken apart: the decisions, the functions, the wording, and the few values that are the file's own.
+From these the file is made again; where it says something else than they make, `changes` name it. The six files at hand
+need none. Their quirks, which are made again:
+
+- `is_terminal` is false of answers too (ours is true of them: `NodeStyle.terminals`);
+- `Elo` is 1000 or 0, and some nodes have a `matching_time`: two versions of a ranking that these searches do not make;
+- `io_state` is empty, and only inputs have one;
+- names of functions that there are not stay in the tree, and are a sentinel in the messages;
+- `finish_type` is 'give_answer' where there is no answer, too, and 'give_up' only where one of those is the end: one
+  version never took them, so that `final_answer` is empty there;
+- `train_messages` is missing in a search without an end; `query_count` counts replies, `size` and `depth` nodes.
+
+What cannot be stored (NUL, lone surrogates) is replaced when a file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lumos_queue.compat.toolbench.differences import Change, make_changes
+from lumos_queue.compat.toolbench.messages import Message, Wording, alone, messages_of
+from lumos_queue.compat.toolbench.tree_writing import (
+    ANSWERED,
+    NodeStyle,
+    answered_chains,
+    write_chains,
+    write_tree,
+)
+from lumos_queue.compat.toolbench.trees import RecordedDecision, path_to
+
+TREE, CHAINS = "tree", "trys"  #: the field that holds the nodes
+FINISH = "Finish"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFile:
+    """What a file is made of."""
+
+    name: str  #: of the file, as in `57_ChatGPT_DFS_woFilter_w2.json`
+    kind: str  #: TREE or CHAINS
+    query: str
+    functions: Sequence[Mapping[str, Any]]  #: their schemas, Finish the last
+    decisions: Sequence[RecordedDecision]
+    chosen: int | None = None  #: the decision that answers or gives up; None: the file names no end
+    wording: Wording = field(default_factory=Wording)
+    style: NodeStyle = field(default_factory=NodeStyle)
+    forward_args: Mapping[str, Any] = field(default_factory=dict)  #: the limits of the search
+    total_tokens: int = 0
+    changes: Sequence[Change] = ()  #: where the file says something else
+
+    @property
+    def query_id(self) -> str:
+        return self.name.removesuffix(".json").partition("_")[0]
+
+    @property
+    def method(self) -> str:
+        return self.name.removesuffix(".json").partition("_")[2]
+
+    def content(self) -> dict[str, Any]:
+        """The file, as JSON."""
+        return make_changes(_write(self), self.changes)
+
+    def messages(self) -> list[list[Message]]:
+        """`train_messages`: none without a chosen decision."""
+        if self.chosen is None:
+            return []
+        if self.kind == TREE:
+            return messages_of(self.decisions, self.chosen, self.wording)
+        path = alone(self.decisions, self.chosen)
+        return messages_of(path, len(path) - 1, self.wording)
+
+
+def _write(file: AnswerFile) -> dict[str, Any]:
+    """The file as its parts make it."""
+    end = file.decisions[file.chosen] if file.chosen is not None else None
+    won = end is not None and end.code == ANSWERED
+    told: dict[str, Any] = {
+        "valid_data": end is not None,
+        "query_count": len(file.decisions),
+        "total_tokens": file.total_tokens,
+        "final_answer": end.arguments if end else "",
+        "function": [dict(one) for one in file.functions],
+        "chain": [],
+        "query": file.query,
+    }
+    if file.kind == TREE:
+        told["finish_type"] = "give_up" if end and not won else "give_answer"
+    if end is not None or file.kind == CHAINS:
+        told["train_messages"] = file.messages()
+    nodes: Any
+    if file.kind == TREE:
+        nodes, more = write_tree(file.decisions, file.style), {}
+        candidates = answered_chains(nodes["tree"])
+    else:
+        nodes = write_chains(file.decisions, file.style)
+        more = {"try_count": len(nodes)}
+        candidates = [one["chain"] for one in nodes if one["win"]]
+    return {
+        "win": won,
+        **more,
+        file.kind: nodes,
+        "forward_args": dict(file.forward_args),
+        "compare_candidates": candidates,
+        "answer_generation": told,
+    }
+
+
+def header_of(file: AnswerFile) -> dict[str, Any]:
+    """Everything but the decisions, as JSON: with them `with_decisions` gives the file back."""
+    return {
+        "name": file.name,
+        "kind": file.kind,
+        "functions": [dict(one) for one in file.functions],
+        "chosen": file.chosen,
+        "system": file.wording.system,
+        "user": file.wording.user,
+        "told": [[number, text] for number, text in file.wording.told.items()],
+        "style": {name: getattr(file.style, name) for name in NodeStyle.__dataclass_fields__},
+        "forward_args": dict(file.forward_args),
+        "total_tokens": file.total_tokens,
+        "changes": list(file.changes),
+    }
+
+
+def with_decisions(header: Mapping[str, Any], query: str, decisions: Iterable[RecordedDecision]) -> AnswerFile:
+    """The file of a header that `header_of` has made, and of these decisions."""
+    return AnswerFile(
+        header["name"],
+        header["kind"],
+        query,
+        header["functions"],
+        list(decisions),
+        header["chosen"],
+        Wording(header["system"], header["user"], {number: text for number, text in header["told"]}),
+        NodeStyle(**header["style"]),
+        header["forward_args"],
+        header["total_tokens"],
+        header["changes"],
+    )
+
+
+def final_path(file: AnswerFile) -> list[RecordedDecision]:
+    """The decisions of the path to the chosen one; without one, to the last that was made."""
+    last = file.chosen if file.chosen is not None else len(file.decisions) - 1
+    return [file.decisions[number] for number in path_to(file.decisions, last)]

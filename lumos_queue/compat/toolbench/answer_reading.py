@@ -1,0 +1,132 @@
+"""Reading answer files of ToolBench, or refusing them whole. What a file is made of: answer_file.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.compat.toolbench.answer_file import CHAINS, FINISH, TREE, AnswerFile
+from lumos_queue.compat.toolbench.differences import find_changes
+from lumos_queue.compat.toolbench.messages import Message, Wording, messages_of, read_wording
+from lumos_queue.compat.toolbench.node_checks import check_chain, check_tree
+from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP, NodeStyle, mark_pruned
+from lumos_queue.compat.toolbench.trees import RecordedDecision, read_chain, read_decisions
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.fields import Node
+from lumos_queue.util.sanitize import storable_json
+from lumos_queue.util.untrusted_json import read_json
+
+FORMAT = "a ToolBench answer file: an object with 'answer_generation', and with 'tree' or 'trys'"
+MAX_BYTES = 32 * 2**20
+MAX_FUNCTIONS = 1_000
+
+
+def read_answer_file(path: Path) -> AnswerFile:
+    """Raises SpecError for a file that is something else, as a whole: nothing of it is taken."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMAT}.") from error
+    if len(data) > MAX_BYTES:
+        raise SpecError(f"'{path}' has more than {MAX_BYTES:,} bytes. Expected {FORMAT}.")
+    try:
+        return answer_file_of(path.name, read_json(data.decode("utf-8-sig")))
+    except UnicodeDecodeError as error:
+        raise SpecError(f"'{path}' is not {FORMAT}: not UTF-8 at byte {error.start}.") from error
+    except ValueError as error:
+        raise SpecError(f"'{path}' is not {FORMAT}: {error}.") from error
+    except BadRow as bad:
+        raise SpecError(f"'{path}' is not {FORMAT}: '{bad.field}': {bad.problem}.") from None
+
+
+def answer_file_of(name: str, content: Any) -> AnswerFile:
+    """The file with this content. Raises BadRow for content that is something else."""
+    content = storable_json(content)
+    node = Node(1, "", content)
+    told = node["answer_generation"]
+    functions = told["function"].items()
+    for one in functions[:MAX_FUNCTIONS]:
+        one["name"].raw_text()
+    if len(functions) > MAX_FUNCTIONS:
+        raise told["function"].bad(f"more than {MAX_FUNCTIONS:,} functions")
+    kind, decisions, nodes = _read_nodes(node)
+    lists = _read_lists(told)
+    chosen = _find_chosen(decisions, told, lists)
+    bare = AnswerFile(
+        storable_json(name),
+        kind,
+        told["query"].raw_text(),
+        [one.value for one in functions],
+        decisions,
+        chosen,
+        read_wording(decisions, chosen, lists) if kind == TREE else read_wording(decisions[:1], 0, lists),
+        _read_style(nodes),
+        _object(node, "forward_args"),
+        told["total_tokens"].whole() if "total_tokens" in told else 0,
+    )
+    return replace(bare, changes=find_changes(bare.content(), content))
+
+
+def _read_nodes(node: Node) -> tuple[str, list[RecordedDecision], list[Mapping[str, Any]]]:
+    """Kind, decisions and nodes: of a tree its root. Raises BadRow for a file without nodes."""
+    decisions: list[RecordedDecision] = []
+    if TREE in node:
+        check_tree(root := node[TREE]["tree"])
+        decisions = read_decisions(root.value)
+        kind, nodes = TREE, [root.value]
+    else:
+        kind, nodes = CHAINS, []
+        for one in node[CHAINS].items():
+            check_chain(one["chain"])
+            decisions += read_chain(one["chain"].value, len(decisions))
+            nodes += one["chain"].value
+    if not decisions:
+        raise node[kind].bad("has no decision")
+    return kind, mark_pruned(decisions), nodes
+
+
+def _read_lists(told: Node) -> list[list[Message]]:
+    listed = told["train_messages"].items() if "train_messages" in told else []
+    for one in listed:
+        for message in one.items():
+            message["role"].raw_text()
+    return [one.value for one in listed]
+
+
+def _find_chosen(decisions: Sequence[RecordedDecision], told: Node, lists: Sequence[Sequence[Message]]) -> int | None:
+    """The decision whose arguments are the file's final answer: the first answer, else the one the lists lead to."""
+    final = told["final_answer"].value if "final_answer" in told else ""
+    ends = [
+        number
+        for number, one in enumerate(decisions)
+        if one.name == FINISH and one.code in (ANSWERED, GAVE_UP) and one.arguments == final
+    ]
+    answers = [number for number in ends if decisions[number].code == ANSWERED]
+    if answers or not ends:
+        return answers[0] if answers else None
+    replies = [message for message in lists[-1] if message.get("role") == "assistant"] if lists else []
+    return next((number for number in ends if _replies_to(decisions, number) == replies), ends[0])
+
+
+def _replies_to(decisions: Sequence[RecordedDecision], last: int) -> list[Message]:
+    return [one for one in messages_of(decisions, last, Wording())[-1] if one["role"] == "assistant"]
+
+
+def _read_style(nodes: Sequence[Mapping[str, Any]]) -> NodeStyle:
+    elo = nodes[0].get("Elo", 1000.0)
+    return NodeStyle(
+        elo if isinstance(elo, float) else 1000.0,
+        "matching_time" in nodes[0],
+        False,
+        any(one["expand_num"] for one in nodes),
+    )
+
+
+def _object(node: Node, name: str) -> Mapping[str, Any]:
+    value = node[name].value if name in node else {}
+    if not isinstance(value, dict):
+        raise node[name].bad("expected an object")
+    return value

@@ -1,0 +1,67 @@
+"""The answers that a recorded search got, as entries for `task.inputs["answers"]` (actions/tools/records.py).
+
+An observation is the text of an envelope, cut at some length. Of a cut one the response up to there is read: as long
+as it was, so that it is cut again at the same place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lumos_queue.actions.tools.answers import CUT
+from lumos_queue.actions.tools.arguments import read_object
+from lumos_queue.actions.tools.functions import Function
+from lumos_queue.actions.tools.naming import FINISH_NAME
+from lumos_queue.compat.toolbench.messages import UNKNOWN_FUNCTION
+from lumos_queue.compat.toolbench.trees import RecordedDecision
+from lumos_queue.errors import ActionError
+
+_BEGIN = re.compile(r'\{"error": "((?:[^"\\]|\\.)*)", "response": "', re.DOTALL)
+_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+
+
+def answers_of(decisions: Iterable[RecordedDecision], functions: Sequence[Function]) -> list[dict[str, Any]]:
+    """An entry for each call of one of the functions, in the order of the search: that of equal requests, too."""
+    known = {one.name: one for one in functions}
+    found = []
+    for decision in decisions:
+        function = known.get(decision.name)
+        if function is None or decision.name == FINISH_NAME or decision.code == UNKNOWN_FUNCTION:
+            continue
+        try:
+            arguments = read_object(decision.arguments)
+        except ActionError:
+            continue  # a request that is refused before it is made
+        error, response = read_observation(decision.observation)
+        names = {"category": function.category, "tool": function.tool, "api": function.api}
+        told = {"error": error, "response": response, "code": decision.code, "provenance": "recorded"}
+        found.append({**names, "arguments": arguments, **told})
+    return found
+
+
+def read_observation(text: str) -> tuple[str, Any]:
+    """The error and the response of an envelope; a text that is none is a response itself."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return _read_cut(text)
+    if isinstance(found, dict) and isinstance(found.get("error"), str) and "response" in found:
+        return found["error"], found["response"]
+    return "", text
+
+
+def _read_cut(text: str) -> tuple[str, Any]:
+    begun = _BEGIN.match(text)
+    if begun is None or not text.endswith(CUT):
+        return "", text
+    rest = text[begun.end() : -len(CUT)]
+    half = _HALF_ESCAPE.search(rest)
+    if half and not (len(rest[: half.start()]) - len(rest[: half.start()].rstrip("\\"))) % 2:
+        rest = rest[: half.start()]
+    try:
+        return json.loads(f'"{begun[1]}"'), json.loads(f'"{rest}"', strict=False)
+    except (ValueError, RecursionError):
+        return "", text

@@ -1,0 +1,68 @@
+"""Function schemas of answer files → API entries, as a task has them: shown and called by the same names.
+
+A file says neither category nor, in so many words, tool and API: their names are read from `API_for_TOOL`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lumos_queue.actions.tools.functions import functions_of
+from lumos_queue.actions.tools.naming import FINISH_NAME
+
+_SAID = re.compile(r"The description of this function is: ?\"(.*)\"\s*$", re.DOTALL)
+_TYPES = {"number": "NUMBER", "integer": "NUMBER", "boolean": "BOOLEAN"}
+
+
+def entries_of(schemas: Iterable[Any]) -> list[dict[str, Any]]:
+    """An entry for each schema but that of Finish; what is no schema is passed over."""
+    found = [one for one in schemas if isinstance(one, Mapping) and isinstance(one.get("name"), str)]
+    return [_entry(one) for one in found if one["name"] != FINISH_NAME]
+
+
+def differing_names(schemas: Iterable[Any]) -> list[str]:
+    """The names that functions would not keep: there should be none."""
+    entries = entries_of(schemas)
+    kept = {one.name for one in functions_of(entries)}
+    return [name for one in entries if (name := one["function_name"]) not in kept]
+
+
+def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
+    name, description = schema["name"], schema.get("description")
+    api, _, tool = name.rpartition("_for_")
+    said = _SAID.search(description) if isinstance(description, str) else None
+    parameters = schema.get("parameters")
+    required, optional = _parameters(parameters if isinstance(parameters, Mapping) else {})
+    return {
+        "function_name": name,
+        "category_name": "",
+        "tool_name": tool if api else "",
+        "api_name": api or name,
+        "api_description": said[1] if said else "",
+        "required_parameters": required,
+        "optional_parameters": optional,
+    }
+
+
+def _parameters(schema: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The required ones and the others."""
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    both: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+    for name, one in properties.items() if isinstance(properties, Mapping) else ():
+        if isinstance(one, Mapping):
+            both[name not in needed].append(_parameter(name, one))
+    return both
+
+
+def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    description, default = schema.get("description"), schema.get("example_value", "")
+    return {
+        "name": name,
+        "type": _TYPES.get(str(schema.get("type")), "STRING"),
+        "description": description if isinstance(description, str) else "",
+        "default": default if isinstance(default, str) else json.dumps(default),
+    }

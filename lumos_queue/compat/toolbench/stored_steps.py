@@ -1,0 +1,83 @@
+"""The steps of a stored episode → decisions, as answer files have them.
+
+ReAct and DFSDT: a decision follows the one that its command names as parent. Sum2Act and ReWOO have no trees: their
+calls are one chain. Of Sum2Act the router's decisions are taken. Of ReWOO each planned call is one, with its purpose
+as the thought, and the solver's answer is a Finish at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from db.journal import RecordedStep
+from lumos_queue.actions.tools.finishing import GIVE_ANSWER
+from lumos_queue.actions.tools.functions import FINISH
+from lumos_queue.actions.tools.statuses import code_of
+from lumos_queue.commands import WITHIN
+from lumos_queue.compat.toolbench.tree_writing import ANSWERED, mark_pruned
+from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
+from lumos_queue.notation import REPEATED
+from lumos_queue.prompts.plans import read_plan
+from lumos_queue.prompts.three_lines import read_reply
+from lumos_queue.records import Action, Completion, Execution
+
+
+def decisions_of(formulation: str, steps: Sequence[RecordedStep]) -> list[RecordedDecision]:
+    """The decisions of an episode of react, dfsdt, sum2act or rewoo, in the order in which they were made."""
+    own = [step for step in steps if step.branch < WITHIN]
+    if formulation == "rewoo":
+        return mark_pruned(list(_planned(own)))
+    return mark_pruned(_routed(own) if formulation == "sum2act" else _searched(own))
+
+
+def _searched(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
+    found: list[RecordedDecision] = []
+    places = {ROOT: ROOT}  # position of a command to its decision
+    left = False  # whether the last reply names a call that was not made
+    for step in steps:
+        before = places[ROOT if step.parent is None else step.parent]
+        if isinstance(step.result, Completion):
+            reply = read_reply(step.result.text)
+            places[step.position], left = len(found), bool(reply.action)
+            found.append(RecordedDecision(before, reply.thought))
+        elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
+            places[step.position], left = before, False
+            found[before] = _with_call(found[before], step.detail, step.result)
+    return found[:-1] if left else found  # ToolBench, too, leaves out the reply to the last call that is allowed
+
+
+def _routed(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
+    found: list[RecordedDecision] = []
+    for step in steps:
+        if isinstance(step.result, Completion) and step.role == "router":
+            found.append(RecordedDecision(len(found) - 1, read_reply(step.result.text).thought))
+        elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
+            found[-1] = _with_call(found[-1], step.detail, step.result)
+    return found
+
+
+def _planned(steps: Iterable[RecordedStep]) -> Iterator[RecordedDecision]:
+    purposes: dict[str, str] = {}
+    count = 0
+    for step in steps:
+        if isinstance(step.detail, Action) and isinstance(step.result, Execution):
+            thought = purposes.get(step.detail.variables[0], "")
+            yield _with_call(RecordedDecision(count - 1, thought), step.detail, step.result)
+        elif not isinstance(step.result, Completion):
+            continue
+        elif step.role == "planner":
+            purposes |= {call.variable: call.purpose for call in read_plan(step.result.text)}
+            continue
+        elif answer := step.result.text.strip():
+            arguments = json.dumps({"return_type": GIVE_ANSWER, "final_answer": answer}, ensure_ascii=False)
+            yield RecordedDecision(count - 1, "", FINISH.name, arguments, "", ANSWERED)
+        count += 1
+
+
+def _with_call(decision: RecordedDecision, action: Action, done: Execution) -> RecordedDecision:
+    name = action.raw if action.name == REPEATED else action.name
+    value = done.values[0] if done.values else {}
+    code = value.get("code", code_of(done.status))
+    return replace(decision, name=name, arguments=action.arguments, observation=done.result, code=code)

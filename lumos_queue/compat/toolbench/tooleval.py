@@ -1,0 +1,48 @@
+"""ToolEval's format: the query, the functions, and the one path of a search that is judged, as a chain of nodes.
+
+As ToolBench's converter makes it of an answer file with an answer: a thought that comes with a call is left out. Of a
+file without one it draws a path; here that is the last one of the search, with its thoughts, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from lumos_queue.compat.toolbench.answer_file import FINISH, AnswerFile, final_path
+from lumos_queue.compat.toolbench.messages import shown_name
+
+Node = dict[str, Any]
+
+
+def tooleval_of(file: AnswerFile) -> dict[str, Any]:
+    """The entry of one file. `total_steps` counts all nodes, those of the system and the user included."""
+    nodes = [_node("system", ""), _node("user", file.query), *_nodes(file)]
+    for one, following in pairwise(nodes):
+        one["next"].append(following)
+    return {
+        "query": file.query,
+        "available_tools": [dict(one) for one in file.functions],
+        "answer": {
+            "method": file.method,
+            "total_steps": len(nodes),
+            "final_answer": file.decisions[file.chosen].arguments if file.chosen is not None else "",
+            "answer_details": nodes[:1],
+        },
+    }
+
+
+def _nodes(file: AnswerFile) -> Iterator[Node]:
+    ended = file.chosen is not None
+    for one in final_path(file):
+        if not one.name or (one.thought and not ended):
+            yield _node("assistant", one.thought)
+        if one.name:
+            seen = "" if ended and one.name == FINISH else one.observation
+            name = shown_name(one) if ended else one.name
+            yield _node("tool", {"name": name, "arguments": one.arguments, "response": seen})
+
+
+def _node(role: str, message: Any) -> Node:
+    return {"role": role, "message": message, "next": []}

@@ -1,0 +1,128 @@
+"""Decisions → ToolBench's nodes: the tree of a search, or chains of nodes one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lumos_queue.compat.toolbench.trees import ACTION, INPUT, ROOT, THOUGHT, RecordedDecision
+
+ANSWERED, GAVE_UP = 3, 4  #: ToolBench's numbers of a Finish
+FINISHED_LEVELS = 2  #: actions above an answer that are marked as finished
+
+Node = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStyle:
+    """What nodes say beside what was decided; it differs between the versions that wrote files."""
+
+    elo: float = 1000.0  #: of a ranking that this search does not make
+    matching_time: bool = False  #: whether it is written, as 0
+    terminals: bool = True  #: whether `is_terminal` is true of answers: in the published files it is always false
+    #: Whether `expand_num` numbers the decisions of chains, too. ToolBench's do not: there a thought without a call
+    #: that a call without a thought follows cannot be told from one decision.
+    numbered: bool = True
+
+
+def write_tree(decisions: Sequence[RecordedDecision], style: NodeStyle) -> dict[str, Any]:
+    """The tree of a search, with its size (nodes) and its length (nodes of the longest path)."""
+    root = _node(INPUT, "", 0, style, io_state={})
+    lasts: list[Node] = []
+    parents: dict[int, Node | None] = {id(root): None}
+    nodes = [root]
+    for number, decision in enumerate(decisions, start=1):
+        above = lasts[decision.before] if decision.before != ROOT else root
+        for node in _nodes_of(decision, above["depth"] + 1, style):
+            parents[id(node)] = above
+            above["children"].append(node)
+            above["child_count"] += 1
+            nodes.append(node)
+            above = node
+        above["expand_num"] = number
+        lasts.append(above)
+    for decision, last in zip(decisions, lasts, strict=True):
+        last["pruned"] = decision.pruned
+        if decision.code == ANSWERED:
+            _finish(last, parents)
+    return {"size": len(nodes), "max_length": 1 + max(node["depth"] for node in nodes), "tree": root}
+
+
+def write_chains(decisions: Sequence[RecordedDecision], style: NodeStyle) -> list[dict[str, Any]]:
+    """The chains of tries, each from a decision that follows none up to the next such one."""
+    found: list[dict[str, Any]] = []
+    for number, decision in enumerate(decisions, start=1):
+        if decision.before == ROOT or not found:
+            found.append({"chain": [], "win": False})
+        chain = found[-1]["chain"]
+        nodes = list(_nodes_of(decision, len(chain) + 1, style))
+        nodes[-1] |= {"pruned": decision.pruned, "expand_num": number if style.numbered else 0}
+        chain += nodes
+        found[-1]["win"] = decision.code == ANSWERED
+    for one in found:
+        for place, node in enumerate(one["chain"], start=1):
+            del node["children"]
+            node["child_count"] = int(place < len(one["chain"]))
+    return found
+
+
+def answered_chains(root: Node) -> list[list[Node]]:
+    """The nodes of each path of a tree that ends with an answer, without their children."""
+    found: list[list[Node]] = []
+    waiting: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
+    while waiting:
+        node, path = waiting.pop()
+        if node.get("observation_code") == ANSWERED:
+            found.append([{name: value for name, value in one.items() if name != "children"} for one in path])
+        waiting += [(child, (*path, child)) for child in reversed(node["children"])]
+    return found
+
+
+def mark_pruned(decisions: Sequence[RecordedDecision]) -> list[RecordedDecision]:
+    """The decisions, those as pruned at which a path ends without an answer."""
+    followed = {one.before for one in decisions}
+    return [
+        replace(one, pruned=number not in followed and one.code != ANSWERED) for number, one in enumerate(decisions)
+    ]
+
+
+def _nodes_of(decision: RecordedDecision, depth: int, style: NodeStyle) -> Iterator[Node]:
+    """One to three nodes; one that decides nothing at all is an empty thought."""
+    if decision.thought or not decision.name:
+        yield _node(THOUGHT, decision.thought, depth, style)
+        depth += 1
+    if decision.name:
+        yield _node(ACTION, decision.name, depth, style)
+        seen: dict[str, Any] = {"observation": decision.observation} if decision.observation else {}
+        seen |= {} if decision.code is None else {"observation_code": decision.code}
+        last = _node(INPUT, decision.arguments, depth + 1, style, **seen, io_state={})
+        last["is_terminal"] = style.terminals and decision.code == ANSWERED
+        yield last
+
+
+def _node(kind: str, description: str, depth: int, style: NodeStyle, **more: Any) -> Node:
+    return {
+        "is_terminal": False,
+        "pruned": False,
+        "finished": False,
+        "depth": depth,
+        "node_type": kind,
+        "description": description,
+        "Elo": style.elo,
+        **({"matching_time": 0} if style.matching_time else {}),
+        **more,
+        "child_count": 0,
+        "expand_num": 0,
+        "children": [],
+    }
+
+
+def _finish(last: Node, parents: dict[int, Node | None]) -> None:
+    """Mark an answer, and what is above it up to FINISHED_LEVELS actions, as finished."""
+    node: Node | None = last
+    left = FINISHED_LEVELS
+    while node is not None and left >= 0:
+        node["finished"] = True
+        left -= node["node_type"] == INPUT
+        node = parents[id(node)]

@@ -1,0 +1,117 @@
+"""Invented answer files of ToolBench, written down by hand, for a search and for chains."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+FUNCTIONS = [
+    {
+        "name": "look_for_shop",
+        "description": 'A sub-function of "shop". The description of this function is: "Looks things up"',
+        "parameters": {
+            "type": "object",
+            "properties": {"thing": {"type": "string", "description": "what", "example_value": "pen"}},
+            "required": ["thing"],
+            "optional": [],
+        },
+    },
+    {"name": "Finish", "description": "Ends.", "parameters": {"type": "object", "properties": {}}},
+]
+ANSWER = json.dumps({"return_type": "give_answer", "final_answer": "a pen"})
+GIVE_UP = json.dumps({"return_type": "give_up_and_restart"})
+SEEN = '{"error": "", "response": "two pens"}'
+UNKNOWN = '{"error": "No such function name: nosuch", "response": ""}'
+
+
+def node(kind: str, description: str, depth: int, expanded: int = 0, *children: Any, **more: Any) -> dict[str, Any]:
+    found = {
+        "is_terminal": False, "pruned": False, "finished": False, "depth": depth, "node_type": kind,
+        "description": description, "Elo": 1000.0, "child_count": len(children), "expand_num": expanded,
+        "children": list(children),
+    }  # fmt: skip
+    if kind == "Action Input":
+        found["io_state"] = {}
+    return {**found, **more}
+
+
+def seen(text: str, code: int) -> dict[str, Any]:
+    return {"observation": text, "observation_code": code}
+
+
+def tree_file() -> dict[str, Any]:
+    """look; a thought alone; give up; and beside the thought a function that there is not, and the answer."""
+    gave_up = node("Action Input", GIVE_UP, 5, 3, pruned=True, **seen("given up", 4))
+    thought = node("Thought", "hm", 3, 2, node("Action", "Finish", 4, 0, gave_up))
+    end = node("Action Input", ANSWER, 7, 5, finished=True, **seen("given", 3))
+    finish = node("Thought", "done", 5, 0, node("Action", "Finish", 6, 0, end, finished=True), finished=True)
+    other = node("Action Input", "{}", 4, 4, finish, finished=True, **seen(UNKNOWN, 1))
+    looked = node(
+        "Action Input", '{"thing": "pen"}', 2, 1, thought, node("Action", "nosuch", 3, 0, other, finished=True),
+        finished=True, **seen(SEEN, 0),
+    )  # fmt: skip
+    root = node("Action Input", "", 0, 0, node("Action", "look_for_shop", 1, 0, looked))
+    path = [root["children"][0], looked, looked["children"][1], other, finish, finish["children"][0], end]
+    first = [
+        {"role": "system", "content": "Call functions."},
+        {"role": "user", "content": "Which pens?"},
+        {"role": "assistant", "content": None,
+         "function_call": {"name": "look_for_shop", "arguments": '{"thing": "pen"}'}},
+    ]  # fmt: skip
+    sentinel = "invalid_hallucination_function_name"
+    second = [
+        *first, {"role": "function", "name": "look_for_shop", "content": SEEN},
+        {"role": "user", "content": "You tried Finish.", "valid": False},
+        {"role": "assistant", "content": None, "function_call": {"name": sentinel, "arguments": "{}"}},
+    ]  # fmt: skip
+    third = [
+        *second, {"role": "function", "name": sentinel, "content": UNKNOWN},
+        {"role": "assistant", "content": "done", "function_call": {"name": "Finish", "arguments": ANSWER}},
+    ]  # fmt: skip
+    return {
+        "win": True,
+        "tree": {"size": 11, "max_length": 8, "tree": root},
+        "forward_args": {"single_chain_max_step": 12, "tree_beam_size": 2},
+        "compare_candidates": [[{name: one[name] for name in one if name != "children"} for one in path]],
+        "answer_generation": {
+            "valid_data": True, "query_count": 5, "total_tokens": 900, "final_answer": ANSWER,
+            "function": json.loads(json.dumps(FUNCTIONS)),
+            "chain": [], "train_messages": [first, second, third], "query": "Which pens?", "finish_type": "give_answer",
+        },
+    }  # fmt: skip
+
+
+def chain_file() -> dict[str, Any]:
+    """A try that gives up after a thought alone, and one that answers."""
+
+    def chain(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
+        for place, one in enumerate(nodes, start=1):
+            del one["children"]
+            one |= {"depth": place, "child_count": int(place < len(nodes))}
+        return list(nodes)
+
+    first = chain(
+        node("Action", "look_for_shop", 0), node("Action Input", '{"thing": "pen"}', 0, **seen(SEEN, 0)),
+        node("Thought", "hm", 0), node("Thought", "enough", 0), node("Action", "Finish", 0),
+        node("Action Input", GIVE_UP, 0, pruned=True, **seen("given up", 4)),
+    )  # fmt: skip
+    second = chain(
+        node("Action", "nosuch", 0), node("Action Input", "{}", 0, **seen(UNKNOWN, 1)),
+        node("Action", "Finish", 0), node("Action Input", ANSWER, 0, **seen("given", 3)),
+    )  # fmt: skip
+    content = tree_file()
+    told = content["answer_generation"]
+    del content["tree"], told["finish_type"]
+    asked = told["train_messages"][0][:2]
+    sentinel = "invalid_hallucination_function_name"
+    one = [*asked, {"role": "assistant", "content": None, "function_call": {"name": sentinel, "arguments": "{}"}}]
+    two = [
+        *one, {"role": "function", "name": sentinel, "content": UNKNOWN},
+        {"role": "assistant", "content": None, "function_call": {"name": "Finish", "arguments": ANSWER}},
+    ]  # fmt: skip
+    return content | {
+        "try_count": 2,
+        "trys": [{"chain": first, "win": False}, {"chain": second, "win": True}],
+        "compare_candidates": [second],
+        "answer_generation": told | {"train_messages": [one, two]},
+    }
