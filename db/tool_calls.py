@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, Row, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from db.journal import load_executions
 from db.models import EpisodeRow, ToolCallRow
@@ -25,21 +25,23 @@ def recorded_call(
     first = _first(connection, job, [*equal, *accepted]) or _first(connection, job, equal)
     if first is None:
         return None
+    episode, attempt = first
     rows = connection.execute(
         select(ToolCallRow.__table__)
-        .where(*equal, ToolCallRow.episode == first.episode, ToolCallRow.attempt == first.attempt)
+        .where(*equal, ToolCallRow.episode == episode, ToolCallRow.attempt == attempt)
         .order_by(ToolCallRow.position, ToolCallRow.branch)
         .limit(nth + 1)
     ).all()
     return load_executions(connection, rows[-1:])[0]
 
 
-def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> Row[tuple[int, int]] | None:
+def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> tuple[int, int] | None:
     """The earliest episode and attempt of the job with such a call."""
-    return connection.execute(
+    found = connection.execute(
         select(ToolCallRow.episode, ToolCallRow.attempt)
         .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
         .where(*where, EpisodeRow.job == job)
         .order_by(ToolCallRow.episode, ToolCallRow.attempt)
         .limit(1)
     ).first()
+    return None if found is None else (found.episode, found.attempt)

@@ -71,7 +71,7 @@ def serve(web: FakeWeb, monkeypatch) -> None:
     """Calls that are made reach the fake web alone."""
     web.pages["Long"] = "".join(f"<p>Paragraph {n} of a long page: {'many words ' * 40}.</p>" for n in range(60))
 
-    def open_live(settings):
+    def open_live(settings, server):
         client = GuardedHttp(
             Guard({("127.0.0.1", web.port)}), registry.user_agent(settings), rate_limiter=HostRateLimiter(0)
         )
