@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from db.journal import load_executions
 from db.models import EpisodeRow, ToolCallRow
@@ -16,23 +16,32 @@ def recorded_call(
 ) -> Execution | None:
     """What the call with this digest (of tool and arguments) gave in the job's earliest episode that made it.
 
-    `nth` of several such calls of that episode, counted from 0, or the last one where it made fewer; None when the job
-    made none. Calls whose status is one of `unmade` do not count. Looked up through `tool_call_command_index`.
+    Attempts that were accepted count first: an abandoned one answers only where none of those made the call. `nth` of
+    several such calls of that attempt, counted from 0, or the last one where it made fewer; None when the job made
+    none. Calls whose status is one of `unmade` do not count. Looked up through `tool_call_command_index`.
     """
     equal = [ToolCallRow.command == command, ToolCallRow.status.not_in(unmade)]
-    first = connection.execute(
-        select(ToolCallRow.episode, ToolCallRow.attempt)
-        .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
-        .where(*equal, EpisodeRow.job == job)
-        .order_by(ToolCallRow.episode, ToolCallRow.attempt)
-        .limit(1)
-    ).first()
+    accepted = [EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt]
+    first = _first(connection, job, [*equal, *accepted]) or _first(connection, job, equal)
     if first is None:
         return None
+    episode, attempt = first
     rows = connection.execute(
         select(ToolCallRow.__table__)
-        .where(*equal, ToolCallRow.episode == first.episode, ToolCallRow.attempt == first.attempt)
+        .where(*equal, ToolCallRow.episode == episode, ToolCallRow.attempt == attempt)
         .order_by(ToolCallRow.position, ToolCallRow.branch)
         .limit(nth + 1)
     ).all()
     return load_executions(connection, rows[-1:])[0]
+
+
+def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> tuple[int, int] | None:
+    """The earliest episode and attempt of the job with such a call."""
+    found = connection.execute(
+        select(ToolCallRow.episode, ToolCallRow.attempt)
+        .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
+        .where(*where, EpisodeRow.job == job)
+        .order_by(ToolCallRow.episode, ToolCallRow.attempt)
+        .limit(1)
+    ).first()
+    return None if found is None else (found.episode, found.attempt)

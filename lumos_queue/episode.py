@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Command, Commands, Do, Final, Result, Step
@@ -20,6 +21,8 @@ from lumos_queue.util.exchange import Exchange
 A = TypeVar("A", contravariant=True)
 STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything
 Variables = Mapping[str, Mapping[str, Any]]
+#: What an action in a tree sees: the actions from the root to its own, and the variables as they have set them.
+Path = tuple[Sequence[tuple[Action, Execution]], Variables]
 
 
 class Journal(Protocol):
@@ -96,7 +99,7 @@ class Tree:
         if isinstance(command, Do) and isinstance(result, Execution):
             self._actions.setdefault(position, []).append((command.action, result))
 
-    def path(self, position: int) -> tuple[Sequence[tuple[Action, Execution]], Variables]:
+    def path(self, position: int) -> Path:
         """The actions from the root to this position, that included, and the variables as they have set them."""
         positions = []
         while position != ROOT:
@@ -139,15 +142,17 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     requested: list[tuple[int, int, Action]] = []
     tree = Tree()
 
-    async def step(command: Command, position: int, branch: int) -> Result:
+    async def step(command: Command, position: int, branch: int, path: Path | None = None) -> Result:
         known = journal.find(position, branch)
         if known is None:
             await journal.wait_for_capacity()
             context = StepContext(position, branch, variables, actions, requested, step)
             if isinstance(command, Do):
                 context.final = command.final
-                if command.parent is not None:
-                    context.done, context.variables = tree.path(command.parent)
+                path = None if command.parent is None else tree.path(command.parent)
+            if path is not None:
+                context.done, context.variables = path
+                context.step = partial(step, path=path)  # what the action asks and calls is on its path too
             result = await perform(command, context)
             journal.record(Step(position, branch, command, result))
         else:

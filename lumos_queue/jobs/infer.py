@@ -84,7 +84,7 @@ class Infer:
             if FORMULATIONS.load(self.formulation).executes:
                 actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
                 stack.push_async_callback(actions.close)
-            caller = open_caller(self.live, self.replay, settings)
+            caller = open_caller(self.live, self.replay, settings, self.agent.tools.get("server", ""))
             stack.push_async_callback(caller.close)
             images = stack.enter_context(Images.open(settings))
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}

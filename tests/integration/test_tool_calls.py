@@ -71,7 +71,7 @@ def serve(web: FakeWeb, monkeypatch) -> None:
     """Calls that are made reach the fake web alone."""
     web.pages["Long"] = "".join(f"<p>Paragraph {n} of a long page: {'many words ' * 40}.</p>" for n in range(60))
 
-    def open_live(settings):
+    def open_live(settings, server):
         client = GuardedHttp(
             Guard({("127.0.0.1", web.port)}), registry.user_agent(settings), rate_limiter=HostRateLimiter(0)
         )
@@ -231,4 +231,36 @@ def test_a_recorded_call_is_found_by_an_index_and_the_earliest_counts(tmp_path, 
         if database.is_sqlite:
             plan = connection.execute(text("EXPLAIN QUERY PLAN SELECT * FROM tool_call WHERE command = 'x'")).all()
             assert "tool_call_command_index" in str(plan)
+    database.close()
+
+
+def test_an_abandoned_attempt_answers_only_where_no_accepted_one_does(tmp_path, url, request_of, monkeypatch):
+    with FakeWeb() as web:
+        serve(web, monkeypatch)
+        database, job = run(tmp_path, url, request_of(tuple(ASKED)[:2], live=True))
+    kept = "episode, position, branch, command, tool, arguments, status, outputs, message, seconds"
+    equal = Call("wikipedia", {"query": "Quillon Bridge"}).digest
+
+    def answers() -> list[str]:
+        with database.engine.connect() as connection:
+            found = [recorded_call(connection, job, equal, (), nth) for nth in (0, 1)]
+            return [one.result for one in found if one is not None]
+
+    with database.writer.begin() as connection:
+        first = {"first": connection.scalar(select(func.min(ToolCallRow.episode)))}
+        accepted = f"INSERT INTO tool_call ({kept}, attempt, result) SELECT {kept}, 2, 'accepted' FROM tool_call"
+        connection.execute(text(f"{accepted} WHERE episode = :first"), first)
+        again = f"INSERT INTO tool_call ({kept}, attempt, result) SELECT {kept.replace('branch', 'branch + 1')}, 2"
+        connection.execute(text(f"{again}, 'the second' FROM tool_call WHERE episode = :first AND attempt = 1"), first)
+        connection.execute(text("UPDATE episode SET attempt = 2 WHERE id = :first"), first)
+    assert answers() == ["accepted", "the second"]
+
+    with database.writer.begin() as connection:  # now the accepted attempt of the other episode made it alone
+        connection.execute(text("UPDATE tool_call SET command = 'x' WHERE attempt = 2"))
+        connection.execute(text("UPDATE tool_call SET result = 'other episode' WHERE episode <> :first"), first)
+    assert answers() == ["other episode"] * 2
+
+    with database.writer.begin() as connection:  # of no episode is an attempt accepted yet
+        connection.execute(text("UPDATE episode SET ending = ''"))
+    assert answers() == ["Quillon Bridge"] * 2
     database.close()

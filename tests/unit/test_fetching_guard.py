@@ -9,6 +9,7 @@ import pytest
 
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.guard import Guard, system_resolve
+from lumos_queue.execution.tools.named_server import NamedServer
 
 REFUSED = [
     # loopback, as people write it
@@ -162,3 +163,61 @@ def test_nothing_is_allowed_by_the_environment(monkeypatch):
         monkeypatch.setenv(name, "http://127.0.0.1:1/")
     with pytest.raises(ActionError):
         Guard().check("http://127.0.0.1/")
+
+
+NAMED = "http://127.0.0.1:8080/virtual"
+
+
+def answering(*addresses: str):
+    """A resolver that says the same of every name."""
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return list(addresses)
+
+    return resolve
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8080/", "http://127.0.0.1:8080/other?x=1", "HTTP://127.0.0.1.:8080/"]
+)
+def test_the_server_that_a_person_has_named_is_asked_wherever_it_is(url):
+    guard = Guard(server=NamedServer.of(NAMED))
+    assert guard.check(url).authority == "127.0.0.1:8080"
+    assert asyncio.run(guard.addresses("127.0.0.1", 8080)) == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://127.0.0.1:8080/", "http://127.0.0.1:8081/", "http://127.0.0.1/", "http://127.0.0.2:8080/",
+     "http://localhost:8080/", "http://[::1]:8080/", "http://[::ffff:127.0.0.1]:8080/", "http://127.1:8080/",
+     "http://0x7f.0.0.1:8080/", "http://user@127.0.0.1:8080/", "http://10.0.0.1:8080/", "http://example.com:8080/",
+     "http://127.0.0.1:8080\\@example.com/"],
+)  # fmt: skip
+def test_nothing_but_the_origin_that_was_named_is_asked_besides(url):
+    with pytest.raises(ActionError, match="is not asked") as raised:
+        Guard(server=NamedServer.of(NAMED)).check(url)
+    assert raised.value.kind == "refused"
+
+
+@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", 8081), ("127.0.0.2", 8080), ("other.example", 8080)])
+def test_a_connection_elsewhere_is_refused_although_a_server_was_named(host, port):
+    guard = Guard(resolve=answering("127.0.0.1"), server=NamedServer.of(NAMED))
+    with pytest.raises(ActionError, match="is not asked: it is a loopback address"):
+        asyncio.run(guard.addresses(host, port))
+
+
+def test_a_named_server_is_held_to_the_rule_of_model_servers():
+    url = "http://tools.lan:8080/virtual"
+
+    def reach(address: str, listed: str = "") -> list[str]:
+        guard = Guard(resolve=answering(address), server=NamedServer.of(url, listed))
+        target = guard.check(url)
+        return asyncio.run(guard.addresses(target.host, target.port))
+
+    assert reach("192.168.3.4") == ["192.168.3.4"]
+    assert reach("192.168.3.4", "tools.lan:8080") == ["192.168.3.4"]
+    assert reach("169.254.169.254", "169.254.169.254") == ["169.254.169.254"]
+    with pytest.raises(ActionError, match="if it is meant, list it in LUMOS_ENDPOINT_HOSTS"):
+        reach("169.254.169.254")
+    with pytest.raises(ActionError, match="is not among LUMOS_ENDPOINT_HOSTS"):
+        reach("192.168.3.4", "other.lan")

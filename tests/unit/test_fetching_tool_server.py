@@ -11,9 +11,12 @@ from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import GuardedHttp
+from lumos_queue.execution.tools.named_server import NamedServer
+from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import call_through
 from lumos_queue.records import Execution
+from lumos_queue.settings import Settings
 from tests.fake_web import FakeWeb
 from tests.tool_apis import LATEST_NAME, call, played
 
@@ -135,3 +138,38 @@ def test_an_episode_calls_a_server_through_the_real_client():
         ("ok", 0, "live"), ("transport_error", 12, ""),
     ]  # fmt: skip
     assert given[0].result == '{"error": "", "response": "sent"}'
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_server_on_this_machine_is_asked_where_the_jobs_options_name_it(named, tmp_path):
+    async def go(server: str, elsewhere: str) -> list[Execution]:
+        caller = open_caller(True, "", Settings(home=tmp_path), server if named else "")
+        calls = [latest(server), latest(f"{server}?x=1"), latest(elsewhere), latest(web.url(f"/redirect?to={server}"))]
+        try:
+            return [await caller.call(one, "k") for one in calls]
+        finally:
+            await caller.close()
+
+    with FakeWeb() as web, FakeWeb() as other:
+        web.replies = ['{"response": 1}'] * 2
+        found = asyncio.run(go(web.url("/virtual"), other.url("/virtual")))
+        posted, foreign = len(web.posted), other.count
+    expected = ["ok", "ok", "refused", "http_error"] if named else ["refused"] * 4
+    assert ([done.status for done in found], posted, foreign) == (expected, 2 if named else 0, 0)
+
+
+def test_no_page_leads_to_the_server_that_was_named(tmp_path):
+    """Pages are fetched with a client that knows nothing of it."""
+
+    async def go(server: str) -> Execution:
+        http = GuardedHttp(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
+        named = GuardedHttp(Guard(server=NamedServer.of(server)), "lumos-test/1")
+        caller = call_through(http, web.url(f"/redirect?to={server}"), server=named)
+        try:
+            return await caller.call(Call("wikipedia", {"query": "Vell"}), "k")
+        finally:
+            await caller.close()
+
+    with FakeWeb() as web, FakeWeb() as own:
+        done = asyncio.run(go(own.url("/virtual")))
+        assert (done.status, own.count) == ("refused", 0)

@@ -121,3 +121,33 @@ def test_without_a_tree_an_action_sees_all_that_was_done():
 
     asyncio.run(run_episode(straight, TASK, None, MemoryJournal(), perform))
     assert seen == [([], 1), (["a"], 2)]
+
+
+def test_what_an_action_in_a_tree_calls_and_asks_sees_the_path_of_that_action():
+    seen: dict[str, tuple] = {}
+
+    async def perform(command, context):
+        names = [action.name for action, _ in context.done]
+        variables = {name: value["text"] for name, value in context.variables.items()}
+        if isinstance(command, Call):
+            seen[command.tool] = names, variables, len(context.requested)
+            await context.ask("simulator", command.tool)
+        if isinstance(command, Ask):
+            seen[f"{command.role} {command.prompt}"] = names, variables, len(context.requested)
+            return Completion("said", "stop")
+        if isinstance(command, Do):
+            await context.call(f"of {command.action.name}")
+        name = command.action.name if isinstance(command, Do) else command.tool
+        return Execution("ok", name, ({"kind": "letter", "text": name},))
+
+    def formulation(task, agent):
+        yield act("R1", "a", ROOT)
+        yield act("R1", "b", ROOT)
+        yield act("R2", "c", 0)
+        return Outcome("x", "answered")
+
+    asyncio.run(run_episode(formulation, TASK, None, MemoryJournal(), perform))
+    for caller in ("of", "simulator of"):
+        assert seen[f"{caller} a"] == ([], {}, 1)
+        assert seen[f"{caller} b"] == ([], {}, 2), "the other branch is no part of it"
+        assert seen[f"{caller} c"] == (["a"], {"R1": "a"}, 3)

@@ -3,6 +3,8 @@
 An address is looked at twice: as it is written, before anything is sent, and as the address that a connection is
 about to be made to (connecting.py). Only the second look decides; the first gives clear errors.
 
+One server of a person's own may be reached besides, which that person has named (named_server.py).
+
 Covered: loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified addresses of
 both families, addresses that carry an IPv4 one inside them (mapped, NAT64, 6to4, Teredo), the metadata services of
 cloud machines, spellings of numbers that only some libraries read (`127.1`, `0x7f.1`, `2130706433`), names that mean
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.execution.tools.named_server import NamedServer
 from lumos_queue.util.addresses import METADATA, PORTS, Origin, ascii_name, special_kind
 
 #: Gets a host name and a port, returns the addresses it stands for.
@@ -83,11 +86,17 @@ async def system_resolve(host: str, port: int) -> list[str]:
 
 
 class Guard:
-    """Decides. `allowed` names (address, port) pairs that may be reached besides: a test's own server on loopback."""
+    """Decides. `allowed` names (address, port) pairs that may be reached besides: a test's own server on loopback;
+    `server` is the one that a person has named."""
 
-    def __init__(self, allowed: Set[tuple[str, int]] = frozenset(), resolve: Resolve = system_resolve):
+    def __init__(
+        self,
+        allowed: Set[tuple[str, int]] = frozenset(),
+        resolve: Resolve = system_resolve,
+        server: NamedServer | None = None,
+    ):
         self._allowed = {(str(ipaddress.ip_address(address)), port) for address, port in allowed}
-        self._resolve = resolve
+        self._resolve, self._server = resolve, server
 
     def check(self, url: str) -> Target:
         """The URL, parsed. Raises ActionError of kind 'refused' for one that must not be asked."""
@@ -107,10 +116,12 @@ class Guard:
         if "%" in parts.netloc:
             raise _refusal(url, "the host has a percent sign in it")
         port = PORTS[parts.scheme] if port is None else port
-        if port != PORTS[parts.scheme] and port not in {allowed for _, allowed in self._allowed}:
-            raise _refusal(url, f"port {port} is not {PORTS[parts.scheme]}")
-        bracketed = parts.netloc.startswith("[")
-        host = self._address(url, host, port) if bracketed else self._name(url, host, port)
+        host = _spelled(url, host, bracketed=parts.netloc.startswith("["))
+        if self._server is None or self._server.origin != (parts.scheme, host, port):
+            if port != PORTS[parts.scheme] and port not in {allowed for _, allowed in self._allowed}:
+                raise _refusal(url, f"port {port} is not {PORTS[parts.scheme]}")
+            if problem := self._host_problem(host, port):
+                raise _refusal(url, f"the host is {problem}")
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
         if parts.query:
             path += "?" + quote(parts.query, safe="/?%:@!$&'()*+,;=~-._")
@@ -126,37 +137,23 @@ class Guard:
         except ValueError:
             found = await self._resolve(host, port)
         for address in found:
-            if problem := self._problem(address, port):
+            problem = (special := self._problem(address, port)) and f"it is {special}"
+            if problem and self._server is not None and self._server.origin[1:] == (host, port):
+                problem = self._server.problem(address)
+            if problem:
                 shown = host if address == host else f"{host} ({address})"
-                raise ActionError("refused", f"{shown} is not asked: it is {problem}")
+                raise ActionError("refused", f"{shown} is not asked: {problem}")
         if not found:
             raise InfrastructureError(f"no address is known for '{host}'")
         return found
 
-    def _name(self, url: str, host: str, port: int) -> str:
-        """A host that is not a bracketed address, in the one spelling in which it is looked up."""
+    def _host_problem(self, host: str, port: int) -> str:
+        """Why this host must not be asked, as far as it can be told from its name."""
         try:
-            host = ascii_name(host)
-        except ValueError as error:
-            raise _refusal(url, f"the host is no name: {error}") from None
-        labels = host.split(".")
-        if _NUMBER.fullmatch(labels[-1]):
-            return self._address(url, host, port)
-        if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-            raise _refusal(url, "the host is no name")
-        if len(labels) < 2 or any(host == name or host.endswith("." + name) for name in _LOCAL_NAMES):
-            raise _refusal(url, "the host is a name of this machine or of the network around it")
-        return host
-
-    def _address(self, url: str, host: str, port: int) -> str:
-        """A host that is an address: only its usual spelling is read, as libraries differ on all others."""
-        try:
-            address = str(ipaddress.ip_address(host))
+            return self._problem(host, port)
         except ValueError:
-            raise _refusal(url, "the host is a number in an unusual spelling") from None
-        if problem := self._problem(address, port):
-            raise _refusal(url, f"the host is {problem}")
-        return address
+            local = "." not in host or any(host == name or host.endswith("." + name) for name in _LOCAL_NAMES)
+            return "a name of this machine or of the network around it" if local else ""
 
     def _problem(self, text: str, port: int) -> str:
         """Why this address must not be reached, in words; empty when it may."""
@@ -171,6 +168,24 @@ class Guard:
         if public and address.is_global and not address.is_multicast and not address.is_reserved:
             return ""
         return special_kind(address) or "no public address"
+
+
+def _spelled(url: str, host: str, bracketed: bool) -> str:
+    """A host in the one spelling in which it is looked up. Raises ActionError for what is neither name nor address."""
+    if not bracketed:
+        try:
+            host = ascii_name(host)
+        except ValueError as error:
+            raise _refusal(url, f"the host is no name: {error}") from None
+        labels = host.split(".")
+        if not _NUMBER.fullmatch(labels[-1]):
+            if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+                raise _refusal(url, "the host is no name")
+            return host
+    try:
+        return str(ipaddress.ip_address(host))  # only the usual spelling is read, as libraries differ on all others
+    except ValueError:
+        raise _refusal(url, "the host is a number in an unusual spelling") from None
 
 
 def _refusal(url: str, problem: str) -> ActionError:

@@ -9,8 +9,10 @@ from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
 
 
-def open_caller(live: bool, replay: str, settings: Settings) -> Caller:
+def open_caller(live: bool, replay: str, settings: Settings, server: str = "") -> Caller:
     """The caller of a job that may call external tools (`live`), or is answered from the job `replay`, or neither.
+
+    `server`: the address that the job's options name, which may be asked wherever it is.
 
     Raises SpecError for both at once and for a job that does not exist, InfrastructureError without a database.
     """
@@ -24,7 +26,7 @@ def open_caller(live: bool, replay: str, settings: Settings) -> Caller:
     if live:
         from lumos_queue.execution.tools.registry import open_live
 
-        return open_live(settings)
+        return open_live(settings, server)
     return Caller(_refuse)
 
 
