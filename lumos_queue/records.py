@@ -51,6 +51,7 @@ MAIN_METRICS = (
     "answered",
     "exact_match",
     "executed",
+    "pass",
     "reward",
     "rouge_l",
     "step_success",

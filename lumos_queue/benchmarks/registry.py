@@ -24,6 +24,7 @@ _USES = {
     "superni": (TEST,),
     "svamp": (TEST, TEACH),
     "toolbench": (TEST,),
+    "tooleval": (TEST,),
     "webshop": (TEST, TEACH),
     "wordmath": (TEST, TEACH),
 }

@@ -29,6 +29,7 @@ class Executor:
     caller: Caller | None = None
     image: Callable[[str], Awaitable[ImagePart]] | None = None  #: the artifact with that sha256
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are sampled otherwise
+    judge_beside: bool = True  #: whether the judge is asked of an episode that is over, and does not make it itself
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
@@ -88,7 +89,7 @@ class Executor:
         try:
             return await endpoint.generate(ask.prompt, sampling, seed, episode)
         except EpisodeError:
-            if ask.role != JUDGE:
+            if ask.role != JUDGE or not self.judge_beside:
                 raise
             return Completion("", FinishReason.REFUSED)  # the episode is over: the refusal is not its fault
 

@@ -11,6 +11,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import EpisodeRun, Generate, Journal, run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.prefill import PrefilledReplies
@@ -80,8 +81,8 @@ class Infer:
                     opened[url] = open_endpoint(url, settings)
                     stack.push_async_callback(opened[url].close)
                 identities.append((role, url, await opened[url].identity()))
-            actions = None
-            if FORMULATIONS.load(self.formulation).executes:
+            actions, formulation = None, FORMULATIONS.load(self.formulation)
+            if formulation.executes:
                 actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
                 stack.push_async_callback(actions.close)
             caller = open_caller(self.live, self.replay, settings, self.agent.tools.get("server", ""))
@@ -90,7 +91,14 @@ class Infer:
             by_role = {role: opened[url] for role, url in self.agent.roles.items()}
             traffic = {url: one.admission for url, one in opened.items() if one.admission}
             executor = Executor(
-                by_role, actions, self.agent.sampling, self.seed, caller, images.load, self.agent.samplings
+                by_role,
+                actions,
+                self.agent.sampling,
+                self.seed,
+                caller,
+                images.load,
+                self.agent.samplings,
+                JUDGE not in formulation.roles,
             )
             yield InferContext(executor, tuple(identities), traffic)
 

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
 from lumos_queue.scoring.statistics import weighted_interval
@@ -60,8 +61,12 @@ def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     seen = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
     owed = _weigh_missing(job, seen, missing, tasks, sets)
-    worst = weighted_interval([*seen, *((task, 0.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
-    best = weighted_interval([*seen, *((task, 1.0, weight) for task, weight in owed)]) or (0.0, 0.0, 1.0)
+    # Tasks that were derived from one row, such as the judged samples of a task, are not independent.
+    source = {key: source_row(task) for key, task in tasks.items()}
+    known = [(source.get(task, task), value, weight) for task, value, weight in seen]
+    worst = weighted_interval([*known, *((source.get(task, task), 0.0, weight) for task, weight in owed)])
+    best = weighted_interval([*known, *((source.get(task, task), 1.0, weight) for task, weight in owed)])
+    worst, best = worst or (0.0, 0.0, 1.0), best or (0.0, 0.0, 1.0)
     found: dict[str, Any] = {
         "value": round(worst[0], 6),
         "ci95": [round(worst[1], 6), round(best[2], 6)],

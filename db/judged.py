@@ -1,0 +1,49 @@
+"""Reading every item of a job with its episode, for a judge: also the items that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from db.connection import Database
+from db.models import Item, TaskRow
+from db.trajectories import StoredEpisode, load_episodes, reading
+from lumos_queue.records import Task
+
+CHUNK = 200  #: episodes that are read whole at once
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItem:
+    """One item: a task, tried for the `sample`-th time. `episode` is None where there is none yet."""
+
+    name: str  #: as of its episode
+    task: Task
+    sample: int
+    episode: StoredEpisode | None
+
+
+def items_of(database: Database, job: Any) -> Iterator[JudgedItem]:
+    """Every item of a job (its row), in order, a chunk in a transaction: call it for jobs that change no more."""
+    wanted = (
+        select(Item.id, Item.ordinal, Item.sample, TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs)
+        .add_columns(TaskRow.gold)
+        .join(TaskRow, TaskRow.id == Item.task)
+        .where(Item.job == job.id)
+        .order_by(Item.ordinal)
+        .limit(CHUNK)
+    )
+    after = -1
+    while True:
+        with reading(database) as connection:
+            rows = connection.execute(wanted.where(Item.ordinal > after)).all()
+            found = {one.id: one for one in load_episodes(connection, [row.id for row in rows])}
+        for row in rows:
+            task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
+            yield JudgedItem(f"{job.id}-{row.ordinal}", task, row.sample, found.get(row.id))
+        if len(rows) < CHUNK:
+            return
+        after = rows[-1].ordinal

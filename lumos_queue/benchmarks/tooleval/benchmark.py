@@ -1,0 +1,58 @@
+"""ToolEval: each task is a stored run of a tool agent, whose answer a judge votes on (`lumos judge JOB`).
+
+    pass           strict: most votes say that the answer solves the request
+    tooleval_pass  most votes pass by ToolEval's table, which also credits giving up where nothing could be done
+    sopr           the mean of the votes: solved 1, unsure 1/2, unsolved 0
+    win            with --against JOB: most rounds are won against the other job's run of the same task
+
+Every run of the judged job counts: without a result it has failed. What is tied is worth 1/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.records import Score, Task
+from lumos_queue.scoring.tool_verdicts import ToolVerdict
+from lumos_queue.scoring.tooleval import AnswerLabel, majority, solvable_pass, strict_pass, tooleval_pass
+
+
+class ToolEval(Benchmark):
+    name = "tooleval"
+    domain = "tools"
+    licence = "Apache-2.0"
+    splits = ("test",)
+    needs_data = False
+    metrics = ("pass", "tooleval_pass", "sopr", "win")
+    formulations = ("tooleval",)
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        raise SpecError("The tasks of 'tooleval' are the runs of a job: judge them with lumos judge JOB.")
+
+    def gold_answer(self, task: Task) -> str:
+        """There is none: the judge is asked."""
+        return ""
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        """Made from the stored verdict; none without one: a run that is not judged makes the report incomplete."""
+        if result.answer is None:
+            return ()
+        verdict = ToolVerdict.from_text(result.answer)
+        votes = verdict.own.votes
+        solved = sum(vote.answer == AnswerLabel.SOLVED for vote in votes)
+        detail = f"{solved} of {len(votes)} solved; {verdict.own.ended}"
+        detail += f"; {verdict.unreadable} unreadable" if verdict.unreadable else ""
+        found = [
+            Score("pass", strict_pass(votes), detail=detail),
+            Score("tooleval_pass", tooleval_pass(votes)),
+            Score("sopr", solvable_pass(votes)),
+        ]
+        if verdict.other is not None:
+            found.append(Score("win", majority([one.win for one in verdict.rounds])))
+        return found
+
+
+benchmark = ToolEval()

@@ -1,0 +1,98 @@
+"""The command `lumos judge`: a judge's votes on the stored runs of tool agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from lumos_queue.prompts.agent import Agent
+    from lumos_queue.rollouts.judged import JudgedRows
+    from lumos_queue.settings import Settings
+
+Against = Annotated[
+    str, typer.Option(metavar="JOB", help="Also compare each run with that job's run of the same task.")
+]
+Votes = Annotated[int, typer.Option(min=1, max=99, help="Votes on each run; of an even number a tie counts 1/2.")]
+JudgeRole = Annotated[list[str], typer.Option("--role", metavar="NAME=URL", help="The judge's endpoint: judge=URL.")]
+
+
+def judge(
+    job: opt.JobId, against: Against = "", votes: Votes = 3, role: JudgeRole = [],
+    seed: opt.Seed = 0, temperature: opt.Temperature = 0.2, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
+    framing: opt.Framing = "train",
+    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Have a model judge the runs of tool agents, as ToolEval does.
+
+    Submits an evaluation of the job's runs: its pass rate (strict, and by ToolEval's table), its solvable pass rate,
+    and with --against its win rate. Every run counts: one without a result has failed.
+    """
+    from lumos_queue.cli.submit import submit_and_finish
+    from lumos_queue.jobs.evaluate import Evaluate
+    from lumos_queue.jobs.infer import Infer
+    from lumos_queue.settings import read_settings
+
+    settings = read_settings()
+    agent = _make_agent(settings, role, votes, temperature, top_p, max_tokens, framing)
+    found = _read(settings, job, against)
+    _tell(found, votes)
+    rows = found.rows
+    infer = Infer(rows.benchmark.name, rows.digest, rows.split, "tooleval", agent, seed=seed)
+    submit_and_finish(settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow)
+
+
+def _make_agent(
+    settings: Settings, role: list[str], votes: int, temperature: float, top_p: float, max_tokens: int, framing: str
+) -> Agent:
+    """The judge. Raises SpecError without an endpoint, for another role, and for votes that would all be equal."""
+    import math
+    from dataclasses import replace
+
+    from lumos_queue.endpoints.base import Sampling
+    from lumos_queue.endpoints.roles import JUDGE
+    from lumos_queue.errors import SpecError, unknown
+    from lumos_queue.prompts.dialogue import get_framing
+    from lumos_queue.submission.agents import make_agent, parse_pairs
+
+    roles = parse_pairs("--role", role)
+    for name in roles:
+        if name != JUDGE:
+            raise unknown("role that --role can set here", name, (JUDGE,))
+    if not roles:
+        raise SpecError(f"No endpoint for the role {JUDGE}: give --role {JUDGE}=URL.")
+    get_framing(framing)
+    if not (math.isfinite(temperature) and math.isfinite(top_p)):
+        raise SpecError("--temperature and --top-p must be finite numbers.")
+    if votes > 1 and temperature == 0:
+        raise SpecError("Greedy votes are all equal: give --temperature above 0, or --votes 1.")
+    agent = make_agent(roles, "tools", Sampling(temperature, top_p, max_tokens, stop=()), 0, framing, settings)
+    return replace(agent, samplings={JUDGE: agent.sampling}, settings={"votes": str(votes)})
+
+
+def _read(settings: Settings, job: str, against: str) -> JudgedRows:
+    from db.jobs import get_job
+    from lumos_queue.rollouts.judged import judged_rows
+    from lumos_queue.submission.database import database
+
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            own = get_job(connection, job)
+            other = get_job(connection, against) if against else None
+        return judged_rows(opened, own, other)
+
+
+def _tell(found: JudgedRows, votes: int) -> None:
+    """What a person should know beside the numbers: on standard error."""
+    from lumos_queue.prompts.judged_run import MISSING, UNFINISHED
+
+    if missing := found.ended.get(MISSING, 0):
+        output.say(f"{missing:,} of {len(found.rows.tasks):,} runs have no result: they count as failed")
+    if unfinished := found.ended.get(UNFINISHED, 0):
+        output.say(f"{unfinished:,} of {len(found.rows.tasks):,} runs ended without Finish: they count as failed")
+    if votes % 2 == 0:
+        output.say(f"of {votes} votes, an even number, half may be for each side: such a tie counts 1/2")

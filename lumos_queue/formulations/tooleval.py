@@ -1,0 +1,125 @@
+"""ToolEval: a judge's votes on a tool agent's run, and on which of two runs is better. Made by `lumos judge`.
+
+For each vote the judge is asked up to three questions, as in ToolEval: does the answer solve the request; where that is
+unsure, the same with the calls; and where it is not solved, whether the request could be solved at all. A run without
+Finish has failed, and nothing is asked of it; one that gave up, or has an empty answer, is unsolved. Two runs of which
+not just one passes are shown to the judge in both orders. Equal questions are asked side by side.
+
+A run and its votes are one value: whichever order two runs are shown in, each keeps its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.settings import read_number
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.judged_run import ANSWERED, MISSING, JudgedRun
+from lumos_queue.prompts.tooleval import L, Questions, judge_prefixes, read_label
+from lumos_queue.records import Completion, Ending, Outcome, Task
+from lumos_queue.scoring.tool_verdicts import Round, RunVerdict, ToolVerdict
+from lumos_queue.scoring.tooleval import HALF, AnswerLabel, Preference, TaskLabel, Vote, compared, settled
+
+MAX_VOTES = 99
+
+
+class _Judge:
+    """The judge of one task: what it was asked so far."""
+
+    def __init__(self, task: Task, agent: Agent, votes: int):
+        self._questions, self._votes = Questions(task, agent), votes
+        self._task: list[TaskLabel | None] = [None] * votes  # asked once for both runs of a round
+        self.unreadable = 0
+
+    def judge(self, run: JudgedRun) -> Commands[RunVerdict]:
+        """The votes on a run."""
+        votes = [Vote(AnswerLabel.UNSOLVED)] * self._votes
+        if run.finished:
+            if run.ended == ANSWERED and run.answer.strip():
+                votes = yield from self._judge_answer(run)
+            unsolved = [place for place, one in enumerate(votes) if one.answer != AnswerLabel.SOLVED]
+            yield from self._judge_task(unsolved)
+            for place in unsolved:
+                votes[place] = replace(votes[place], task=self._task[place])
+        return RunVerdict(run.ended, tuple(votes))
+
+    def compare(
+        self, own: JudgedRun, own_votes: Sequence[Vote], other: JudgedRun, other_votes: Sequence[Vote]
+    ) -> Commands[list[Round]]:
+        """A round for each vote."""
+        rounds: list[Round | None] = []
+        for one, two in zip(own_votes, other_votes, strict=True):
+            won = settled(None if own.ended == MISSING else one, None if other.ended == MISSING else two)
+            if won is None and own.answer.strip() == other.answer.strip():
+                won = HALF
+            rounds.append(None if won is None else Round(won))
+        if open_rounds := rounds.count(None):
+            orders = [self._questions.pair(own, other), self._questions.pair(other, own)]
+            said = yield from self._ask(orders * open_rounds, Preference, Preference.TIE)
+            pairs = zip(said[::2], said[1::2], strict=True)
+            rounds = [one or _compared(*next(pairs)) for one in rounds]
+        return [one for one in rounds if one is not None]
+
+    def _judge_answer(self, run: JudgedRun) -> Commands[list[Vote]]:
+        asked = [self._questions.answer(run)] * self._votes
+        labels = yield from self._ask(asked, AnswerLabel, AnswerLabel.UNSURE)
+        unsure = [place for place, label in enumerate(labels) if label == AnswerLabel.UNSURE]
+        again = yield from self._ask([self._questions.again(run)] * len(unsure), AnswerLabel, AnswerLabel.UNSURE)
+        for place, label in zip(unsure, again, strict=True):
+            labels[place] = label
+        return [Vote(label) for label in labels]
+
+    def _judge_task(self, places: Sequence[int]) -> Commands[None]:
+        """Label the request for these votes, where it has no label yet."""
+        places = [place for place in places if self._task[place] is None]
+        labels = yield from self._ask([self._questions.task()] * len(places), TaskLabel, TaskLabel.UNSURE)
+        for place, label in zip(places, labels, strict=True):
+            self._task[place] = label
+
+    def _ask(self, prompts: Sequence[str], labels: type[L], otherwise: L) -> Commands[list[L]]:
+        """The label of each reply; `otherwise` where it has no clear one."""
+        if not prompts:
+            return []
+        replies = yield [Ask(JUDGE, prompt) for prompt in prompts]
+        assert isinstance(replies, list)
+        found: list[L] = []
+        for reply in replies:
+            assert isinstance(reply, Completion)
+            label = read_label(reply.text, labels)
+            self.unreadable += label is None
+            found.append(label or otherwise)
+        return found
+
+
+def _compared(own_first: Preference, other_first: Preference) -> Round:
+    return Round(compared(own_first, other_first), (own_first, other_first))
+
+
+def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
+    """The answer is the verdict, as JSON."""
+    judge = _Judge(task, agent, FORMULATION.read_settings(agent)["votes"])
+    if "run" not in task.inputs:
+        return Outcome(None, Ending.NO_ANSWER, "the task is no stored run: judge those of a job with lumos judge JOB")
+    own = JudgedRun.from_json(task.inputs["run"])
+    verdict = ToolVerdict((yield from judge.judge(own)))
+    if "against" in task.inputs:
+        other = JudgedRun.from_json(task.inputs["against"])
+        votes = yield from judge.judge(other)
+        rounds = yield from judge.compare(own, verdict.own.votes, other, votes.votes)
+        verdict = replace(verdict, other=votes, rounds=tuple(rounds))
+    return Outcome(replace(verdict, unreadable=judge.unreadable).as_text(), Ending.ANSWERED)
+
+
+FORMULATION = Formulation(
+    "tooleval",
+    tooleval,
+    (JUDGE,),
+    executes=False,
+    trainable=False,
+    settings={"votes": Setting("3", "votes on each run; an even number may be tied", read_number(1, MAX_VOTES))},
+    prefixes=judge_prefixes,
+)

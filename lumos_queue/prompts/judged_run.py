@@ -1,0 +1,92 @@
+"""A tool agent's run as a judge sees it: how it ended, its answer, and the calls that led there, all within bounds.
+
+What agents, users and functions wrote is shown to a judge as JSON strings, each on one line: so it is always clear
+whose text it is, whatever is written there, and none of it can look like a line of the question.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MAX_QUERY, MAX_ANSWER, MAX_ARGUMENTS = 4_000, 8_000, 300  #: characters that a judge is shown
+MAX_OBSERVATION = 1_024  #: characters of what one call returned, as ToolBench's agents are shown
+MAX_OBSERVATIONS = 24_000  #: characters of what all calls of a run returned, divided evenly among them
+MAX_STEPS = 40  #: calls of a run; of more, the last
+MAX_NAME = 100
+ANSWERED, GAVE_UP, UNFINISHED, MISSING = "answered", "gave_up", "unfinished", "missing"
+#: What JSON leaves as it is, and some readers take for the end of a line.
+_LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStep:
+    """One call, and what it returned."""
+
+    name: str
+    arguments: str
+    status: str
+    observation: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """One run. `ended`: answered or gave_up, both by Finish; unfinished; missing where there is no result."""
+
+    ended: str
+    answer: str = ""
+    steps: tuple[JudgedStep, ...] = ()
+    left_out: int = 0  #: calls before these
+
+    @property
+    def finished(self) -> bool:
+        """Whether its last call is Finish: any other run has failed."""
+        return self.ended in (ANSWERED, GAVE_UP)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"steps": [asdict(step) for step in self.steps]}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> JudgedRun:
+        return cls(**{**value, "steps": tuple(JudgedStep(**step) for step in value["steps"])})
+
+    def describe(self) -> str:
+        """Its final answer, and its calls one line each."""
+        if self.ended == ANSWERED:
+            answer = f"Final answer: {quote(self.answer, MAX_ANSWER)}"
+        else:
+            answer = "Final answer: none, it gave up." if self.ended == GAVE_UP else "Final answer: none."
+        lines = [answer, f"Calls, {len(self.steps) + self.left_out} in all:" if self.steps else "Calls: none."]
+        if self.left_out:
+            lines.append(f"(the first {self.left_out} are left out)")
+        lines += [
+            f"- {quote(step.name, MAX_NAME)} with {quote(step.arguments, MAX_ARGUMENTS)} "
+            f"({step.status}) returned {quote(step.observation, MAX_OBSERVATION)}"
+            for step in self.steps
+        ]
+        return "\n".join(lines)
+
+
+def within_bounds(steps: Sequence[JudgedStep]) -> tuple[tuple[JudgedStep, ...], int]:
+    """The steps as they are stored for a judge, and how many before them are left out."""
+    kept = steps[-MAX_STEPS:]
+    most = min(MAX_OBSERVATION, MAX_OBSERVATIONS // max(1, len(kept)))
+    short = tuple(
+        JudgedStep(one.name[:MAX_NAME], cut(one.arguments, MAX_ARGUMENTS), one.status, cut(one.observation, most))
+        for one in kept
+    )
+    return short, len(steps) - len(kept)
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text that is too long, which says so; never more than `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def quote(text: str, most: int) -> str:
+    """Text of others as a JSON string on one line, cut at `most` characters."""
+    written = json.dumps(cut(text, most), ensure_ascii=False)
+    return _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

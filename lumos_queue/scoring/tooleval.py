@@ -1,0 +1,101 @@
+"""ToolEval's rates of tool agents from a judge's labels (spec/sum2act.md 6): what passes, and who wins. No chance.
+
+A judge gives each run several votes. ToolEval's own code flips a coin where its table says `unsure` and where two runs
+cannot be told apart; here both are worth 1/2, and so are votes that are tied. A run that is missing keeps its place in
+the denominator: it has failed, and loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean
+
+PASS, HALF, FAIL = 1.0, 0.5, 0.0
+
+
+class AnswerLabel(StrEnum):
+    """What a judge says of an answer. The values are stored."""
+
+    SOLVED = "solved"
+    UNSURE = "unsure"
+    UNSOLVED = "unsolved"
+
+
+class TaskLabel(StrEnum):
+    """What a judge says of a request and the functions there are for it. The values are stored."""
+
+    SOLVABLE = "solvable"
+    UNSURE = "unsure"
+    UNSOLVABLE = "unsolvable"
+
+
+class Preference(StrEnum):
+    """Which of two runs, in the order in which they are shown, a judge prefers. The values are stored."""
+
+    FIRST = "first"
+    SECOND = "second"
+    TIE = "tie"
+
+
+#: ToolEval's table: so an answer that is not there may pass where nobody could have given one.
+TABLE: Mapping[AnswerLabel, Mapping[TaskLabel, float]] = {
+    AnswerLabel.SOLVED: {TaskLabel.SOLVABLE: PASS, TaskLabel.UNSURE: PASS, TaskLabel.UNSOLVABLE: PASS},
+    AnswerLabel.UNSURE: {TaskLabel.SOLVABLE: HALF, TaskLabel.UNSURE: HALF, TaskLabel.UNSOLVABLE: PASS},
+    AnswerLabel.UNSOLVED: {TaskLabel.SOLVABLE: FAIL, TaskLabel.UNSURE: HALF, TaskLabel.UNSOLVABLE: PASS},
+}
+_SOLVED = {AnswerLabel.SOLVED: 1.0, AnswerLabel.UNSURE: 0.5, AnswerLabel.UNSOLVED: 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One judgement of a run. `task` is None where it was not asked for: the answer solves, or there is no Finish."""
+
+    answer: AnswerLabel
+    task: TaskLabel | None = None
+
+    @property
+    def passed(self) -> float:
+        """1 pass, 1/2 unsure, 0 fail."""
+        if self.answer == AnswerLabel.SOLVED:
+            return PASS
+        return FAIL if self.task is None else TABLE[self.answer][self.task]
+
+
+def majority(values: Sequence[float]) -> float:
+    """1 or 0 as the values, each from 0 to 1, are above or below 1/2 on the whole; 1/2 where they are tied."""
+    twice, many = 2 * sum(values), len(values)
+    return HALF if many and twice == many else float(twice > many)
+
+
+def strict_pass(votes: Sequence[Vote]) -> float:
+    """Whether most votes say that the answer solves the request."""
+    return majority([float(vote.answer == AnswerLabel.SOLVED) for vote in votes])
+
+
+def tooleval_pass(votes: Sequence[Vote]) -> float:
+    """Whether most votes pass by ToolEval's table."""
+    return majority([vote.passed for vote in votes])
+
+
+def solvable_pass(votes: Sequence[Vote]) -> float:
+    """SoPR's share: the mean of the votes on the answer; 0 without votes."""
+    return fmean(_SOLVED[vote.answer] for vote in votes) if votes else FAIL
+
+
+def settled(own: Vote | None, other: Vote | None) -> float | None:
+    """Who wins a round without being compared: 1 the own run, 0 the other; None where a judge has to compare them.
+
+    None as a vote is a run that is missing, which loses; where both are, nobody wins.
+    """
+    if own is None or other is None:
+        return HALF if own is other else float(own is not None)
+    return own.passed if {own.passed, other.passed} == {PASS, FAIL} else None
+
+
+def compared(own_first: Preference, other_first: Preference) -> float:
+    """Who wins a round by the judge, asked in both orders: a preference for one place over the other is a tie."""
+    if (own_first, other_first) == (Preference.FIRST, Preference.SECOND):
+        return PASS
+    return FAIL if (own_first, other_first) == (Preference.SECOND, Preference.FIRST) else HALF
