@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check structure faults campaign up performance mutants
+.PHONY: demo test check structure faults kills campaign up performance mutants
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -26,6 +26,10 @@ structure: .venv/dev
 ## Bring about every fault, and print what each cost (half an hour); OPTIONS='--only "disk full"', for some.
 faults: .venv/dev
 	$(BIN)/python -m tests.faults $(OPTIONS)
+
+## Kill tool agents at each step of a search, and at random instants of a job (five minutes).
+kills: .venv/dev
+	$(BIN)/python -m tests.kills $(OPTIONS)
 
 ## One hour of random faults against `lumos up`, and what they cost; OPTIONS='--minutes 3 --seed 1', to look at it.
 campaign: .venv/dev

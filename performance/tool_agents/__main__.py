@@ -1,0 +1,71 @@
+"""How often tool agents answer right, with scripted models and faulty tools: see docs/performance.md.
+
+python -m performance.tool_agents [--questions 300] [--seed 0] [--noise 0.1] [--out build/tool_agents.json]
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lumos_queue.util.version import code_version
+from performance.tool_agents.contests import Disagreement, Row, measure
+
+console = Console(width=150)
+
+
+def main(
+    questions: Annotated[int, typer.Option(min=1, max=100_000, help="Of each row of the table.")] = 300,
+    seed: Annotated[int, typer.Option(help="Of world, questions, faults and errors.")] = 0,
+    noise: Annotated[float, typer.Option(min=0, max=1, help="Share of decisions that are errors.")] = 0.1,
+    out: Annotated[Path, typer.Option(help="The file for all that was measured.")] = Path("build/tool_agents.json"),
+) -> None:
+    """Scripted models on generated tools: what is compared is how the formulations lead them."""
+    began = time.monotonic()
+    rows, parted = measure(questions, seed, noise, lambda label: console.print(f"[dim]{label}"))
+    console.print(as_table(rows))
+    console.print(verdict_table(parted))
+    console.print(f"{time.monotonic() - began:.0f} s")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    found = {
+        "code_version": code_version(), "measured_at": time.time(), "questions": questions, "seed": seed,
+        "noise": noise, "rows": [asdict(row) for row in rows], "verdicts": [asdict(one) for one in parted],
+    }  # fmt: skip
+    out.write_text(json.dumps(found, indent=1))
+    console.print(f"everything that was measured: {out}")
+
+
+def as_table(rows: list[Row]) -> Table:
+    columns = ("tools", "limits", "method", "verified pass [95 %]", "calls", "most", "actions", "kchar", "endings")
+    shown = Table(*columns, title="Scripted models: verified pass")
+    before = ("", "")
+    for row in rows:
+        if (row.setting, row.limits) != before:
+            shown.add_section()
+        first = [name if name != old else "" for name, old in zip((row.setting, row.limits), before, strict=True)]
+        before = (row.setting, row.limits)
+        share = f"{100 * row.passed:.1f} % [{100 * row.low:.1f}, {100 * row.high:.1f}]"
+        endings = ", ".join(f"{name} {count}" for name, count in sorted(row.endings.items()))
+        figures = (f"{row.calls:.1f}", str(row.most_calls), f"{row.actions:.1f}", f"{row.characters / 1000:.1f}")
+        shown.add_row(*first, row.method, share, *figures, endings)
+    return shown
+
+
+def verdict_table(parted: list[Disagreement]) -> Table:
+    columns = ("tools", "verdicts", "not the status", "not the body", "misleading bodies", "of them called a failure")
+    shown = Table(*columns, title="Sum2Act's state manager against the truth, at the paper's limits")
+    for one in parted:
+        shares = (f"{100 * one.status:.1f} %", f"{100 * one.body:.1f} %")
+        shown.add_row(one.setting, str(one.n), *shares, str(one.misled), f"{100 * one.misled_failure:.0f} %")
+    return shown
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,64 @@
+"""`python -m tests.kills`: kill tool agents at each step of a search, and at random instants of a job. Some minutes.
+
+python -m tests.kills [--kills 50] [--episodes 100] [--seed 0] [--data ../shared/data]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.kills.many import kill_often
+from tests.kills.search import ROW, kill_at, prepare
+from tests.recorded_search import answer_files
+
+
+def every_step(data: Path, folder: Path) -> bool:
+    """Whether the search came to the same end from each of its steps, and repeated none."""
+    content = dict(answer_files(data)).get(ROW)
+    if content is None:
+        print(f"no search of query {ROW} in {data}/toolbench/answer: give --data", file=sys.stderr)
+        return False
+    search = prepare(content, folder)
+    began, failures = time.monotonic(), 0
+    for step in range(search.steps):
+        try:
+            stored, carried_out, repeated = kill_at(search, step)
+            failed = (stored, carried_out, repeated) != (step, search.steps - step, 0)
+            problem = f"stored {stored}, carried out {carried_out}, of them {repeated} again" if failed else ""
+        except AssertionError as error:
+            failed, problem = True, str(error).split("\n")[0]
+        failures += failed
+        if failed:
+            print(f"killed at step {step}: {problem}")
+    seconds = time.monotonic() - began
+    print(f"search {ROW}: killed at each of {search.steps} steps, {failures} failures, {seconds:.0f} s")
+    return not failures
+
+
+def random_instants(folder: Path, episodes: int, kills: int, seed: int) -> bool:
+    began = time.monotonic()
+    account = kill_often(folder, episodes, kills, seed, longest=1.5)
+    print(f"random instants: {account}, {time.monotonic() - began:.0f} s")
+    return not (account.repeated or account.different)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="lumos-kills-") as folder:
+        (one := Path(folder) / "search").mkdir()
+        sound = every_step(options.data, one)
+        sound &= random_instants(Path(folder), options.episodes, options.kills, options.seed)
+    return 0 if sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

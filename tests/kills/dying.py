@@ -1,0 +1,109 @@
+"""A child process that works on a job, and dies of SIGKILL when so many steps are stored."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import workers.outbox
+from db.connection import open_database
+from db.fence import reap
+from db.journal import Buffer, EpisodeJournal
+from lumos_queue.commands import Step
+from lumos_queue.episode import StepContext
+from lumos_queue.settings import Settings
+from workers.context import WorkerContext
+from workers.dispatcher import Dispatcher
+
+KILLED, DONE = -signal.SIGKILL, 0
+
+
+def settings_of(home: Path, **more: object) -> Settings:
+    return Settings(home=home, poll_seconds=0.02, flush_seconds=0.02, **more)  # type: ignore[arg-type]
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Carry `work` out in a process group of its own; returns its pid."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setpgid(0, 0)
+        work()
+        os._exit(DONE)
+    except BaseException:
+        traceback.print_exc(file=sys.stderr)
+        os._exit(1)
+
+
+def wait(pid: int) -> int:
+    """How it ended: DONE, KILLED or another code."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def bury(settings: Settings) -> None:
+    """Declare the sessions of processes that are known to be dead dead, without waiting for their leases to end."""
+    database = open_database(settings.database)
+    reap(database, 0, -1.0)
+    database.close()
+
+
+def go_on(settings: Settings, job: str) -> None:
+    """Work on a job until it is done."""
+    process = WorkerContext(settings)
+    try:
+        Dispatcher(process, ["llm"], only=job).run(lambda: False)
+    finally:
+        process.close()
+
+
+def go_on_stepwise(settings: Settings, job: str, log: Path, least: int | None = None) -> None:
+    """The same, but every step is stored before the next begins; what is carried out is written to a log, a line
+    each. Dies as soon as `least` steps are stored.
+
+    A call that an action makes is stored before the action itself is: a death between the two is one of those possible.
+    """
+    carried_out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    buffers: list[Buffer] = []
+    stored = 0
+
+    def make_buffer() -> Buffer:
+        buffers.append(Buffer(most=1, enough=1))
+        return buffers[-1]
+
+    async def until_stored() -> None:
+        for buffer in buffers:
+            await buffer.wait_for_capacity()
+        if least is not None and stored >= least:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def wait_for_capacity(journal: EpisodeJournal) -> None:
+        await until_stored()
+
+    def record(journal: EpisodeJournal, step: Step, plainly: Callable[[EpisodeJournal, Step], None]) -> None:
+        nonlocal stored
+        stored += 1
+        os.write(carried_out, f"{step.position} {step.branch}\n".encode())
+        plainly(journal, step)
+
+    async def call(context: StepContext, tool: str, /, *, plainly, **arguments):
+        done = await plainly(context, tool, **arguments)
+        await until_stored()
+        return done
+
+    workers.outbox.Buffer = make_buffer  # type: ignore[misc,assignment]
+    plain_record, plain_call = EpisodeJournal.record, StepContext.call
+    EpisodeJournal.wait_for_capacity = wait_for_capacity  # type: ignore[method-assign]
+    EpisodeJournal.record = lambda self, step: record(self, step, plain_record)  # type: ignore[method-assign]
+    StepContext.call = lambda self, tool, /, **rest: call(self, tool, plainly=plain_call, **rest)  # type: ignore
+    go_on(settings, job)
+
+
+def work_and_die(settings: Settings, job: str, log: Path, least: int | None) -> int:
+    """How a child ended that works so."""
+    return wait(in_child(partial(go_on_stepwise, settings, job, log, least)))

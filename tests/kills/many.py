@@ -1,0 +1,175 @@
+"""A hundred episodes of tool agents over a model server, whose process is killed at random instants."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from db.connection import Database, open_database
+from db.migrate import upgrade
+from lumos_queue.actions.tools.interface import ToolActions
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+from lumos_queue.submission.store import Rows, submit
+from performance.tool_agents.faults import RECOVERS, Setting, Tools
+from performance.tool_agents.models import Models
+from performance.tool_agents.questions import Question, make_questions
+from performance.tool_agents.running import NAMES
+from performance.tool_agents.world import RELATIONS, World
+from tests.fake_endpoint import FakeEndpoint
+from tests.integration.going_on import rows_of
+from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait
+from tests.kills.stored import asked, whole
+from tests.stored import state
+
+IN_FLIGHT = 6
+LATENCY = 0.2  #: seconds of each reply
+
+
+def import_all(settings: Settings, url: str) -> None:
+    """What a child would import as it begins: the instants of the kills are to be those of its work."""
+
+    async def look() -> None:
+        endpoint = open_endpoint(url, settings)
+        await endpoint.identity()
+        await endpoint.close()
+
+    ToolActions()
+    asyncio.run(look())
+
+
+def replies() -> Models:
+    return Models(0, 0.1)
+
+
+def rows_for(name: str, world: World, questions: Sequence[Question]) -> Rows:
+    """The questions as rows of ToolBench, with the answers of their faulty tools recorded."""
+    return rows_of(open_benchmark("toolbench"), [_task(world, one) for one in questions], "I1-inst")
+
+
+def _task(world: World, question: Question) -> Task:
+    plain, tools = question.task(), Tools(world, question, Setting(share=0.75), 0)
+    answers = []
+    for provider, name in question.apis:
+        one = RELATIONS[name]
+        for thing in world.things[one.of]:
+            said = [tools.answer(provider, name, {one.of: thing}, nth) for nth in range(RECOVERS + 1)]
+            names = {"category": one.category, "tool": provider, "api": name, "arguments": {one.of: thing}}
+            told = said if said[0] != said[-1] else said[:1]
+            answers += [{**names, "error": one.error, "response": one.response, "code": one.code} for one in told]
+    relevant = [[provider, name] for provider, name in question.apis]
+    return replace(plain, benchmark="toolbench", inputs={**plain.inputs, "answers": answers},
+                   gold={"relevant": relevant})  # fmt: skip
+
+
+def submit_all(home: Path, url: str, many: int) -> list[str]:
+    """A job of each formulation with a quarter of the episodes; returns their ids."""
+    settings, world, jobs = settings_of(home, concurrency=IN_FLIGHT), World(0), []
+    questions = make_questions(world, 0, many)
+    database = open_database(settings.database)
+    upgrade(database)
+    for place, name in enumerate(NAMES):
+        formulation = FORMULATIONS.load(name)
+        rows = rows_for(name, world, questions[place :: len(NAMES)])
+        agent = Agent(dict.fromkeys(formulation.roles, url), "tools", limits=formulation.limits,
+                      samplings=formulation.samplings)  # fmt: skip
+        jobs.append(
+            submit(database, settings, Evaluate(Infer("toolbench", rows.digest, "I1-inst", name, agent)), rows)[0]
+        )
+    database.close()
+    return jobs
+
+
+def work(settings: Settings, jobs: Sequence[str]) -> None:
+    for job in jobs:
+        go_on(settings, job)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What became of the kills."""
+
+    kills: int  #: that hit a process at work
+    asked: int  #: requests that reached the server
+    stored: int  #: replies that are stored in the end
+    repeated: int  #: requests for a reply that was stored already
+    different: int  #: episodes that differ from those of the run that nothing killed
+    episodes: int
+    worked: int  #: kills between which something new was stored
+
+
+def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 1.0) -> Account:
+    """Run `many` episodes twice, once with so many kills at random instants, and compare.
+
+    Raises AssertionError when the work is done before as many kills have hit it.
+    """
+    draw = random.Random(f"kills {seed}")
+    with FakeEndpoint(replies().reply) as server:
+        import_all(settings_of(folder), server.tgi)
+        expected = _finished(folder / "whole", server, many)
+        server.latency = LATENCY
+        server.calls.clear()
+        settings = settings_of(folder / "killed", concurrency=IN_FLIGHT)
+        jobs = submit_all(settings.home, server.tgi, many)
+        database = open_database(settings.database)
+        snapshots: list[tuple[Counter[str], Counter[str]]] = []
+        for number in range(kills):
+            turned = jobs[number % len(jobs) :] + jobs[: number % len(jobs)]  # so that each formulation is hit
+            pid = in_child(partial(work, settings, [job for job in turned if state(database, job) != "done"]))
+            time.sleep(draw.uniform(0.0, longest))
+            os.killpg(pid, signal.SIGKILL)
+            assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"
+            time.sleep(0.02)  # what the dead process had sent arrives
+            snapshots.append((asked(database, jobs), Counter(call["sha256"] for call in server.calls)))
+            bury(settings)
+        server.latency = 0.0
+        assert wait(in_child(partial(work, settings, jobs))) == DONE
+        return _account(database, jobs, server, snapshots, expected)
+
+
+def _finished(home: Path, server: FakeEndpoint, many: int) -> list[dict[str, Any]]:
+    """What the jobs store that nothing kills."""
+    settings = settings_of(home, concurrency=IN_FLIGHT)
+    jobs = submit_all(home, server.tgi, many)
+    assert wait(in_child(partial(work, settings, jobs))) == DONE
+    database = open_database(settings.database)
+    found = [whole(database, job) for job in jobs]
+    database.close()
+    return found
+
+
+def _account(
+    database: Database,
+    jobs: Sequence[str],
+    server: FakeEndpoint,
+    snapshots: Sequence[tuple[Counter[str], Counter[str]]],
+    expected: Sequence[dict[str, Any]],
+) -> Account:
+    found = [whole(database, job) for job in jobs]
+    calls, stored = Counter(call["sha256"] for call in server.calls), asked(database, jobs)
+    database.close()
+    repeated = 0
+    for (kept, before), (_, after) in zip(snapshots, [*snapshots[1:], (stored, calls)], strict=True):
+        # Every reply to this prompt that the episodes ever needed was stored, and it was asked for again.
+        repeated += sum(after[one] - before[one] for one in after if kept[one] >= stored[one])
+    different = sum(theirs != ours.get(row) for one, ours in zip(expected, found, strict=True)
+                    for row, theirs in one.items())  # fmt: skip
+    sizes = [0, *(kept.total() for kept, _ in snapshots)]
+    worked = sum(later > sooner for sooner, later in pairwise(sizes))
+    return Account(len(snapshots), calls.total(), stored.total(), repeated, different, sum(map(len, expected)), worked)
