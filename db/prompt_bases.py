@@ -2,7 +2,7 @@
 
 In an episode without a tree that is the latest prompt of the role. In a tree it is one on the path to the root, or one
 that an elder sibling of a step on that path was asked with: an elder sibling's prompt may end in what only it was told,
-but the eldest's is the path alone. The nearest step that has one has the longest.
+but the eldest's is the path alone.
 """
 
 from __future__ import annotations
@@ -41,11 +41,13 @@ class PromptBases:
         if parent is None:
             latest = self._latest.get(role)
             return latest if latest is not None and prompt.startswith(latest[1]) else None
+        found: tuple[int, str] | None = None
         for step in self._path(parent):
-            fitting = [one for one in self._prompts.get((step, role), ()) if prompt.startswith(one[1])]
-            if fitting:
-                return max(fitting, key=lambda one: len(one[1]))
-        return None
+            for one in self._prompts.get((step, role), ()):
+                # The nearest is mostly the longest: of the others no more than the length is looked at.
+                if (found is None or len(one[1]) > len(found[1])) and prompt.startswith(one[1]):
+                    found = one
+        return found
 
     def _path(self, position: int) -> Iterator[int]:
         """The step and its ancestors, the root last."""

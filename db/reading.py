@@ -229,8 +229,10 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
     row = connection.execute(select(TaskRow.__table__).where(TaskRow.id == item.task)).one()
     task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
     steps = load_steps(connection, {item.id: episode.attempt})[item.id]
-    scores = list(connection.execute(select(ScoreRow.__table__).where(ScoreRow.episode == item.id)))
-    verdicts = list(connection.execute(select(VerdictRow.__table__).where(VerdictRow.episode == item.id)))
+    of_score = select(ScoreRow.__table__).where(ScoreRow.episode == item.id)
+    scores = list(connection.execute(of_score.order_by(ScoreRow.metric, ScoreRow.version)))
+    of_verdict = select(VerdictRow.__table__).where(VerdictRow.episode == item.id)
+    verdicts = list(connection.execute(of_verdict.order_by(VerdictRow.module, VerdictRow.name)))
     labels, parent = labels_of(connection, item.id), _name_of(connection, episode.parent)
     history = select(EndingHistory.__table__).where(EndingHistory.episode == item.id).order_by(EndingHistory.number)
     earlier = list(connection.execute(history))

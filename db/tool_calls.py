@@ -11,16 +11,28 @@ from db.models import EpisodeRow, ToolCallRow
 from lumos_queue.records import Execution
 
 
-def recorded_call(connection: Connection, job: str, command: str, unmade: Sequence[str] = ()) -> Execution | None:
-    """What the job's earliest call with this digest (of tool and arguments) gave; None when it made none.
+def recorded_call(
+    connection: Connection, job: str, command: str, unmade: Sequence[str] = (), nth: int = 0
+) -> Execution | None:
+    """What the call with this digest (of tool and arguments) gave in the job's earliest episode that made it.
 
-    Calls whose status is one of `unmade` do not count. Looked up through `tool_call_command_index`.
+    `nth` of several such calls of that episode, counted from 0, or the last one where it made fewer; None when the job
+    made none. Calls whose status is one of `unmade` do not count. Looked up through `tool_call_command_index`.
     """
-    row = connection.execute(
-        select(ToolCallRow.__table__)
+    equal = [ToolCallRow.command == command, ToolCallRow.status.not_in(unmade)]
+    first = connection.execute(
+        select(ToolCallRow.episode, ToolCallRow.attempt)
         .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
-        .where(ToolCallRow.command == command, EpisodeRow.job == job, ToolCallRow.status.not_in(unmade))
-        .order_by(ToolCallRow.episode, ToolCallRow.attempt, ToolCallRow.position, ToolCallRow.branch)
+        .where(*equal, EpisodeRow.job == job)
+        .order_by(ToolCallRow.episode, ToolCallRow.attempt)
         .limit(1)
     ).first()
-    return None if row is None else load_executions(connection, [row])[0]
+    if first is None:
+        return None
+    rows = connection.execute(
+        select(ToolCallRow.__table__)
+        .where(*equal, ToolCallRow.episode == first.episode, ToolCallRow.attempt == first.attempt)
+        .order_by(ToolCallRow.position, ToolCallRow.branch)
+        .limit(nth + 1)
+    ).all()
+    return load_executions(connection, rows[-1:])[0]

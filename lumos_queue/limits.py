@@ -19,11 +19,12 @@ from lumos_queue.util.exchange import Exchange
 
 A = TypeVar("A")
 UNITS = ("nodes", "calls")
+MAX_STEPS = 200  #: of one path where no limit is set: a model that never finishes would go on until memory is full
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most of each that an episode may use; 0: no limit."""
+    """The most of each that an episode may use; 0: no limit but MAX_STEPS, and what the formulation says of itself."""
 
     calls: int = 0  #: requests to models
     tokens: int = 0  #: of prompts and replies together
@@ -55,7 +56,7 @@ class Limits:
 
     def allows_step(self, number: int) -> bool:
         """Whether there may be a step of that number, counted from 1."""
-        return not self.steps or number <= self.steps
+        return number <= (self.steps or MAX_STEPS)
 
 
 COUNTED = ("calls", "tokens", "actions", "steps", "depth")

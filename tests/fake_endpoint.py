@@ -40,7 +40,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-Reply = Callable[[str], str | int | None]
+Reply = Callable[[str], str | int | tuple[int, bytes] | None]
 
 
 def digest(prompt: str) -> str:
@@ -56,7 +56,7 @@ def from_mapping(replies: Mapping[str, str], default: str | None = None) -> Repl
 class FakeEndpoint:
     """The server, in a thread of its own while the `with` block lasts. A prompt whose reply is None gets a 422.
 
-    One whose reply is a number gets that status.
+    One whose reply is a number gets that status, with a pair the status and the body.
     """
 
     def __init__(
@@ -186,8 +186,9 @@ class FakeEndpoint:
             text = " 2"  # a control: any model has a reply to that
         if text is None:
             return send(422, b'{"error": "no reply is written down for this prompt"}')
-        if isinstance(text, int):
-            return send(text, _FAILURE)
+        if not isinstance(text, str):
+            status, said = text if isinstance(text, tuple) else (text, _FAILURE)
+            return send(status, said)
         reply, headers = _reply(path, body, prompt, text)
         queue_lie = ""
         if kind == "lying":

@@ -56,6 +56,8 @@ class FakeWeb:
     def __init__(self, failures: Iterable[str] = (), context: ssl.SSLContext | None = None):
         self.pages, self.mode = dict(PAGES), "ok"
         self.failures = deque(failures)
+        self.replies: list[str] = []  #: what is said to what is posted, one after the other
+        self.posted: list[bytes] = []  #: the bodies
         self.requests: list[tuple[str, dict[str, str], dict[str, str]]] = []  #: path, query, headers
         self.most_at_once = self._now = 0
         self._context = context
@@ -83,6 +85,8 @@ class FakeWeb:
                 web.get("/bytes/{count}", self._bytes), web.get("/bomb", self._bomb), web.get("/drip", self._drip),
                 web.get("/encoded/{name}", self._encoded), web.get("/loop", self._around),
                 web.get("/type/{kind}/{sub}", self._typed), web.get("/status/{status}", self._status),
+                web.post("/virtual", self._virtual), web.post("/hang", self._hang),
+                web.post("/redirect", self._redirect), web.post("/status/{status}", self._status),
             ])  # fmt: skip
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
             await runner.setup()
@@ -159,6 +163,15 @@ class FakeWeb:
             ]
             found = [title for score, title in sorted(scored, key=lambda one: -one[0]) if score]
         return {"query": {"search": [{"ns": 0, "title": title} for title in found[:limit]]}}
+
+    async def _virtual(self, request: web.Request) -> web.Response:
+        """A server of APIs: says what it was told to."""
+        self.posted.append(await request.read())
+        return web.Response(text=self.replies.pop(0), content_type="application/json")
+
+    async def _hang(self, request: web.Request) -> web.Response:
+        await asyncio.sleep(3600)
+        return web.Response()
 
     async def _redirect(self, request: web.Request) -> web.Response:
         status = int(request.query.get("status", 302))

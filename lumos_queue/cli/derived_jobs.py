@@ -66,7 +66,7 @@ def submit_derived(
         derived = derive(stream_episodes(opened, wanted), make)
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
-    roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain)
+    roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain, {})
     tools = DOMAINS.load(derived.benchmark.domain).prepare_tools(parse_pairs("--tool", asked.tools))
     agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)

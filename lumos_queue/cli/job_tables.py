@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,6 +62,8 @@ def print_job(job: dict[str, Any]) -> None:
     for name in ("job", *SETTINGS):
         if job[name]:
             grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
+    for name, said in _chosen(job["spec"]):
+        grid.add_row(f"[dim]{name}[/]", escape(said))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))
     if len(job["code_versions"]) > 1:
         grid.add_row("[dim]episodes by code[/]", format_versions(job["code_versions"], "code_version"))
@@ -70,3 +73,16 @@ def print_job(job: dict[str, Any]) -> None:
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
     console.print(grid)
+
+
+def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The limits, settings and samplings that a stored agent has beside what every agent has, each as one line."""
+    agent = spec.get("infer", spec).get("agent")
+    if not isinstance(agent, Mapping):
+        return
+    for name in ("limits", "settings"):
+        if agent.get(name):
+            yield name, "  ".join(f"{key}={value}" for key, value in agent[name].items())
+    for role, sampling in agent.get("samplings", {}).items():
+        shown = (f"{key} {sampling[key]}" for key in ("temperature", "top_p", "max_tokens"))
+        yield f"sampling of {role}", ", ".join(shown)

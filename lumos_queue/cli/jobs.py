@@ -90,6 +90,9 @@ def report(
 def show(
     episode: Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")],
     prompts: Annotated[bool, typer.Option("--prompts", help="Also print the prompt of every model call.")] = False,
+    state: Annotated[
+        bool, typer.Option("--state", help="Also print what the router knew before each decision (sum2act).")
+    ] = False,
     json: opt.Json = False,
 ) -> None:
     """Show one episode step by step.
@@ -107,4 +110,9 @@ def show(
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         found = get_trajectory(connection, get_job(connection, name), number)
     shown = trajectory_as_json(found) | {"labels": labels_as_json(found)}
+    if state:
+        from lumos_queue.review.task_states import agent_of, rebuild_states
+
+        states = rebuild_states(found.task, agent_of(found.job.kind, found.job.spec), found.steps)
+        shown["states"] = [{"at": position} | one.as_json() for position, one in states]
     output.result(shown, lambda value: print_trajectory(value, prompts))

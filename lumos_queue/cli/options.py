@@ -78,6 +78,23 @@ AtLimit = Annotated[
         "answer is judged. Default, as in LUMOS: 'conclude' in maths, else 'wrong'.",
     ),
 ]
+SettingOptions = Annotated[
+    list[str],
+    typer.Option(
+        "--setting",
+        metavar="NAME=VALUE",
+        help="A limit of each episode (calls, tokens, actions; steps, depth, unit where the formulation has them), or "
+        "a setting of the formulation. May be repeated.",
+    ),
+]
+Samplings = Annotated[
+    list[str],
+    typer.Option(
+        "--sampling",
+        metavar="ROLE.NAME=VALUE",
+        help="temperature, top_p or max_tokens of one role, e.g. policy.temperature=1. May be repeated.",
+    ),
+]
 Live = Annotated[bool, typer.Option("--live", help="Allow actions to call external tools, such as Wikipedia.")]
 Replay = Annotated[str, typer.Option(metavar="JOB", help="Answer calls of external tools as that job recorded them.")]
 Draw = Annotated[

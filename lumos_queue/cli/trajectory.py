@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.commands import WITHIN, Call
 from lumos_queue.notation import write_action
-from lumos_queue.records import Action, Completion, Subgoal
+from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 
 def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
@@ -39,6 +39,11 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for step in shown["steps"]:
         if note := step.get("note"):
             console.print(escape(f"step {step['at']}: {note}"))
+    for state in shown.get("states", ()):
+        console.print(escape(f"state before step {state['at']}:"))
+        for name in ("results", "failures"):
+            for one in state[name]:
+                console.print(escape(f"  {name}: {one['action']} {one['arguments']}: {one['text']}"), style="dim")
     scores = "".join(f"  {score['metric']} {score['value']:g}" for score in shown["scores"])
     answer = "none" if shown["answer"] is None else escape(shown["answer"])
     gold = "" if shown["gold"] is None else f"  gold {escape(shown['gold'])}"
@@ -185,6 +190,10 @@ def _step_as_json(step: Any) -> dict[str, Any]:
     shown = {"at": _format_position(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
         shown["within"] = _format_position(step.position, step.branch // WITHIN - 1)
+    if step.parent is not None:
+        shown["parent"] = step.parent
+    if isinstance(step.result, Execution) and step.result.provenance:
+        shown["provenance"] = step.result.provenance
     match step.result, step.detail:
         case Completion() as done, _:
             tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,6 +44,8 @@ class Domain:
     action_names: tuple[str, ...] = ()  #: as its instruction lists them; () where actions are not calls
     calls: bool = True  #: whether actions are calls, `R1 = Name(…)`; else anything may follow `R1 = `
     stateless: bool = False  #: whether actions depend on the variables alone, so that they run outside any episode
+    functions: bool = False  #: whether a task brings its own functions, which tool agents call
+    option_roles: Mapping[str, str] = field(default_factory=dict)  #: option `NAME=VALUE` to the role that it asks
     concludes_by_qa: bool = False  #: whether the answer is what its QA tool makes of all answers (Agent.answer_by)
 
     # --- wording ------------------------------------------------------------------------------------------------------
@@ -77,10 +79,10 @@ class Domain:
 
         return GROUND + describe(resolve_name(self.session))
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles of the models that its actions ask."""
-        return self._interface().roles
+    def roles(self, tools: Mapping[str, str]) -> tuple[str, ...]:
+        """The roles of the models that its actions ask, with these options."""
+        chosen = (self.option_roles.get(f"{name}={value}") for name, value in tools.items())
+        return (*self._interface().roles, *filter(None, chosen))
 
     @property
     def default_tools(self) -> Mapping[str, str]:

@@ -8,6 +8,8 @@ DOMAIN = Domain(
     name="tools",
     interface="lumos_queue.actions.tools.interface:ToolActions",
     session="lumos_queue.actions.tools.interface:ToolSession",
+    functions=True,
+    option_roles={"answers=simulated": "simulator"},
     calls=False,  # actions are a name and a JSON object, and not `R1 = Name(…)`
     ends_by_action=True,  # Finish
 )

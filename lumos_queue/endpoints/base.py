@@ -91,8 +91,9 @@ class Endpoint(Protocol):
         Raises EndpointDown when the endpoint has failed or refused so often that it is no longer asked,
         InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
         reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it will not (any other status,
-        with evidence that the request is at fault, or `images` for an endpoint that only takes text) and Undecided
-        when there is no such evidence.
+        with evidence that the request is at fault, or `images` for an endpoint that only takes text),
+        EpisodeError('limit', …) when the prompt does not fit the model's context, and Undecided when there is no
+        evidence about a refusal.
         """
         ...
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
+from lumos_queue.endpoints.context_length import ContextFull
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
@@ -71,8 +72,8 @@ class Client:
         """POST `body` to a replica. A failed try is followed at once by one at another replica, if one is healthy.
 
         Raises EndpointDown when the endpoint as a whole has failed too often or refuses all requests,
-        InfrastructureError when the tries of this request are used up, and when it is refused (evidence.py)
-        EpisodeError if that is its own fault, Undecided if nothing tells.
+        InfrastructureError when the tries of this request are used up, ContextFull when the prompt is too long, and
+        when it is refused otherwise (evidence.py) EpisodeError if that is its own fault, Undecided if nothing tells.
         """
         self._asking += 1
         try:
@@ -162,6 +163,11 @@ class Client:
             replica.evidence.note_refusal(item, served, now)
             replica.note_refusal(now)
             raise
+        except ContextFull:  # its answer, and no evidence for or against others
+            replica.note_success()
+            replica.evidence.forget(item)
+            self.admission.note_success(sent, time.perf_counter())
+            raise
         finally:
             replica.end()
         replica.note_success()
@@ -202,7 +208,7 @@ class Client:
                 sent = time.perf_counter()
                 try:
                     await replica.http.post(path, json.dumps(self._control()).encode(), lambda reply, _: reply)
-                except (TryFailed, RequestRefused):
+                except (TryFailed, RequestRefused, ContextFull):
                     self._control_failed_at = time.perf_counter()
                     return False
                 finally:

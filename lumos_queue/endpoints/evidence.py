@@ -1,7 +1,8 @@
 """Whose fault is a refusal: the request's or the server's? One server's other answers tell.
 
 A refusal is a status that is neither 2xx nor worth another try as it is (statuses.py): 404 for a second while a proxy
-is set up anew, 401 while a key is exchanged, 400 for a prompt that is too long. A refusal alone does not say which. So
+is set up anew, 401 while a key is exchanged, 400 for a wrong ?model=. A refusal alone does not say which (but for a
+prompt that is too long: context_length.py). So
 
 - one try *counts* against an item when another item got a 2xx from the same server before it and another after it.
   'After' is a request that was sent when the refusal had come: what was under way before says nothing.

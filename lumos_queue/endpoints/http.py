@@ -1,7 +1,8 @@
 """JSON over HTTP with bounded time and size, one try: a client of one server.
 
 Worth another try: no connection, a time-out, 408, 424, 425, 429, 5xx, and a reply that is cut off or not what was asked
-for. Any other status is a refusal, and whose fault it is takes evidence (evidence.py). Redirects are not followed, and
+for. A reply that says that the prompt is too long for the model ends the episode at its limit (context_length.py). Any
+other status is a refusal, and whose fault it is takes evidence (evidence.py). Redirects are not followed, and
 proxies of the environment are not used: requests go to the address that was written down, and no other server sees the
 key.
 """
@@ -16,6 +17,7 @@ from lumos_queue.endpoints.api_keys import find_key
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.connection import Broken, ForbiddenHost, HttpReply, TooLong, Unreachable
 from lumos_queue.endpoints.connections import Connections
+from lumos_queue.endpoints.context_length import ContextFull, is_context_full
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
 from lumos_queue.errors import EndpointRefused, InfrastructureError
@@ -97,7 +99,7 @@ class Http:
     ) -> T:
         """POST `data`: what `read` makes of the reply, of at most `max_bytes`, and its headers. One try.
 
-        Raises TryFailed, or RequestRefused.
+        Raises TryFailed, RequestRefused or ContextFull.
         """
         url = self.base + path
         try:
@@ -181,12 +183,16 @@ def json_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str) -> RequestRefused | TryFailed:
+def refusal(
+    url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str
+) -> RequestRefused | TryFailed | ContextFull:
     """The error for a status other than 2xx, with the beginning of what the server says about it."""
     said = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
     message = f"{url} answered {status}: {said}"
     if may_pass(status):
         return TryFailed(message, read_retry_after(headers.get("retry-after", "")), status)
+    if is_context_full(status, body):
+        return ContextFull(message)
     return RequestRefused(message, status, explain(url, status, headers.get("location", ""), said))
 
 

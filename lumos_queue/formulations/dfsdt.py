@@ -28,6 +28,7 @@ what came of them:
 Decide on something different from all of them.
 """
 MAX_CALLS = 200  #: model calls of a search, as in ToolBench
+MAX_TREE = 10_000  #: where no limit of calls is set: a tree without one has more nodes than there is memory
 
 
 class Search:
@@ -51,7 +52,7 @@ class Search:
             return self._back_off
         for _ in range(self._width):
             text, position = yield from self._policy.decide(node, tell_tried(node))
-            if 0 < self._agent.limits.calls <= self._policy.calls:
+            if self._policy.calls >= (self._agent.limits.calls or MAX_TREE):
                 self.used_up = True  # the reply to the last call is not carried out, as in ToolBench
                 return 0
             child = yield from self._policy.act(node, text, position)
@@ -99,7 +100,7 @@ def dfsdt(task: Task, agent: Agent) -> Commands[Outcome]:
         return Outcome(search.answer.answer, Ending.ANSWERED)
     if search.gave_up:
         return Outcome(None, Ending.GAVE_UP)
-    reason = f"{agent.limits.calls} calls" if search.used_up else "the whole tree"
+    reason = f"{agent.limits.calls or MAX_TREE} calls" if search.used_up else "the whole tree"
     return Outcome(None, Ending.LIMIT, f"no answer in {reason}")
 
 
@@ -107,6 +108,7 @@ FORMULATION = Formulation(
     "dfsdt",
     dfsdt,
     ("policy",),
+    functions=True,
     trainable=False,
     settings={
         "width": Setting("2", "decisions that are tried at each node", read_number(1, 10)),

@@ -42,6 +42,7 @@ FORMULATION = Formulation(
     "react",
     react,
     ("policy",),
+    functions=True,
     trainable=False,
     settings={
         "tries": Setting("1", "chains that are tried, until one has an answer", read_number(1, 100)),

@@ -59,6 +59,7 @@ FORMULATION = Formulation(
     "rewoo",
     rewoo,
     ("planner", "solver"),
+    functions=True,
     trainable=False,
     samplings={"planner": WRITING, "solver": WRITING},
     prefixes=lambda agent: {"planner": SYSTEM + PLANNER, "solver": SYSTEM + SOLVER},

@@ -154,6 +154,7 @@ FORMULATION = Formulation(
     "sum2act",
     sum2act,
     ("router", "state_manager"),
+    functions=True,
     trainable=False,
     settings={
         "repeat_guard": Setting("yes", "whether a call that was made before is refused", read_yes_no),

@@ -149,6 +149,8 @@ class Convert:
             run = await run_episode(teach if self.teacher else act_out_annotation, task, check, journal, perform)
         if run.outcome.ending == Ending.INFRA_ERROR:
             return ItemResult(run.outcome)
+        if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no annotation, or no other one
+            check.verdicts += make_verdicts("refused", run.outcome.message)
         check.verdicts += repeated
         check.note_links(None if self.teacher else source.count_ambiguous(task))
         level = check.reached_level()

@@ -13,7 +13,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
-from lumos_queue.endpoints.starter import starter_url
+from lumos_queue.endpoints.starter import STARTERS, starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
@@ -101,13 +101,15 @@ def _is_local_model(url: str) -> bool:
     return True
 
 
-def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -> dict[str, str]:
-    """The endpoints given by `--role NAME=URL`: of the roles that a domain's actions ask ('': no domain), of the judge,
-    and of roles in `wanted`.
+def other_roles(
+    given: Sequence[str], domain: str, tools: Mapping[str, str], wanted: Sequence[str] = ()
+) -> dict[str, str]:
+    """The endpoints given by `--role NAME=URL`: of the roles that a domain's actions ask ('': no domain) with these
+    options, of the judge, and of roles in `wanted`.
 
     Raises SpecError for a missing role, and for one that has no use here.
     """
-    asked, found = DOMAINS.load(domain).roles if domain else (), parse_pairs("--role", given)
+    asked, found = DOMAINS.load(domain).roles(tools) if domain else (), parse_pairs("--role", given)
     possible = (*(name for name in wanted if name not in ROLE_OPTIONS), *asked, JUDGE)
     for name in found:
         if name not in possible:
@@ -120,14 +122,14 @@ def other_roles(given: Sequence[str], domain: str, wanted: Sequence[str] = ()) -
     return found
 
 
-def resolve_roles(options: InferenceOptions, domain: str) -> dict[str, str]:
+def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, str]) -> dict[str, str]:
     """The address of each role: of the formulation's models, of those that its actions ask, and of a judge if given.
 
     Raises SpecError for a role without an endpoint, and for one that has no use here.
     """
     wanted = FORMULATIONS.load(options.formulation).roles
     given = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
-    others = other_roles(options.roles, domain, wanted)
+    others = other_roles(options.roles, domain, tools, wanted)
     if options.agent:
         if given:
             raise SpecError("Give either --agent or an endpoint for each role, not both.")
@@ -136,7 +138,7 @@ def resolve_roles(options: InferenceOptions, domain: str) -> dict[str, str]:
         return dict.fromkeys(wanted, starter_url(options.formulation)) | others
     given |= others
     needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
-    needed += ", or --agent starter" if "planner" in wanted else ""
+    needed += ", or --agent starter" if options.formulation in STARTERS else ""
     if missing := [name for name in wanted if name not in given]:
         roles = f"role{'s' * (len(missing) > 1)} {' and '.join(missing)}"
         raise SpecError(f"No endpoint for the {roles}: the formulation '{options.formulation}' needs {needed}.")

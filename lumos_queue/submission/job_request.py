@@ -14,14 +14,17 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
+from lumos_queue.submission.agent_settings import read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.store import Rows, read_rows
 
@@ -59,6 +62,8 @@ class InferenceOptions:
     draw: int = 0
     sets: int = 0  #: 0: not given
     at_limit: str = ""
+    settings: Sequence[str] = ()  #: NAME=VALUE
+    samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
 
 
 def make_inference_job(
@@ -76,6 +81,7 @@ def make_inference_job(
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
+    chosen_settings = read_settings(formulation, parse_pairs("--setting", options.settings))
     domain = DOMAINS.load(benchmark.domain)
     tools = domain.prepare_tools(parse_pairs("--tool", options.tools)) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
@@ -90,7 +96,7 @@ def make_inference_job(
         remark(note)
     agent = replace(
         make_agent(
-            resolve_roles(options, benchmark.domain if formulation.executes else ""),
+            resolve_roles(options, benchmark.domain if formulation.executes else "", tools),
             benchmark.domain,
             Sampling(options.temperature, options.top_p, options.max_tokens),
             options.max_subgoals,
@@ -101,10 +107,13 @@ def make_inference_job(
         shots=_shots(options, benchmark.domain),
         answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
+        limits=chosen_settings.limits,
+        settings=chosen_settings.settings,
     )
-    dialogue = agent.dialogue(Task(benchmark.name, "", "", ""))  # raises SpecError if there are too few demonstrations
-    if options.formulation == "one-pass":
-        dialogue.to_grounder_all("")  # raises SpecError if no demonstration has a whole plan
+    given = parse_pairs("--sampling", options.samplings)
+    agent = replace(agent, samplings=read_samplings(formulation, tuple(agent.roles), agent.sampling, given))
+    formulation.read_settings(agent)  # raises SpecError for a value that is not valid
+    _check_demonstrations(agent, formulation, benchmark)
     infer = Infer(
         benchmark.name,
         rows.digest,
@@ -120,6 +129,15 @@ def make_inference_job(
         sets,
     )
     return (Evaluate(infer) if kind == "evaluate" else infer), rows
+
+
+def _check_demonstrations(agent: Agent, formulation: Formulation, benchmark: Benchmark) -> None:
+    """Raises SpecError if the domain has too few demonstrations, or none with a whole plan where one is needed."""
+    if formulation.prefixes is not None:  # its prompts are its own
+        return
+    dialogue = agent.dialogue(Task(benchmark.name, "", "", ""))
+    if formulation.name == "one-pass":
+        dialogue.to_grounder_all("")
 
 
 def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
@@ -141,7 +159,15 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
-    if not FORMULATIONS.load(options.formulation).executes:
+    formulation, has_functions = FORMULATIONS.load(options.formulation), DOMAINS.load(benchmark.domain).functions
+    if formulation.executes and formulation.functions != has_functions:
+        fitting = [name for name in FORMULATIONS if FORMULATIONS.load(name).functions == has_functions]
+        brings = "functions, which" if has_functions else "no functions, but actions, which"
+        raise SpecError(
+            f"A task of '{benchmark.name}' brings {brings} the formulation '{options.formulation}' does not call. "
+            f"Choose one of: {', '.join(sorted(fitting))}."
+        )
+    if not formulation.executes:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
         if kind == "evaluate" and not benchmark.by_answer:

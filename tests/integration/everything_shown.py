@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -32,12 +33,16 @@ BUILDS = {
                   "--formulations", "iterative,one-pass,cot,direct"),
     "chosen": ("--where", "score=1 origin!=derived", "--select", "shortest", "--per-task", "1", "--format", "trl-sft",
                "--allow-test", "--perturbed"),
+    "dissimilar": ("--where", "score=1 origin!=derived", "--near-duplicates", "0.3", "--allow-test"),
+    "mixed": ("--where", "score=1 origin!=derived", "--mix", "strategyqa=0.5,gsm8k=0.5", "--allow-test"),
     "preferred": ("--where", "benchmark=wordmath", "--format", "trl-preference", "--allow-test"),
     "imported": ("--where", "origin=imported", "--reexecute"),
     "corrected": ("--where", "origin=corrected"),
+    "imported-unchecked": ("--where", "origin=imported"),
+    "corrected-allowed": ("--where", "origin=corrected", "--allow-test", "--format", "trl-sft"),
 }  # fmt: skip
 WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
-_VERSION = re.compile(r"0\.1\.0\+[0-9a-f]{8}")
+_VERSION = re.compile(r"\b\d+\.\d+\.\d+\+[0-9a-f]{8}\b")
 _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
 
 
@@ -52,6 +57,18 @@ def _printed(command: Callable[..., Any], arguments: Sequence[str]) -> str:
         code = int(command(arguments) or 0)
     found = without_version(f"exit code {code}\n{said.getvalue()}{remarks.getvalue()}")
     return _MADE_AT.sub("TIME", found) if arguments[0] == "dataset" else found
+
+
+def values(shown: str) -> list[Any]:
+    """What a command printed for programs: its exit code, and the value of each line. Remarks for people stay text."""
+    return [_value(line) for line in shown.splitlines()]
+
+
+def _value(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return line
 
 
 def without_version(shown: str) -> str:
@@ -83,7 +100,7 @@ def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[
 
 
 def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[str, Any]:
-    """Command line to what it prints, query to its rows, file of a build to its digest.
+    """Command line to what it prints (`--json`: its values), query to its rows, file of a build to its digest.
 
     The settings of the environment name the database, `home` and the width of the terminal.
     """
@@ -98,9 +115,9 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
         command = main if arguments[0] == "dataset" else asked  # a build may be refused, and `main` says why
         found[" ".join(arguments)] = _printed(command, arguments)
         if arguments[:2] != ["dataset", "build"]:
-            found[" ".join([*arguments, "--json"])] = _printed(command, [*arguments, "--json"])
+            found[" ".join([*arguments, "--json"])] = values(_printed(command, [*arguments, "--json"]))
     for job, ordinal in numbers:
-        found[f"{job}-{ordinal}"] = _printed(asked, ["show", f"{job}-{ordinal}", "--json"])
+        found[f"{job}-{ordinal}"] = values(_printed(asked, ["show", f"{job}-{ordinal}", "--json"]))
     for title, query in documented():
         with reading(database) as connection:
             found[title] = [[_plain(value) for value in row] for row in connection.execute(query)]
@@ -111,7 +128,7 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
 
 
 def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, str) else round(float(value), 6)
+    return value if value is None or isinstance(value, str) else round(float(value), 9)
 
 
 def _digest(file: Path) -> str:

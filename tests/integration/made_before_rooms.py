@@ -1,13 +1,21 @@
 """How `before_rooms.jsonl.gz` and `before_rooms_shown.json.gz` were made, by the code before its modules were moved:
 
-    git worktree add BEFORE 6c9f5ab
-    cd BEFORE && PYTHONPATH=. python …/tests/integration/made_before_rooms.py …/tests/integration
+    git worktree add --detach BEFORE 6c9f5ab
+    cp tests/{original_files,scripted_models}.py BEFORE/tests
+    cp tests/integration/{before_rooms,everything_shown,made_before_rooms,stored_database}.py BEFORE/tests/integration
+    cd BEFORE
+    PYTHONPATH=. python tests/integration/made_before_rooms.py rows …/tests/integration
+    PYTHONPATH=. python tests/integration/made_before_rooms.py shown …/tests/integration
 
-(with `tests/` of today in place of that commit's). It asks the command line of that code for evaluations, inferences,
-conversions, an import, builds, a training run, rollouts, blame, corrections, labels and an audit, and kills one job of
-each kind in mid-work. The first file has all rows of its SQLite database as JSON lines (stored_database.py), and the
-files that jobs need, as lines `["file", {"path", "base64"}]`. The second has all that can be read of the database
-(everything_shown.py), as it is left and when the killed jobs are done.
+Those files are the same in both: they import nothing that has been moved.
+
+`rows` asks the command line of that code for evaluations, inferences, conversions, an import, a training run,
+rollouts, blame, corrections, labels and an audit, and kills one job of each kind in mid-work. The first file has all
+rows of its SQLite database as JSON lines (stored_database.py), and the files that jobs need, as lines
+`["file", {"path", "base64"}]`.
+`shown` loads these rows into an empty database on SQLite and into one on PostgreSQL. The second file has all that can
+be read (everything_shown.py) as the jobs were left (`now`), and the rows and reports of those that were killed when
+they are done (`later`): of SQLite, after a check that it is the same on PostgreSQL.
 The addresses of the two model servers are written as 127.0.0.1:PORT and 127.0.0.1:OTHER, the folder as HOME.
 """
 
@@ -29,24 +37,28 @@ from sqlalchemy import text
 
 from db.connection import Database, open_database
 from db.migrate import upgrade
-from lumos_queue.jobs.registry import read_job
-from lumos_queue.jobs.train import Train
-from lumos_queue.prompts.conversations import Conversation, write_conversations
-from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import read_settings
 from lumos_queue.training.model import ModelSpec, export, make_model
-from lumos_queue.training.recipes.sft import Sft
-from lumos_queue.training.sft import spec_of
 from lumos_queue.training.tokenizer import train_tokenizer
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.everything_shown import WIDTH, everything, run
+from tests.integration.before_rooms import (
+    HALF_DONE,
+    differences,
+    environment,
+    finished,
+    go_on,
+    half_fit,
+    move_checkpoints,
+    places,
+    with_words,
+)
+from tests.integration.everything_shown import everything, run
 from tests.integration.made_before import dump
-from tests.integration.stored_database import at, jobs, load, read, write_files
+from tests.integration.stored_database import jobs, load, read, write_files
 from tests.original_files import write_originals
 from tests.scripted_models import all_at_once, step_by_step
-from tests.stored import stored_rows
+from tests.services import running_postgres
 
-HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "train, half done")
 TINY = ModelSpec(hidden=16, layers=1, heads=2, feed_forward=24, positions=64)
 PLAN = (
     "Subgoal 1: Add.\nAction 1-1: R1 = Calculator({n} + 1) = {m} \n\n"
@@ -133,9 +145,10 @@ def label(evaluated: str, converted: str) -> None:
         do("", "audit", "label", "trusted", str(place), value, "--as", "ann")
 
 
-def conversation(number: int) -> Conversation:
-    asked = Turn("user", f"Add {number} and {number + 1}.")
-    return Conversation("sums/iterative/planner", f"sums/{number}", (asked, Turn("assistant", f"It is {number}.")))
+def row_of_training(asked: str, said: str) -> str:
+    """A conversation as the line of a file; not by the classes for it, which have been moved."""
+    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
+    return json.dumps({"dataset": "sums/iterative/planner", "id": f"sums/{said[6:-1]}", "messages": messages})
 
 
 def fit(home: Path, name: str) -> list[str]:
@@ -144,8 +157,9 @@ def fit(home: Path, name: str) -> list[str]:
 
 
 def train(home: Path) -> None:
-    write_conversations([conversation(number) for number in range(30)], home / "sums.jsonl")
-    texts = [conversation(number).text() for number in range(60)]
+    said = [(f"Add {number} and {number + 1}.", f"It is {number}.") for number in range(60)]
+    (home / "sums.jsonl").write_text("".join(f"{row_of_training(*pair)}\n" for pair in said[:30]))
+    texts = [f"<|user|>\n{asked}\n<|assistant|>\n{answer}</s>" for asked, answer in said]
     tokenizer = train_tokenizer(iter(texts), 300, ["<|user|>\n", "\n<|assistant|>\n"])
     export(make_model(TINY, tokenizer, 3), tokenizer, home / "tiny")
     do("trained", *fit(home, "fit"))
@@ -205,54 +219,6 @@ def file_lines(home: Path) -> list[str]:
     ]
 
 
-def move_checkpoints(database: Database, home: Path) -> None:
-    """Checkpoints know their fit by a digest, of which the folders are a part: say that of the fit in this folder."""
-    query = text("SELECT spec FROM job WHERE project = 'train, half done'")
-    with database.engine.connect() as connection:
-        spec = connection.execute(query).scalar_one()
-    job = read_job("train", json.loads(spec) if isinstance(spec, str) else spec)
-    assert isinstance(job, Train) and isinstance(job.recipe, Sft)
-    for state in (home / "half").rglob("state.json"):
-        state.write_text(json.dumps(json.loads(state.read_text()) | {"spec": spec_of(job.recipe).digest}))
-
-
-def go_on(job: str) -> None:
-    """Work on a stored job until it is done, as `lumos resume` does."""
-    found = run("resume", job, "--json")
-    if not found.startswith("exit code 0"):
-        raise RuntimeError(found)
-
-
-def finished(database: Database) -> dict[str, Any]:
-    """By project: what the jobs that were killed have stored when they are done, and their reports."""
-    found = {}
-    for project in HALF_DONE:
-        job = jobs(database)[project]
-        rows = [[*place, values] for place, values in stored_rows(database, job).items()]
-        found[project] = {"report": run("report", job, "--json").splitlines()[1], "rows": rows}
-    return found
-
-
-def environment(home: Path, database_url: str = "") -> dict[str, str]:
-    return {
-        "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": database_url, "LUMOS_USER": "somebody", "COLUMNS": WIDTH,
-        "LUMOS_CONCURRENCY": "4", "LUMOS_POLL_SECONDS": "0.2", "LUMOS_LEASE_SECONDS": "60",
-    }  # fmt: skip
-
-
-def places(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> dict[str, str]:
-    """What stands in the files for what differs from one run to the other, and what it is in this one."""
-    return at(one.port) | {"127.0.0.1:OTHER": f"127.0.0.1:{other.port}", "HOME": str(home)}
-
-
-def with_words(found: Any, home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Any:
-    """What was found, as the files say it."""
-    told = json.dumps(found)
-    for word, place in places(home, one, other).items():
-        told = told.replace(place, word)
-    return json.loads(told)
-
-
 def make_rows(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, FakeEndpoint(step_by_step, latency=0.03, slots=3) as one, \
             FakeEndpoint(all_at_once, latency=0.03, slots=3) as other:  # fmt: skip
@@ -268,21 +234,35 @@ def rows(database: Database, home: Path, one: FakeEndpoint, other: FakeEndpoint)
     return "\n".join(map(json.dumps, with_words(lines, home, one, other)))
 
 
-def make_shown(rows: Path, target: Path) -> None:
-    """From the rows, in a folder of their own, with a model server that does not wait."""
-    with tempfile.TemporaryDirectory() as folder, FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
-        home = Path(folder).resolve()
-        os.environ.update(environment(home))
+def make_shown(made: Path) -> dict[str, Any]:
+    """What is shown of the rows: the same on both databases."""
+    with running_postgres() as server, tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        sqlite = shown(made, Path(one).resolve(), "")
+        postgresql = shown(made, Path(other).resolve(), server.fresh("template1"))
+    running = [row["id"] for table, row in read(made) if table == "job" and row["project"] in HALF_DONE]
+    for stage in sqlite:
+        if different := differences(sqlite[stage], postgresql[stage], running):
+            raise RuntimeError(f"{stage}, on PostgreSQL: {different}")
+    return sqlite
+
+
+def shown(made: Path, home: Path, url: str) -> dict[str, Any]:
+    """What is shown as the jobs were left, and what of those that were killed when they are done.
+
+    The model servers do not wait.
+    """
+    with FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
+        os.environ.update(environment(home, url))
         database = open_database(read_settings().database)
         upgrade(database)
-        load(database, write_files(home, read(rows, places(home, one, other))))
-        move_checkpoints(database, home)
+        load(database, write_files(home, read(made, places(home, one, other))))
+        move_checkpoints(half_fit(database, home))
         found = {"now": everything(database, home, jobs(database))}
         for project in HALF_DONE:
             go_on(jobs(database)[project])
         found["later"] = finished(database)
-        write(target, json.dumps(with_words(found, home, one, other)))
         database.close()
+        return with_words(found, home, one, other)
 
 
 def write(target: Path, told: str) -> None:
@@ -291,10 +271,12 @@ def write(target: Path, told: str) -> None:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    step, folder = sys.argv[1], Path(sys.argv[2])
     made = folder / "before_rooms.jsonl.gz"
-    make_rows(made)
-    make_shown(made, folder / "before_rooms_shown.json.gz")
+    if step == "rows":
+        make_rows(made)
+    else:
+        write(folder / "before_rooms_shown.json.gz", json.dumps(make_shown(made)))
 
 
 if __name__ == "__main__":

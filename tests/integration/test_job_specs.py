@@ -30,6 +30,8 @@ SAMPLED = "--samples 2 --seed 5 --temperature 0.7 --top-p 0.9 --max-tokens 99"
 CASES = {
     "evaluate": f"evaluate wordmath {TWO}",
     "evaluate, sampled": f"evaluate wordmath --split dev --limit 9 {SAMPLED} --max-subgoals 5 {TWO}",
+    "evaluate, limited": "evaluate wordmath --setting calls=9 --setting tokens=900 --temperature 0.5 "
+    f"--sampling grounder.temperature=0 --sampling grounder.max_tokens=64 {TWO}",
     "evaluate, sets": f"evaluate wordmath --draw 5 --sets 2 --at-limit wrong --framing eval {TWO}",
     "evaluate, concluding": f"evaluate strategyqa FILES --split dev --at-limit conclude {TWO} --role qa=tgi://q:4",
     "evaluate, one-pass": f"evaluate gsm8k FILES --formulation one-pass {TWO}",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sqlalchemy import select
 
 from db.bulk import RowsDiffer
 from db.commit import Batch, commit
 from db.fence import end_session
 from db.journal import Buffer, EpisodeJournal
-from db.models import Attempt
-from lumos_queue.commands import WITHIN, Ask, Call, Do, Note, Step
+from db.models import Attempt, CompletionRow
+from db.tool_calls import recorded_call
+from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Do, Note, Step
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from tests.claims import claim, holder, new_job
 
@@ -54,6 +56,8 @@ def check(stored: Stored, steps: list[Step]) -> None:
     for step in steps:
         if isinstance(step.command, Ask):
             assert found[step.position, step.branch].prompt == step.command.prompt, "the prompt as it was sent"
+        if isinstance(step.command, Ask | Do):
+            assert found[step.position, step.branch].parent == step.command.parent
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
@@ -139,6 +143,79 @@ def test_values_come_back_whole_however_short_the_result_is(database, values):
     stored.journal.record(step)
     stored.give()
     check(stored, [step])
+
+
+@pytest.mark.parametrize("handed_over", [(), (1, 2, 3, 4, 5, 6)])
+def test_a_tree_comes_back_with_its_edges_and_its_prompts_whoever_goes_on_with_it(database, handed_over):
+    """Each prompt but the first goes on where an earlier one of its path, or of an elder sibling, ended."""
+
+    def node(position: int, parent: int, prompt: str) -> Step:
+        return Step(
+            position, 0, Ask("policy", prompt, parent=parent), Completion(f"reply to {len(prompt)} characters", "stop")
+        )
+
+    first = "Task. " + "A long description of many tools. " * 200  # kept beside its row
+    look = Do(Action((), "look", "{}", "look"), parent=0)
+    steps = [
+        node(0, ROOT, first),
+        Step(1, 0, look, Execution("ok", "seen", ({"kind": "observation", "text": "seen"},))),
+        node(2, 1, f"{first}look: seen."),
+        node(3, 1, f"{first}look: seen. Not as before."),
+        node(4, 2, f"{first}look: seen. Done."),
+        node(5, ROOT, f"{first}Otherwise."),
+        node(6, 5, f"{first}Otherwise. Done."),
+    ]
+    stored = Stored(database)
+    for step in steps:
+        if step.position in handed_over:
+            stored.give()
+            stored.take()
+        stored.journal.record(step)
+    stored.give()
+    check(stored, steps)
+    with database.engine.connect() as connection:
+        rows = connection.execute(
+            select(CompletionRow.position, CompletionRow.base).order_by(CompletionRow.position)
+        ).all()
+    assert [tuple(row) for row in rows] == [(0, None), (2, 0), (3, 2), (4, 2), (5, 0), (6, 5)]
+
+
+def test_where_the_answer_of_a_tool_is_from_comes_back(database):
+    steps = [
+        Step(0, 0, Do(Action(("R1",), "Look", "page")), Execution("ok", "seen")),
+        *(
+            Step(0, WITHIN + k, Call("api", {"q": 1}, k), Execution("ok", "seen", provenance=provenance))
+            for k, provenance in enumerate(("recorded", "simulated", "synthetic", "live", ""))
+        ),
+    ]
+    stored = Stored(database)
+    for step in steps:
+        stored.journal.record(step)
+    stored.give()
+    check(stored, steps)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_job_that_is_replayed_gives_the_answers_of_its_earliest_episode_in_their_order(database, long):
+    """An episode that made fewer calls gives its last; another episode, and calls that were not made, give none."""
+    job, api = new_job(database, tasks=3), {"q": 1}
+    tail = " and much more" * 300 * long
+    told = {0: [], 1: ["first", "", "second"], 2: ["of another", "of another", "third"]}
+    who = holder(database, job)
+    for place, item in enumerate(sorted(claim(database, who, 3), key=lambda one: one.ordinal)):
+        buffer = Buffer()
+        journal = EpisodeJournal(item.id, 1, buffer, HEADS)
+        for k, text in reversed(list(enumerate(told[place]))):
+            done = Execution("ok", text + tail, provenance="live") if text else Execution("not_recorded")
+            journal.record(Step(k, WITHIN, Call("api", api, k), done))
+        journal.record(Step(9, WITHIN, Call("api", {"q": 2}), Execution("ok", "of another call")))
+        commit(database, who, Batch({item.id: item.claim}, *buffer.take()))
+    command = Call("api", api).digest
+    with database.engine.connect() as connection:
+        found = [recorded_call(connection, job, command, ("not_recorded",), nth) for nth in range(4)]
+        assert recorded_call(connection, job, Call("api", {"q": 3}).digest, (), 2) is None
+    assert [one and one.result for one in found] == [text + tail for text in ("first", "second", "second", "second")]
+    assert {one and one.provenance for one in found} == {"live"}
 
 
 def test_a_journal_has_no_room_while_its_buffer_is_full():

@@ -287,3 +287,18 @@ Action 2-1: R4 = QA([R3], Question: Is R3 after 1900?) = No"""
     assert judgements(database, job) == {"a1": ("oracle_tool", {})}
     assert len(asked) == 1 and source.rationale(task) in asked[0]
     database.close()
+
+
+def test_a_row_that_does_not_fit_the_teacher_has_no_annotation_and_is_not_accepted(tmp_path, rows):
+    full = json.dumps({"error": {"code": "context_length_exceeded", "message": "too long"}}).encode()
+    with FakeEndpoint(lambda prompt: (400, full)) as server:
+        database, job = run_embedded(tmp_path, convert(server.chat, limit=3), replace(rows, tasks=rows.tasks[:3]))
+        assert server.count == 3
+    assert set(judgements(database, job)) == {task.row for task in rows.tasks[:3]}
+    for level, verdicts in judgements(database, job).values():
+        assert (level, verdicts) == ("", {"refused": {"planner", "grounder"}})
+    with database.engine.connect() as connection:
+        endings = connection.execute(select(EpisodeRow.ending, EpisodeRow.message)).all()
+    assert {ending for ending, _ in endings} == {"limit"}
+    assert all("context is full" in message for _, message in endings)
+    database.close()

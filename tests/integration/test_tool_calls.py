@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import GuardedHttp
 from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
+from lumos_queue.execution.tools.replay import open_replay
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
@@ -189,6 +191,26 @@ def test_a_job_that_does_not_exist_cannot_be_replayed(tmp_path):
     opened.close()
     with pytest.raises(SpecError, match="No job has an id that starts with 'nosuchjob'"):
         open_caller(False, "nosuchjob", settings)
+
+
+def test_equal_calls_of_an_episode_are_replayed_each_with_its_own_answer(tmp_path, request_of, monkeypatch):
+    with FakeWeb() as web:
+        serve(web, monkeypatch)
+        database, job = run(tmp_path, "", request_of(tuple(ASKED)[:2], live=True))
+    kept = "episode, attempt, position, command, tool, arguments, status, outputs, message, seconds"
+    with database.writer.begin() as connection:
+        again = f"INSERT INTO tool_call ({kept}, branch, result) SELECT {kept}, branch + 1, 'again' FROM tool_call"
+        connection.execute(text(f"{again} WHERE episode = (SELECT min(episode) FROM tool_call)"))
+
+    async def ask() -> list[str]:
+        caller = open_replay(job, Settings(home=tmp_path))
+        calls = [Call("wikipedia", {"query": "Quillon Bridge"}, nth) for nth in (1, 0, 2)]
+        found = [(await caller.call(one, "key")).result for one in calls]
+        await caller.close()
+        return found
+
+    assert asyncio.run(ask()) == ["again", "Quillon Bridge", "again"]
+    database.close()
 
 
 def test_a_recorded_call_is_found_by_an_index_and_the_earliest_counts(tmp_path, url, request_of, monkeypatch):

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.agents import make_agent
@@ -37,3 +38,20 @@ def test_a_new_agent_leaves_bos_out_where_its_framing_does(monkeypatch, tmp_path
     with_bos = replace(made["eval"], sampling=Sampling())
     assert with_bos.digest != made["eval"].digest
     assert Agent.from_json(json.loads(json.dumps(made["eval"].as_json()))) == made["eval"]
+
+
+def test_limits_settings_and_samplings_of_roles_are_stored_where_they_were_asked_for_and_only_there():
+    plain = Agent.from_json(STORED["train"])
+    assert not {"limits", "settings", "samplings"} & plain.as_json().keys()
+    assert (plain.limits, plain.settings, plain.samplings) == (Limits(), {}, {})
+    parts = {
+        "limits": Limits(calls=3),
+        "settings": {"children": "2"},
+        "samplings": {"planner": Sampling(temperature=1.0, bos=False)},
+    }
+    for name, value in parts.items():
+        agent = replace(plain, **{name: value})
+        stored = json.loads(json.dumps(agent.as_json()))
+        assert stored.keys() - plain.as_json().keys() == {name}
+        assert Agent.from_json(stored) == agent
+        assert agent.digest != plain.digest

@@ -61,3 +61,21 @@ def test_what_a_generator_raises_is_raised_by_the_loop():
 
     with pytest.raises(KeyError, match="here"):
         list(Exchange(broken()))
+
+
+def test_an_error_that_is_set_is_raised_where_the_generator_waits_once():
+    def careful():
+        try:
+            yield "wanted"
+        except KeyError:
+            reply = yield "instead"
+            return reply
+
+    exchange, wanted = Exchange(careful()), []
+    for one in exchange:
+        wanted.append(one)
+        if one == "wanted":
+            exchange.error = KeyError()
+        else:
+            exchange.reply = "taken"
+    assert (wanted, exchange.returned) == (["wanted", "instead"], "taken")

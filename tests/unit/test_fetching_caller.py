@@ -101,7 +101,7 @@ def test_a_call_that_failed_for_the_network_is_made_again_and_others_are_not():
 def test_an_unknown_tool_lists_the_choices():
     async def ask(web: FakeWeb) -> None:
         caller = call_through(GuardedHttp(Guard(), "lumos-test/1"), web.api)
-        with pytest.raises(SpecError, match=r"No tool called 'google'\. Choose one of: search, wikipedia\."):
+        with pytest.raises(SpecError, match=r"No tool called 'google'\. Choose one of: api, search, wikipedia\."):
             await caller.call(Call("google", {"query": "x"}), "key")
         await caller.close()
 
@@ -178,3 +178,18 @@ def test_fault_38_nothing_of_the_network_is_imported_and_no_key_is_needed_until_
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={})
     assert done.stdout.strip() == "[]"
+
+
+def test_the_second_of_equal_calls_is_a_call_of_its_own():
+    made = []
+
+    async def count(command: Call, key: str) -> Execution:
+        made.append(command.nth)
+        return Execution("ok", f"answer {command.nth}")
+
+    async def ask() -> list[str]:
+        caller = Caller(count)
+        return [(await caller.call(Call("api", {"q": 1}, nth), "key")).result for nth in (0, 1, 0, 1)]
+
+    assert asyncio.run(ask()) == ["answer 0", "answer 1"] * 2
+    assert made == [0, 1]

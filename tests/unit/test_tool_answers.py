@@ -108,6 +108,7 @@ def test_equal_requests_have_the_answers_of_their_lines_in_turn_and_then_the_las
 def test_the_nearest_record_has_most_arguments_in_common_and_is_flagged():
     records = known(
         record(arguments={"parcelid": "P1", "limit": 3}, response="far"),
+        record(arguments={"parcelid": "P2"}, response="less in common, and not more apart"),
         record(arguments={"parcelid": "P2", "full": True, "limit": 3}, response="near"),
         record(arguments={"parcelid": "P2", "full": True, "limit": 4}, response="later"),
     )
@@ -222,7 +223,10 @@ def test_a_shape_without_end_gives_an_answer_of_bounded_size():
     bush: dict = {"leaf": "str"}
     for _ in range(40):
         bush = {"a": [bush], "b": [bush, bush, bush]}
-    for shape in (wide, bush):
+    hedge: list = ["str"]
+    for _ in range(30):
+        hedge = [hedge, hedge, hedge]
+    for shape in (wide, bush, hedge):
         (of,) = functions_of([entry("Large", template_response=shape)])
         assert len(json.dumps(synthesize(of, {}).response)) < 60 * MAX_VALUES
 

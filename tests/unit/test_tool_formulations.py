@@ -271,6 +271,15 @@ def test_with_all_functions_failing_every_method_ends_without_answer(name):
     assert len(script.commands) < 500
 
 
+@pytest.mark.parametrize("name", ["react", "dfsdt", "sum2act"])
+def test_a_model_that_never_finishes_is_stopped_without_any_limit(name):
+    replies = {"policy": [call("state", number=1)], "router": ["hm"], "state_manager": [SUCCESS]}
+    script = Scripted(replies, FUNCTIONS)
+    limits = Limits() if name != "dfsdt" else Limits(calls=300)
+    assert run(name, script, limits).outcome.ending == Ending.LIMIT
+    assert len(script.commands) < 1000
+
+
 @pytest.mark.parametrize(
     ("name", "setting", "problem"),
     [

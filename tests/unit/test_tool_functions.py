@@ -149,6 +149,7 @@ def test_what_is_required_has_its_declared_default_and_what_is_optional_has_none
         ('{"q": "x", "n": true}', "'n' must be a number"),
         ('{"q": "x", "n": NaN}', "'n' must be a number"),
         ('{"q": "x", "n": 1e999}', "'n' must be a number"),
+        ('{"q": "x", "n": "1e999"}', "'n' must be a number"),
         ('{"q": "x", "n": "' + "9" * 401 + '"}', "'n' must be a number"),
         ('{"q": "x", "n": ' + "9" * 5_000 + "}", "are not JSON"),
         ('{"q": "x", "b": "maybe"}', "'b' must be a boolean"),

@@ -79,6 +79,8 @@ def test_the_nearest_answer_is_flagged_and_other_apis_have_none():
     near, none = played([P1, call(OFFICES_NAME)], task, {"answers": "nearest"})[0]
     assert near.ok and "nearest" in near.message and "P9" in near.message and near.provenance == "recorded"
     assert none.status == "not_recorded"
+    (strict,) = played([P1], task)[0]
+    assert strict.status == "not_recorded", "nothing near is taken unless that was asked for"
 
 
 def test_records_come_first_and_the_tasks_own_before_the_files(tmp_path):

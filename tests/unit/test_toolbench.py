@@ -127,7 +127,9 @@ def test_only_relevant_apis_that_were_called_with_success_count(tmp_path):
     ]:  # fmt: skip
         _, scores = judged(task, actions)
         assert values(scores) == {"answered": (answered, 1), "relevant_apis": (share, 2)}, actions
-    assert values(BENCHMARK.score(task, EpisodeResult())) == {"answered": (0, 1), "relevant_apis": (0, 2)}
+    for answer, answered in ((None, 0), (" ", 0), ("In Ombry.", 1)):  # a solver's, which calls no Finish
+        found = values(BENCHMARK.score(task, EpisodeResult(answer)))
+        assert found == {"answered": (answered, 1), "relevant_apis": (0, 2)}
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 Tools are those that a row lists (`--option tools=oracle`, the default), or the K of all listed in the file that fit the
 question best (`tools=retrieved:K`); of a folder all six files count.
 
-Whether an answer is right is for judges to say. What is counted here needs none: `answered` is 1 when the agent has
-finished with an answer; `relevant_apis` is the share of the APIs the question was written from that were called with
-success. Neither says that the answer is right, and a good answer may need fewer of them.
+Whether an answer is right is for judges to say. What is counted here needs none: `answered` is 1 when there is an
+answer, of Finish or of a solver; `relevant_apis` is the share of the APIs the question was written from that were
+called with success. Neither says that the answer is right, and a good answer may need fewer of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lumos_queue.benchmarks.toolbench.rows import FILES, apis_of, file_of, files
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import tasks
-from lumos_queue.records import Ending, Score, Task
+from lumos_queue.records import Score, Task
 
 ORACLE, RETRIEVED = "oracle", "retrieved"
 OPTIONS = {
@@ -61,9 +61,8 @@ class ToolBench(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`relevant_apis` is left out for a row that names none."""
-        finished = any(one.ends and one.result.strip() for _, one in result.seen)
-        solved = result.ending == Ending.ANSWERED and bool((result.answer or "").strip())  # ReWOO ends without Finish
-        answered = float(finished or solved)
+        finished = [one.result for _, one in result.seen if one.ends]
+        answered = float(any(answer.strip() for answer in (*finished, result.answer or "")))
         relevant = {tuple(one) for one in task.gold["relevant"]}
         if not relevant:
             return (Score("answered", answered),)

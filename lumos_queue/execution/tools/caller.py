@@ -1,6 +1,7 @@
 """Calls of external tools: made when that was asked for, answered from an earlier job, or refused.
 
-Within one caller no call is made twice: the same call again gets the same answer, also while the first is under way.
+Within one caller no call is made twice: the same call again gets the same answer, also while the first is under way;
+one that is the second of its episode (Call.nth) is another call.
 A call that failed for reasons of the network is forgotten, so that trying again makes it again.
 """
 
@@ -31,7 +32,7 @@ class Caller:
 
     def __init__(self, answer: Answer, close: Callable[[], Awaitable[None]] | None = None):
         self._answer, self._close = answer, close
-        self._made: OrderedDict[str, asyncio.Task[Execution]] = OrderedDict()
+        self._made: OrderedDict[tuple[str, int], asyncio.Task[Execution]] = OrderedDict()
 
     async def call(self, command: Call, key: str) -> Execution:
         """What the call gives; `seconds` is how long the answer was waited for here.
@@ -40,11 +41,12 @@ class Caller:
         InfrastructureError when trying again later may succeed, SpecError for a tool that does not exist.
         """
         started = time.perf_counter()
-        task = self._made.get(command.digest)
+        name = command.digest, command.nth
+        task = self._made.get(name)
         if task is None:
-            task = self._made[command.digest] = asyncio.create_task(self._make(command, key))
-            task.add_done_callback(lambda done: self._settle(command.digest, done))
-        self._made.move_to_end(command.digest)
+            task = self._made[name] = asyncio.create_task(self._make(command, key))
+            task.add_done_callback(lambda done: self._settle(name, done))
+        self._made.move_to_end(name)
         done = await asyncio.shield(task)  # a caller that stops waiting does not stop it for the others
         return replace(done, seconds=time.perf_counter() - started)
 
@@ -68,13 +70,13 @@ class Caller:
             return Execution(error.kind, message=storable(str(error))[0])
         return replace(done, result=storable(done.result)[0], message=storable(done.message)[0], values=values)
 
-    def _settle(self, digest: str, done: asyncio.Task[Execution]) -> None:
+    def _settle(self, name: tuple[str, int], done: asyncio.Task[Execution]) -> None:
         """Forget a failure at once, and beyond what is kept the answers not asked for the longest."""
-        if (done.cancelled() or done.exception() is not None) and self._made.get(digest) is done:
-            del self._made[digest]
+        if (done.cancelled() or done.exception() is not None) and self._made.get(name) is done:
+            del self._made[name]
         spare = len(self._made) - MAX_KEPT
         if spare > 0:
-            for old in [name for name, task in self._made.items() if task.done()][:spare]:
+            for old in [one for one, task in self._made.items() if task.done()][:spare]:
                 del self._made[old]
 
 

@@ -1,8 +1,8 @@
-"""GET requests to any public server: guarded, bounded in time and size, one at a time for each host.
+"""Requests to any public server: guarded, bounded in time and size, one at a time for each host.
 
-No proxies, no cookies, no credentials; of the environment only which certificates are trusted (SSL_CERT_FILE).
-Redirects are followed here, so that each is checked like the first address. Of compressions only gzip is asked for,
-and unpacked no further than the bound.
+No proxies, no cookies, no credentials in headers; of the environment only which certificates are trusted
+(SSL_CERT_FILE). Redirects are followed here, so that each is checked like the first address. Of compressions only gzip
+is asked for, and unpacked no further than the bound.
 """
 
 from __future__ import annotations
@@ -83,6 +83,24 @@ class GuardedHttp:
             target = reply
         raise ActionError("http_error", f"{_quote(url)} redirects more than {MAX_REDIRECTS} times")
 
+    async def post(
+        self, url: str, content: bytes, media_types: Sequence[str], headers: Mapping[str, str] | None = None
+    ) -> FetchedPage:
+        """The body of a 2xx reply to this JSON.
+
+        Raises as `get`; a redirect is an http_error: what is posted goes nowhere but to the server that was named.
+        """
+        target = self.guard.check(url)
+        fields = {"Accept": ", ".join(media_types), "Content-Type": "application/json", **(headers or {})}
+        fields["Content-Length"] = str(len(content))
+        async with self._rate_limiter.turn(target.authority):
+            reply = await self._fetch(self._seconds, target, fields, media_types, content)
+        if not isinstance(reply, FetchedPage):
+            raise ActionError(
+                "http_error", f"{target.authority} redirects a request that was posted: it is not followed"
+            )
+        return reply
+
     def pause(self, url: str, retry_after: str) -> float:
         """Begin the pause that a reply's `retry_after` header asks for. Returns its seconds."""
         return self._rate_limiter.pause(self.guard.check(url).authority, retry_after)
@@ -91,11 +109,16 @@ class GuardedHttp:
         await self._pool.aclose()
 
     async def _fetch(
-        self, seconds: float, target: Target, fields: Mapping[str, str], types: Sequence[str]
+        self,
+        seconds: float,
+        target: Target,
+        fields: Mapping[str, str],
+        types: Sequence[str],
+        content: bytes | None = None,
     ) -> FetchedPage | Target:
-        """One request; gives the Target of a redirect."""
+        """One request, a POST where there is `content`; gives the Target of a redirect."""
         try:
-            async with asyncio.timeout(max(seconds, 0.0)), self._send(target, fields) as response:
+            async with asyncio.timeout(max(seconds, 0.0)), self._send(target, fields, content) as response:
                 return await self._read(target, response, types)
         except TimeoutError:
             raise InfrastructureError(f"{target.authority} did not answer within {self._seconds:g} s") from None
@@ -106,14 +129,19 @@ class GuardedHttp:
             raise ActionError("refused", f"{_quote(target.url)} is not asked: {error}") from None
 
     @asynccontextmanager
-    async def _send(self, target: Target, fields: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
+    async def _send(
+        self, target: Target, fields: Mapping[str, str], content: bytes | None
+    ) -> AsyncIterator[httpcore2.Response]:
         headers = {"Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": "gzip", **fields}
         address = httpcore2.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
         )
         pairs = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in headers.items()]
         extensions = {"timeout": {"connect": CONNECT_SECONDS, "read": self._seconds, "write": self._seconds}}
-        async with self._pool.stream("GET", address, headers=pairs, extensions=extensions) as response:
+        method = "GET" if content is None else "POST"
+        async with self._pool.stream(
+            method, address, headers=pairs, content=content, extensions=extensions
+        ) as response:
             yield response
 
     async def _read(self, target: Target, response: httpcore2.Response, types: Sequence[str]) -> FetchedPage | Target:

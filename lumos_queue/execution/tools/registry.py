@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from lumos_queue.commands import Call
@@ -10,6 +11,7 @@ from lumos_queue.errors import unknown
 from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import GuardedHttp
+from lumos_queue.execution.tools.tool_server import ToolServer
 from lumos_queue.execution.tools.wikipedia import API, Wikipedia
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
@@ -21,13 +23,20 @@ Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
 
 def open_live(settings: Settings) -> Caller:
     """A caller that calls tools on the public network."""
-    return call_through(GuardedHttp(Guard(), user_agent(settings)))
+    return call_through(GuardedHttp(Guard(), user_agent(settings)), keys=settings.api_keys)
 
 
-def call_through(http: GuardedHttp, api: str = API) -> Caller:
-    """A caller that calls tools through this client; `api` as for Wikipedia. Closing it closes the client."""
+def call_through(http: GuardedHttp, api: str = API, keys: Path | None = None) -> Caller:
+    """A caller that calls tools through this client; `api` as for Wikipedia, `keys` as for servers of APIs.
+
+    Closing it closes the client.
+    """
     wikipedia = Wikipedia(http, api)
-    tools: dict[str, Tool] = {"wikipedia": wikipedia.wikipedia, "search": wikipedia.search}
+    tools: dict[str, Tool] = {
+        "wikipedia": wikipedia.wikipedia,
+        "search": wikipedia.search,
+        "api": ToolServer(http, keys).call,
+    }
 
     async def make(command: Call, key: str) -> Execution:
         if command.tool not in tools:

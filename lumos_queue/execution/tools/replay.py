@@ -19,8 +19,9 @@ from lumos_queue.settings import Settings
 def open_replay(job: str, settings: Settings) -> Caller:
     """A caller with a separate connection to the database of the settings.
 
-    A call is found by its tool and arguments, whichever episode made it. Where the job made it several times and was
-    answered differently, the earliest answer counts. Raises SpecError when there is no such job.
+    A call is found by its tool and arguments, whichever episode made it. Where several did and were answered
+    differently, the earliest episode's answers count, in their order (Call.nth). Raises SpecError when there is no such
+    job.
     """
     database = open_database(settings.database, settings.lease_seconds)
     try:
@@ -32,7 +33,7 @@ def open_replay(job: str, settings: Settings) -> Caller:
 
     def look(command: Call) -> Execution | None:
         with database.engine.connect() as connection:
-            return recorded_call(connection, job, command.digest, UNMADE)
+            return recorded_call(connection, job, command.digest, UNMADE, command.nth)
 
     async def recall(command: Call, _key: str) -> Execution:
         try:

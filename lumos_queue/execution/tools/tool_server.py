@@ -1,0 +1,64 @@
+"""Calls of APIs through a server with ToolBench's interface, as StableToolBench's virtual API server has it.
+
+    POST SERVER {"category", "tool_name", "api_name", "tool_input", "strip", "toolbench_key"}  ->  {"error", "response"}
+
+What the API says, also that it fails, is an answer. A server that is down, refuses or times out has given none: the
+call is made again later. The key is that of the server in the file LUMOS_API_KEYS; no job can name or move it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.actions.tools.answers import Answer
+from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
+from lumos_queue.endpoints.api_keys import find_key
+from lumos_queue.errors import ActionError
+from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp
+from lumos_queue.records import Execution
+from lumos_queue.util.untrusted_json import read_json
+
+STRIP = "truncate"  #: how the server shortens a response: the one way that needs no model
+
+
+class ToolServer:
+    """The tool `api`."""
+
+    def __init__(self, http: GuardedHttp, keys: Path | None = None):
+        self._http, self._keys = http, keys
+
+    async def call(self, arguments: Mapping[str, Any], key: str) -> Execution:
+        """What an API answers. Raises as GuardedHttp.post, and ActionError of kind 'bad_reply'."""
+        server = arguments.get("server")
+        if not isinstance(server, str) or not isinstance(arguments.get("arguments"), dict):
+            raise ActionError("bad_arguments", "a call of an API needs a server and an object of arguments")
+        self._http.guard.check(server)
+        bound = find_key(self._keys, server)
+        content = {
+            "category": category_name(str(arguments.get("category", ""))),
+            "tool_name": standardize(str(arguments.get("tool", ""))),
+            "api_name": safe_name(str(arguments.get("api", ""))),
+            "tool_input": json.dumps(arguments["arguments"]),
+            "strip": STRIP,
+            "toolbench_key": bound.text if bound else "",
+        }
+        headers = {"Idempotency-Key": key} if key else None
+        reply = await self._http.post(server, json.dumps(content).encode(), ["application/json"], headers)
+        found = await asyncio.to_thread(_read, reply)
+        error = found.get("error") or ""
+        text = error if isinstance(error, str) else json.dumps(error)
+        return await asyncio.to_thread(Answer(text, found["response"], None, "live").execution)
+
+
+def _read(reply: FetchedPage) -> Mapping[str, Any]:
+    try:
+        found = read_json(reply.body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or "response" not in found:
+        raise ActionError("bad_reply", f"{reply.url.partition('?')[0]} sends no JSON object with 'response'")
+    return found

@@ -1,0 +1,102 @@
+"""From `--setting NAME=VALUE` and `--sampling ROLE.NAME=VALUE` to the agent: its limits, settings and samplings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.limits import Limits
+
+LARGEST = 2**31 - 1  #: of a limit and of max_tokens; the largest number that both databases can store
+COUNTED_BY_FORMULATION = {"steps": "steps", "depth": "depth", "unit": "depth"}  #: name to the limit it needs
+SAMPLED = ("temperature", "top_p", "max_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What an agent holds of these options, beside what it always has."""
+
+    limits: Limits
+    settings: Mapping[str, str]  #: of the formulation, those given; to be checked by Formulation.read_settings
+
+
+def read_settings(formulation: Formulation, given: Mapping[str, str]) -> AgentSettings:
+    """The formulation's limits with those given, and the given settings of its own.
+
+    Raises SpecError for a name that the formulation does not have, and for a limit that cannot be read.
+    """
+    limits: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in formulation.settings:
+            continue
+        if name not in asdict(formulation.limits):
+            raise unknown(f"setting of '{formulation.name}'", name, _names(formulation))
+        needed = COUNTED_BY_FORMULATION.get(name, "")
+        if needed and not getattr(formulation.limits, needed):
+            raise SpecError(
+                f"The formulation '{formulation.name}' has no limit of {needed}: leave out --setting {name}=…."
+            )
+        limits[name] = value if name == "unit" else _count(f"--setting {name}", value, 0)
+    own = {name: value for name, value in given.items() if name in formulation.settings}
+    return AgentSettings(replace(formulation.limits, **limits), own)
+
+
+def read_samplings(
+    formulation: Formulation, roles: Sequence[str], common: Sampling, given: Mapping[str, str]
+) -> dict[str, Sampling]:
+    """How each role is sampled that is not sampled as the others (`common`): the formulation's, with what is given.
+
+    `given`: ROLE.NAME to value; `roles`: those of the agent. Raises SpecError for an unknown role or name, and for a
+    value that cannot be read.
+    """
+    found = dict(formulation.samplings)
+    for name, value in given.items():
+        role, dot, field = name.rpartition(".")
+        if not dot:
+            raise SpecError(f"--sampling {name[:80]}=… names no role: expected --sampling ROLE.NAME=VALUE.")
+        if role not in roles:
+            raise unknown("role that --sampling can set here", role, roles)
+        if field not in SAMPLED:
+            raise unknown("setting of --sampling", field, SAMPLED)
+        before = found.get(role) or TOOL_ROLES.get(role, common)
+        found[role] = replace(before, **{field: _sampled(f"--sampling {name}", field, value)})
+    return found
+
+
+def _names(formulation: Formulation) -> list[str]:
+    """What --setting can say about the formulation."""
+    possible = [
+        name
+        for name in asdict(formulation.limits)
+        if name not in COUNTED_BY_FORMULATION or getattr(formulation.limits, COUNTED_BY_FORMULATION[name])
+    ]
+    return [*possible, *formulation.settings]
+
+
+def _count(option: str, text: str, least: int) -> int:
+    """A whole number. Raises SpecError for any other text."""
+    # A number of more digits takes long to read, and cannot be stored.
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= LARGEST:
+        return int(text)
+    raise SpecError(f"{option} must be a whole number from {least} to {LARGEST}, not '{text[:40]}'.")
+
+
+def _sampled(option: str, name: str, text: str) -> float | int:
+    """The value of one setting of a sampling, within the bounds of --temperature, --top-p and --max-tokens."""
+    if name == "max_tokens":
+        return _count(option, text, 1)
+    most = 1.0 if name == "top_p" else math.inf
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value) and 0 <= value <= most:
+        return value
+    bounds = "a number from 0 to 1" if name == "top_p" else "a finite number that is not negative"
+    raise SpecError(f"{option} must be {bounds}, not '{text[:40]}'.")

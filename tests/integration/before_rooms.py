@@ -1,0 +1,218 @@
+"""How a database with half-done jobs is opened in a folder of its own, gone on with, read and compared.
+
+This is what `made_before_rooms.py`, run by the code before its modules were moved, and `test_before_rooms.py`, run by
+that of today, have in common: it imports nothing that has another place in one of the two.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from difflib import unified_diff
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import MetaData, select, text
+
+from db.connection import Database
+from lumos_queue.jobs.registry import read_job
+from lumos_queue.jobs.train import Train
+from lumos_queue.training.fit import FitSpec
+from lumos_queue.training.recipes.sft import Sft
+from lumos_queue.training.sft import spec_of
+from tests.fake_endpoint import FakeEndpoint
+from tests.integration.everything_shown import WIDTH, run, values
+from tests.integration.stored_database import at, jobs
+
+HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "train, half done")
+TRAINED = HALF_DONE[-1]
+#: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
+OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
+#: Durations in the report of a job that runs: until now, as nothing else in it goes on.
+UNTIL_NOW = ("seconds", "rows_per_second")
+#: Durations in the report of a job that was worked on; `phases` and `latency` have nothing else.
+DURATIONS = (*UNTIL_NOW, "tokens_per_second", "phases", "latency")
+LOSSES = ("loss",)
+_SECONDS = re.compile(r"^ seconds[ \d.,]+", re.MULTILINE)
+_FIGURE = re.compile(r"-?\d[\d,.]*")
+
+
+def environment(home: Path, database_url: str = "") -> dict[str, str]:
+    """The settings of the command line for the database in this folder, or at this address."""
+    return {
+        "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": database_url, "LUMOS_USER": "somebody", "COLUMNS": WIDTH,
+        "LUMOS_CONCURRENCY": "4", "LUMOS_POLL_SECONDS": "0.2", "LUMOS_LEASE_SECONDS": "60",
+    }  # fmt: skip
+
+
+def places(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> dict[str, str]:
+    """What stands in the files for what differs from one run to the other, and what it is in this one."""
+    return at(one.port) | {"127.0.0.1:OTHER": f"127.0.0.1:{other.port}", "HOME": str(home)}
+
+
+def with_words(found: Any, home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Any:
+    """What was found, as the files say it."""
+    told = json.dumps(found)
+    for word, place in places(home, one, other).items():
+        told = told.replace(place, word)
+    return json.loads(told)
+
+
+@dataclass(frozen=True)
+class HalfFit:
+    """The fit of the training job that was killed: as this code reads it from the job, and its checkpoints."""
+
+    spec: FitSpec
+    home: Path
+
+    @property
+    def states(self) -> list[Path]:
+        return sorted((self.home / "half").rglob("state.json"))
+
+    def where_it_was_made(self) -> FitSpec:
+        """The same fit in the folder in which the job was killed, which the job's own copy of its request names."""
+        made_in = str(Path(json.loads((self.home / "half" / "sft.json").read_text())["folder"]).parent)
+        return FitSpec.from_json(json.loads(json.dumps(self.spec.as_json()).replace(str(self.home), made_in)))
+
+
+def half_fit(database: Database, home: Path) -> HalfFit:
+    query = text("SELECT spec FROM job WHERE project = :project")
+    with database.engine.connect() as connection:
+        spec = connection.execute(query, {"project": TRAINED}).scalar_one()
+    job = read_job("train", json.loads(spec) if isinstance(spec, str) else spec)
+    assert isinstance(job, Train) and isinstance(job.recipe, Sft)
+    return HalfFit(spec_of(job.recipe), home)
+
+
+def move_checkpoints(fit: HalfFit) -> None:
+    """Give the checkpoints the digest that their fit has in this folder.
+
+    They know it by a digest of which the paths of its folders are a part. Nobody can move a fit otherwise; the files
+    come from a folder that was temporary. That this code knows the fit by the old digest where the job was killed is
+    checked first: else a job that older code began could not be gone on with.
+    """
+    known = fit.where_it_was_made().digest
+    for path in fit.states:
+        state = json.loads(path.read_text())
+        if state["spec"] != known:
+            raise ValueError(f"{path.parent.name} is of fit {state['spec']}; this code calls it {known}")
+        path.write_text(json.dumps(state | {"spec": fit.spec.digest}))
+
+
+def go_on(job: str) -> None:
+    """Work on a stored job until it is done, as `lumos resume` does."""
+    found = run("resume", job, "--json")
+    if not found.startswith("exit code 0"):
+        raise RuntimeError(found)
+
+
+def finished(database: Database) -> dict[str, Any]:
+    """Of each job that was killed, when it is done: its report, and its rows by table."""
+    found: dict[str, Any] = {}
+    for project in HALF_DONE:
+        job = jobs(database)[project]
+        found[f"{project}: report"] = values(run("report", job, "--json"))
+        found[f"{project}: rows"] = stored(database, job)
+    return found
+
+
+def stored(database: Database, job: str) -> dict[str, list[Any]]:
+    """By table: every row of a job, of its items and of its episodes, abandoned attempts included, as they last.
+
+    The ids of items and episodes are those with which they were loaded. Of long texts there are the digests.
+    """
+    tables, found = MetaData(), {}
+    with database.engine.connect() as connection:
+        tables.reflect(connection)
+        episodes = select(tables.tables["episode"].c.id).where(tables.tables["episode"].c.job == job)
+        for table in tables.sorted_tables:
+            if table.name == "job":
+                whose = table.c.id == job
+            elif "job" in table.c:
+                whose = table.c.job == job
+            elif "episode" in table.c:
+                whose = table.c.episode.in_(episodes)
+            else:
+                continue
+            rows = [
+                _lasting(table.name, dict(row)) for row in connection.execute(select(table).where(whose)).mappings()
+            ]
+            found[table.name] = _in_order(rows)
+    return found
+
+
+def _lasting(table: str, row: dict[str, Any]) -> dict[str, Any]:
+    """A row without what is never twice the same. The windows of a fit say in their output how long they took."""
+    counted = {"id"} if table == "job_endpoint" else set()  # up, in the order in which calls happen to be made
+    kept = {name: value for name, value in row.items() if not name.endswith("_at") and name not in OF_ONE_RUN | counted}
+    if isinstance(kept.get("output"), dict):
+        kept["output"] = {name: value for name, value in kept["output"].items() if name not in OF_ONE_RUN}
+    return kept
+
+
+def differences(before: dict[str, Any], now: dict[str, Any], running: Collection[str] = ()) -> dict[str, str]:
+    """By name: how what must be equal differs."""
+    found = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
+    for name in before.keys() & now.keys():
+        pair = [comparable(name, shown[name], running) for shown in (before, now)]
+        if pair[0] != pair[1]:
+            lines = [json.dumps(one, indent=1, sort_keys=True).splitlines() for one in pair]
+            found[name] = "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
+    return dict(sorted(found.items()))
+
+
+def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
+    """What of something that was found must be equal. `running`: ids of the jobs whose reports say "until now".
+
+    Of what people read that is every figure in its order, as the words around the figures may be others; of what
+    programs read, every value. What a command with `--json` says to people besides is such a text, too.
+    """
+    if name.startswith("builds/"):  # a digest
+        return found
+    runs = name.startswith("report ") and name.split()[1] in running
+    if isinstance(found, str):
+        return _FIGURE.findall(_SECONDS.sub("", found) if runs else found)
+    if name.endswith(": rows"):
+        return _with_numbers(found, LOSSES, _rounded)
+    lines = [_line(line) for line in found]  # or rows of a query, which are lists and stay what they are
+    if runs:
+        return [line | dict.fromkeys(UNTIL_NOW, 0) if isinstance(line, dict) else line for line in lines]
+    if name.endswith(": report"):
+        lines = [line | _by_any_version(line) if isinstance(line, dict) else line for line in lines]
+        return _with_numbers(_with_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _rounded)
+    return lines
+
+
+def _by_any_version(report: dict[str, Any]) -> dict[str, Any]:
+    """What is told of the code's versions: of the two halves of a job that other code goes on with, there are two."""
+    versions = report.get("code_versions")
+    return {} if versions is None else {"code_versions": sum(version["episodes"] for version in versions)}
+
+
+def _line(line: Any) -> Any:
+    if isinstance(line, str):
+        return _FIGURE.findall(line)
+    if isinstance(line, dict) and "episode" in line:  # no ORDER BY puts an episode's scores and verdicts in order
+        return {name: _in_order(value) if name in ("scores", "verdicts") else value for name, value in line.items()}
+    return line
+
+
+def _in_order(values: list[Any]) -> list[Any]:
+    return sorted(values, key=partial(json.dumps, sort_keys=True))
+
+
+def _rounded(loss: float) -> float:
+    """A loss has other last digits on another processor."""
+    return round(loss, 2)
+
+
+def _with_numbers(value: Any, names: Collection[str], change: Callable[[Any], Any], here: bool = False) -> Any:
+    """The value with every number changed that stands under one of the names, however deep."""
+    if isinstance(value, dict):
+        return {name: _with_numbers(one, names, change, here or name in names) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_numbers(one, names, change, here) for one in value]
+    return change(value) if here and isinstance(value, float) else value

@@ -1,0 +1,39 @@
+"""What `lumos show --json` says of a step's place in a tree, and of where a tool's answer is from."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from db.journal import RecordedStep
+from lumos_queue.cli.trajectory import trajectory_as_json
+from lumos_queue.commands import ROOT, WITHIN, Call
+from lumos_queue.records import Action, Completion, Execution, Subgoal
+
+NONE = SimpleNamespace(
+    episode=SimpleNamespace(sample=0, formulation="f", attempt=1, ending="answered", answer="1", message="", calls=1,
+                            origin="run", level=""),
+    task=SimpleNamespace(benchmark="b", row="1", question="q", gold=None),
+    job=SimpleNamespace(id="j"), item=SimpleNamespace(ordinal=1), scores=(), parent=None, verdicts=(), earlier=(),
+)  # fmt: skip
+
+
+def shown(*steps: RecordedStep) -> list[dict]:
+    return trajectory_as_json(SimpleNamespace(**vars(NONE), steps=steps))["steps"]
+
+
+def test_parents_and_provenance_are_shown_where_there_are_any_and_nowhere_else():
+    action, seen = Action((), "look", "{}", "look"), Execution("ok", "seen")
+    tree = shown(
+        RecordedStep(0, 0, "c", Completion("r", "stop"), None, "policy", "p", ROOT),
+        RecordedStep(1, 0, "c", seen, action, parent=0),
+        RecordedStep(1, WITHIN, "c", Execution("ok", "seen", provenance="recorded"), Call("api", {})),
+        RecordedStep(1, WITHIN + 1, "c", seen, Call("api", {})),
+    )
+    assert [step.get("parent") for step in tree] == [ROOT, 0, None, None]
+    assert [step.get("provenance") for step in tree] == [None, None, "recorded", None]
+    straight = shown(
+        RecordedStep(0, 0, "c", Completion("r", "stop"), None, "planner", "p"),
+        RecordedStep(1, 0, "c", None, Subgoal(1, "Subgoal 1: look.")),
+        RecordedStep(2, 0, "c", seen, action),
+    )
+    assert not any({"parent", "provenance"} & step.keys() for step in straight)
