@@ -23,7 +23,7 @@ from lumos_queue.benchmarks.toolbench.rows import FILES, apis_of, file_of, files
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import tasks
-from lumos_queue.records import Ending, Score, Task
+from lumos_queue.records import Score, Task
 
 ORACLE, RETRIEVED = "oracle", "retrieved"
 OPTIONS = {
@@ -61,9 +61,8 @@ class ToolBench(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`relevant_apis` is left out for a row that names none."""
-        finished = any(one.ends and one.result.strip() for _, one in result.seen)
-        solved = result.ending == Ending.ANSWERED and bool((result.answer or "").strip())  # ReWOO ends without Finish
-        answered = float(finished or solved)
+        finished = [one.result for _, one in result.seen if one.ends]
+        answered = float(any(answer.strip() for answer in (*finished, result.answer or "")))
         relevant = {tuple(one) for one in task.gold["relevant"]}
         if not relevant:
             return (Score("answered", answered),)
