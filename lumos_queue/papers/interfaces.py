@@ -17,6 +17,8 @@ def actions_of(domain: str) -> dict[str, str]:
     found = DOMAINS.load(domain)
     if found.session:
         session = resolve_name(found.session)
+        if found.functions:
+            return {"any function": "A function that the task brings along, by its name and a JSON object"}
         named = {name: _first_line(method) for name, method in public_actions(session).items()}
         return named or {"any SQL": _first_line(session.alias)}  # InterCode's actions are not calls
     actions = found.open_stateless()

@@ -61,8 +61,9 @@ def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     seen = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
     owed = _weigh_missing(job, seen, missing, tasks, sets)
-    # Tasks that were derived from one row, such as the judged samples of a task, are not independent.
-    source = {key: source_row(task) for key, task in tasks.items()}
+    # The judged samples of a task are not independent. (Nor are rollouts, which have given replies; but what was told
+    # of jobs that are stored stays as it was.)
+    source = {key: source_row(task) for key, task in tasks.items() if "given" not in task.inputs}
     known = [(source.get(task, task), value, weight) for task, value, weight in seen]
     worst = weighted_interval([*known, *((source.get(task, task), 0.0, weight) for task, weight in owed)])
     best = weighted_interval([*known, *((source.get(task, task), 1.0, weight) for task, weight in owed)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lumos_queue.benchmarks.base import EpisodeResult
@@ -332,6 +332,7 @@ def test_a_quoted_text_is_one_line_and_can_be_read_back(text):
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=150))
+@example([5_000] * 150)
 @settings(deadline=None)
 def test_what_a_judge_is_shown_is_bounded(lengths):
     steps = [JudgedStep("n" * 200, "a" * long, "ok", "o" * long) for long in lengths]
