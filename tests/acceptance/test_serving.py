@@ -176,6 +176,9 @@ def test_hostile_bodies_are_answered_or_refused_in_one_line_and_the_server_lives
         assert served.send(b"{}", "/other")[0] == 404 and served.send(b"{}", "/statistics")[0] == 405
         served.raw(b"POST /virtual HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n").close()
         served.raw(b"\x16\x03\x01 no HTTP \x1b[2J\r\n\r\n").close()
+        for kind in (b"multipart/form-data; boundary=\x1b[2J", b"application/x-www-form-urlencoded"):
+            head = b"POST /%%1b\xff?a=%%ff HTTP/1.1\r\nHost: a\r\nContent-Encoding: \x1b[2J\r\nContent-Type: "
+            served.raw(head + kind + b"\r\nContent-Length: 3\r\n\r\n--x").recv(100)
         served.process.send_signal(signal.SIGINT)
         _, err = served.process.communicate(timeout=20)
         assert (served.process.returncode, err) == (0, "")

@@ -75,7 +75,10 @@ class Answers:
                 arguments = canonical(function, storable_json(arguments))
         except ActionError as error:
             return self._said("invalid", Found(str(error)))
-        return self._said(*self._find(function, storable_json(arguments)))
+        try:
+            return self._said(*self._find(function, storable_json(arguments)))
+        except RecursionError:
+            return self._said("misses", Found("the document of this function is nested too deeply"))
 
     def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
         """How the answer was found, and the answer: in the order of answering.py."""
