@@ -42,7 +42,7 @@ async def _serve(answers: Answers, sockets: list[socket.socket], key: str, say: 
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    for name in ("tornado.access", "tornado.general"):  # they quote what clients send
+    for name in ("tornado.access", "tornado.general"):  # they quote clients, and tell of every line that breaks
         logging.getLogger(name).disabled = True
     server = HTTPServer(
         application(answers, key),
