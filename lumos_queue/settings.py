@@ -26,6 +26,7 @@ class Settings(BaseSettings):
     contact: str = ""  #: your address or page, sent to web services with --live: Wikipedia's operators ask for one
     api_keys: Path | None = None  #: file with a key for each model server: lumos_queue/endpoints/api_keys.py
     endpoint_hosts: str = ""  #: hosts that may be called, with commas; empty: any. lumos_queue/endpoints/hosts.py
+    serve_key: str = Field(default="", repr=False)  #: that requests to `lumos serve` must have; empty: none is needed
     mysql_user: str = ""  #: of the server that --tool mysql=… names
     mysql_password: str = Field(default="", repr=False)
     concurrency: int = Field(default=64, ge=1)  #: episodes in flight in one worker process

@@ -24,6 +24,7 @@ from lumos_queue.cli import (
     output,
     papers,
     rollouts,
+    serving,
     submit,
     toolbench,
     workers,
@@ -45,6 +46,7 @@ for name, group in (
     ("db", db_app),
     ("rollouts", rollouts.rollouts_app),
     ("blame", rollouts.blame_app),
+    ("serve", serving.app),
 ):
     app.add_typer(group, name=name)
 builds.dataset_app.command("unify")(compat.unify)
@@ -178,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     output.as_json = "--json" in given
-    if given in ([], ["db"], ["dataset"], ["audit"], ["data"]):
+    if given in ([], ["db"], ["dataset"], ["audit"], ["data"], ["serve"]):
         given.append("--help")
     try:
         return app(args=given, prog_name="lumos", standalone_mode=False) or 0

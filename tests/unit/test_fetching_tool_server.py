@@ -163,7 +163,8 @@ def test_no_page_leads_to_the_server_that_was_named(tmp_path):
 
     async def go(server: str) -> Execution:
         http = GuardedHttp(Guard({("127.0.0.1", web.port)}), "lumos-test/1", rate_limiter=HostRateLimiter(0))
-        named = GuardedHttp(Guard(server=NamedServer.of(server)), "lumos-test/1")
+        guard = Guard({("127.0.0.1", web.port)}, server=NamedServer.of(server))
+        named = GuardedHttp(guard, "lumos-test/1", rate_limiter=HostRateLimiter(0))
         caller = call_through(http, web.url(f"/redirect?to={server}"), server=named)
         try:
             return await caller.call(Call("wikipedia", {"query": "Vell"}), "k")

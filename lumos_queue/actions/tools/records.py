@@ -74,6 +74,10 @@ class Records:
             return answer
         return replace(answer, message=f"the nearest recorded request was answered instead: {best[:400]}")
 
+    def apis(self) -> list[tuple[str, str, str]]:
+        """Category, tool and API of all that is recorded, as it is written there."""
+        return list(self._by_api)
+
     def examples(self, function: Function, most: int) -> list[Record]:
         """Up to so many of the calls of an API, different ones, the earliest first."""
         return [found[0] for found in list(self._of(function).values())[:most]]

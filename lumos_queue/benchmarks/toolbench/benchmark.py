@@ -19,9 +19,8 @@ from typing import Any
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
-from lumos_queue.benchmarks.toolbench.rows import FILES, apis_of, file_of, files_of, query_rows, query_task
+from lumos_queue.benchmarks.toolbench.rows import FILES, file_of, listed_apis, query_rows, query_task
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
 
@@ -46,7 +45,7 @@ class ToolBench(Benchmark):
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         count = _read_tools(options.get("tools", ORACLE))
         self.notes, made = [], 0
-        pool = Pool(_listed_apis(path)) if count and path else None
+        pool = Pool(listed_apis(path)) if count and path else None
         to_task = partial(_retrieved, pool, count) if pool else _oracle
         for item in tasks(query_rows(file_of(path, split)), to_task):
             made += isinstance(item, Task)
@@ -97,22 +96,6 @@ def _oracle(row: int, record: Mapping[str, Any]) -> Task:
 def _retrieved(pool: Pool, count: int, row: int, record: Mapping[str, Any]) -> Task:
     task = query_task(row, record)
     return replace(task, inputs={"functions": [dict(one) for one in pool.best(task.question, count)]})
-
-
-def _listed_apis(path: Path) -> list[dict[str, Any]]:
-    """All APIs that the rows of these files list; those of bad rows are passed over. Raises SpecError for none."""
-    found: list[dict[str, Any]] = []
-    for file in files_of(path):
-        for item in query_rows(file):
-            try:
-                found += [] if isinstance(item, BadRow) else apis_of(Node(item[0], "", item[1])) or []
-            except BadRow:
-                continue  # reported when it is read as a row
-    if not found:
-        raise SpecError(
-            f"No row of '{path}' lists APIs: there is nothing to find tools in. Read it with a file that does."
-        )
-    return found
 
 
 benchmark = ToolBench()

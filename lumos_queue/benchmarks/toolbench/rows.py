@@ -68,6 +68,22 @@ def query_task(row: int, record: Mapping[str, Any]) -> Task:
     return Task("toolbench", "", _row_name(node, row), _query(node["query"]), inputs, {"relevant": relevant})
 
 
+def listed_apis(path: Path) -> list[dict[str, Any]]:
+    """All APIs that the rows of these files list; those of bad rows are passed over. Raises SpecError for none."""
+    found: list[dict[str, Any]] = []
+    for file in files_of(path):
+        for item in query_rows(file):
+            try:
+                found += [] if isinstance(item, BadRow) else apis_of(Node(item[0], "", item[1])) or []
+            except BadRow:
+                continue  # reported when it is read as a row
+    if not found:
+        raise SpecError(
+            f"No row of '{path}' lists APIs: there is nothing to find tools in. Read it with a file that does."
+        )
+    return found
+
+
 def apis_of(node: Node) -> list[dict[str, Any]] | None:
     """The API entries of a record, with the fields that functions are made of. Raises BadRow."""
     if "api_list" not in node or node["api_list"].value is None:

@@ -1,0 +1,1 @@
+"""Serving recorded answers to agents of others."""

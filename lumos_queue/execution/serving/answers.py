@@ -1,0 +1,123 @@
+"""What a virtual API server says to a request: the answer that a session gives, as the body of a reply, and counted.
+
+A server knows no episode: of several answers that are recorded for equal requests it gives the first, always.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lumos_queue.actions.tools.answering import NEAREST, STRICT, SYNTHETIC
+from lumos_queue.actions.tools.answers import CUT, MAX_BODY, envelope
+from lumos_queue.actions.tools.answers import Answer as Found
+from lumos_queue.actions.tools.arguments import canonical, read_object
+from lumos_queue.actions.tools.functions import Function
+from lumos_queue.actions.tools.records import Records
+from lumos_queue.actions.tools.synthetic import synthesize
+from lumos_queue.errors import ActionError, SpecError, unknown
+from lumos_queue.execution.serving.catalogue import Catalogue
+from lumos_queue.util.sanitize import storable_json
+
+MODES = (STRICT, NEAREST, SYNTHETIC)  #: of those in answering.py, what needs neither a model nor another server
+NAMES = ("category", "tool_name", "api_name")
+
+
+class BadRequest(Exception):
+    """Raised for a request that is refused: the status of the reply, and one line that says what was expected."""
+
+    def __init__(self, line: str, status: int = 400):
+        super().__init__(line)
+        self.status = status
+
+
+@dataclass(slots=True)
+class Statistics:
+    """How many requests came, and what became of them: `requests` is the sum of all others."""
+
+    requests: int = 0
+    recorded: int = 0  #: answered from a record of an equal request
+    nearest: int = 0  #: from the record of another request of the same API
+    synthetic: int = 0
+    misses: int = 0  #: nothing was available
+    unknown: int = 0  #: the API is in no document and no record
+    invalid: int = 0  #: the arguments do not fit the API's document
+    refused: int = 0  #: no request of this interface, or without the key: answered 4xx
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count:,} {name}" for name, count in asdict(self).items() if count or name == "requests")
+
+
+class Answers:
+    """Answers requests, and counts what became of them."""
+
+    def __init__(self, mode: str, catalogue: Catalogue, records: Records):
+        """Raises SpecError for a mode that is not one of MODES."""
+        if mode not in MODES:
+            raise unknown("source of answers", mode, MODES)
+        if not len(catalogue):
+            raise SpecError("There is nothing to serve: give --records FILE, or --documents PATH --answers synthetic.")
+        self.statistics = Statistics()
+        self._mode, self._catalogue, self._records = mode, catalogue, records
+
+    def reply(self, asked: Mapping[str, Any]) -> bytes:
+        """The body of the reply: `{"error": …, "response": …}`. Raises BadRequest."""
+        names = tuple(_text(asked, name) for name in NAMES)
+        given = _arguments(asked.get("tool_input"))
+        function = self._catalogue.find((names[0], names[1], names[2]))
+        if function is None:
+            return self._said("unknown", Found(f"there is no API {' / '.join(name[:80] for name in names)}"))
+        try:
+            arguments = read_object(given)
+            if self._catalogue.is_documented(function):
+                arguments = canonical(function, storable_json(arguments))
+        except ActionError as error:
+            return self._said("invalid", Found(str(error)))
+        try:
+            return self._said(*self._find(function, storable_json(arguments)))
+        except RecursionError:
+            return self._said("misses", Found("the document of this function is nested too deeply"))
+
+    def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
+        """How the answer was found, and the answer: in the order of answering.py."""
+        if (found := self._records.find(function, arguments)) is not None:
+            return "recorded", found
+        if self._mode == SYNTHETIC:
+            return "synthetic", synthesize(function, arguments)
+        if self._mode == NEAREST and (found := self._records.nearest(function, arguments)) is not None:
+            return "nearest", found
+        return "misses", Found("no answer to this request is available")
+
+    def _said(self, how: str, found: Found) -> bytes:
+        setattr(self.statistics, how, getattr(self.statistics, how) + 1)
+        return _body(found.error, found.response).encode()
+
+
+def _body(error: str, response: Any) -> str:
+    """The text of an answer, which is JSON also where a session would keep a part of it alone."""
+    try:
+        body = envelope(error, response)
+    except (RecursionError, TypeError, ValueError) as problem:
+        return envelope(f"the answer cannot be shown: {type(problem).__name__}", "")
+    if len(body) <= MAX_BODY:
+        return body
+    text = response if isinstance(response, str) else json.dumps(storable_json(response), ensure_ascii=False)
+    return envelope(error[:MAX_BODY], text[:MAX_BODY] + CUT)
+
+
+def _text(asked: Mapping[str, Any], name: str) -> str:
+    value = asked.get(name)
+    if not isinstance(value, str):
+        raise BadRequest(f"'{name}' is missing or no text: expected the name of the {name.removesuffix('_name')}")
+    return value
+
+
+def _arguments(value: Any) -> str:
+    """The arguments as text, which is bounded and read in one way whichever way they were sent."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if not isinstance(value, dict):
+        raise BadRequest("'tool_input' is neither an object nor the JSON text of one: expected the API's arguments")
+    return json.dumps(value)

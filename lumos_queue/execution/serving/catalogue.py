@@ -1,0 +1,58 @@
+"""The APIs that a server can answer for: those of documents, and those that records name without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from lumos_queue.actions.tools.functions import Function, functions_of
+from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
+from lumos_queue.actions.tools.records import Records
+from lumos_queue.benchmarks.toolbench.rows import listed_apis
+
+Names = tuple[str, str, str]  #: category, tool and API
+
+
+class Catalogue:
+    """Functions, found by the names that a request has."""
+
+    def __init__(self, documented: Iterable[Function], recorded: Iterable[Names]):
+        self._documented = frozenset(documented := tuple(documented))
+        self._written = {(one.category, one.tool, one.api): one for one in documented}
+        self._plain: dict[Names, Function] = {}
+        for one in documented:
+            self._plain.setdefault(_plain_names((one.category, one.tool, one.api)), one)
+        known = set(self._plain)
+        # Plain spellings last: the records of another spelling's function include those of its plain one.
+        for names in sorted(recorded, key=lambda names: names == _plain_names(names)):
+            if _plain_names(names) not in known:
+                one = Function("", *names)
+                if self._plain.setdefault(_plain_names(names), one) is one or names != _plain_names(names):
+                    self._written[names] = one
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+    def find(self, names: Names) -> Function | None:
+        """The function of an API, named as its document writes it, or as ToolBench does; None where there is none.
+
+        ToolBench's own server also takes a function's name in place of the API's: `latest_for_suivi_colis`.
+        """
+        found = self._written.get(names)
+        category, tool, api = _plain_names(names)
+        shorter = (category, tool, api.partition(f"_for_{tool}")[0])
+        return self._plain.get((category, tool, api), self._plain.get(shorter)) if found is None else found
+
+    def is_documented(self, function: Function) -> bool:
+        """Whether it is known which arguments it has."""
+        return function in self._documented
+
+
+def read_catalogue(documents: Path | None, records: Records) -> Catalogue:
+    """The APIs of ToolBench's query files (benchmarks/toolbench/rows.py) and of records. Raises SpecError."""
+    return Catalogue(functions_of(listed_apis(documents)) if documents else (), records.apis())
+
+
+def _plain_names(names: Names) -> Names:
+    category, tool, api = names
+    return category_name(category), standardize(tool), safe_name(api)

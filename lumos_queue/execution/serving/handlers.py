@@ -1,0 +1,126 @@
+"""The pages of a virtual API server: POST /virtual as StableToolBench's, and GET /statistics.
+
+What is sent here is hostile: bodies are bounded while they come, read once with bounds, and nothing of them is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tornado.iostream import StreamClosedError
+from tornado.web import Application, RequestHandler, stream_request_body
+
+from lumos_queue.execution.serving.answers import Answers, BadRequest
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.untrusted_json import read_json
+
+MAX_BODY = 2**20  #: bytes of a request that are read
+SEND_SECONDS = 30.0  #: for a client to take its reply
+JSON, TEXT = "application/json; charset=UTF-8", "text/plain; charset=UTF-8"
+
+
+class Page(RequestHandler):
+    """What all pages have in common. Every error is one line."""
+
+    def set_default_headers(self) -> None:
+        self.set_header("Server", "lumos-queue")
+
+    async def answer(self, status: int, kind: str, body: str | bytes) -> None:
+        """Send a whole reply; to a client that does not take it in time, nothing more."""
+        self.set_status(status)
+        self.set_header("Content-Type", kind)
+        try:
+            await asyncio.wait_for(self.finish(body), SEND_SECONDS)
+        except StreamClosedError:
+            pass  # the client is gone
+        except TimeoutError:
+            self.request.connection.stream.close()  # type: ignore[union-attr]
+
+    def write_error(self, status_code: int, **_: object) -> None:
+        """What the framework refuses: another path or method, a fault of ours."""
+        self.set_header("Content-Type", TEXT)
+        self.finish(_ERRORS.get(status_code, f"error {status_code}") + "\n")
+
+
+_ERRORS = {
+    404: "there is no such page: POST /virtual, GET /statistics",
+    405: "this page takes no such method: POST /virtual, GET /statistics",
+    500: "the server met a fault of its own: its terminal says which",
+}
+
+
+@stream_request_body
+class Virtual(Page):
+    """A request for an API's answer."""
+
+    def initialize(self, answers: Answers, key: str) -> None:
+        self._answers, self._key = answers, key
+        self._read, self._received = bytearray(), 0
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep what may be read; the rest of a body that is too large is only counted."""
+        self._received += len(chunk)
+        if self._received <= MAX_BODY:
+            self._read += chunk
+        else:
+            self._read.clear()
+
+    async def post(self) -> None:
+        statistics = self._answers.statistics
+        statistics.requests += 1
+        try:
+            if self._received > MAX_BODY:
+                raise BadRequest(f"the body has {self._received:,} bytes, {MAX_BODY:,} are the most", 413)
+            body = self._answers.reply(_permitted(_object(bytes(self._read)), self._key))
+        except BadRequest as error:
+            statistics.refused += 1
+            await self.answer(error.status, TEXT, f"{error}\n")
+        else:
+            await self.answer(200, JSON, body)
+
+
+class Counts(Page):
+    """What became of the requests so far."""
+
+    def initialize(self, answers: Answers) -> None:
+        self._answers = answers
+
+    async def get(self) -> None:
+        await self.answer(200, JSON, json.dumps(asdict(self._answers.statistics)))
+
+
+def application(answers: Answers, key: str) -> Application:
+    """The pages. `key`: what requests must have as `toolbench_key`; empty: anything."""
+    pages = [("/virtual", Virtual, {"answers": answers, "key": key}), ("/statistics", Counts, {"answers": answers})]
+    return Application(pages, default_handler_class=_Missing, log_function=lambda _: None)
+
+
+class _Missing(Page):
+    """Every other path."""
+
+    def prepare(self) -> None:
+        self.send_error(404)
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        found = read_json(body)
+    except ValueError as error:  # also for what is not UTF-8
+        raise BadRequest(f"the body is not JSON: {storable(str(error))[0][:200]}") from None
+    if not isinstance(found, dict):
+        raise BadRequest("the body is no JSON object: expected category, tool_name, api_name and tool_input")
+    return found
+
+
+def _permitted(asked: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The request, if it has the key; compared in constant time."""
+    given = asked.get("toolbench_key")
+    said = storable(given)[0] if isinstance(given, str) else ""
+    if key and not hmac.compare_digest(said.encode(), key.encode()):
+        raise BadRequest("'toolbench_key' is not the key of this server", 401)
+    return asked

@@ -1,0 +1,73 @@
+"""A virtual API server: one event loop, no threads, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+
+from lumos_queue.errors import SpecError
+from lumos_queue.execution.serving.answers import Answers
+from lumos_queue.execution.serving.handlers import application
+from lumos_queue.util.addresses import Origin
+
+MAX_DISCARDED = 16 * 2**20  #: bytes of a body that is too large, which are taken so that its sender reads why
+MAX_HEADER = 16 * 2**10  #: bytes of a request's head
+HEAD_SECONDS = 30.0  #: for a head to come, also that of the next request on a connection
+BODY_SECONDS = 15.0  #: for a body to come, all of it
+END_SECONDS = 0.5  #: for connections to be closed when the server is stopped
+
+
+def serve(answers: Answers, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `port`: 0 for any that is free. `say` tells people one line.
+
+    Raises SpecError when the address cannot be served on.
+    """
+    try:
+        sockets = bind_sockets(port, host)
+    except (OSError, UnicodeError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise SpecError(f"Cannot serve on {host}, port {port}: {problem}. Choose another --host or --port.") from None
+    asyncio.run(_serve(answers, sockets, key, say))
+
+
+async def _serve(answers: Answers, sockets: list[socket.socket], key: str, say: Callable[[str], None]) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    for name in ("tornado.access", "tornado.general"):  # they quote clients, and tell of every line that breaks
+        logging.getLogger(name).disabled = True
+    server = HTTPServer(
+        application(answers, key),
+        max_body_size=MAX_DISCARDED,
+        max_buffer_size=MAX_DISCARDED,
+        max_header_size=MAX_HEADER,
+        idle_connection_timeout=HEAD_SECONDS,
+        body_timeout=BODY_SECONDS,
+    )
+    server.add_sockets(sockets)
+    addresses = [one.getsockname()[:2] for one in sockets]
+    if warning := reach_warning(addresses, key):
+        say(warning)
+    say(f"serving at {Origin('http', *addresses[0])}/virtual until Ctrl-C")
+    await stopped.wait()
+    server.stop()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(server.close_all_connections(), END_SECONDS)
+
+
+def reach_warning(addresses: Sequence[tuple[str, int]], key: str) -> str:
+    """What to tell of addresses that other machines reach; empty where there is none."""
+    for address, port in addresses:
+        if not ipaddress.ip_address(address).is_loopback:
+            shown = Origin("http", address, port).authority
+            who = "whoever has LUMOS_SERVE_KEY" if key else "everyone (set LUMOS_SERVE_KEY to ask for a key)"
+            return f"warning: {shown} is reachable from other machines, and answers {who}, unencrypted"
+    return ""
