@@ -70,9 +70,28 @@ def play(
 ) -> Result:
     """An episode. `limits` None: the formulation's own, as in its paper. `context`: characters of a prompt, beyond
     which the episode ends as where a model's context is full; 0: any."""
+    run, journal = _episode(contest, question, name, limits, context, settings or {})
+    asked = [(step.command, step.result) for step in journal.steps if isinstance(step.command, Ask)]
+    deciding = [len(command.prompt) for command, _ in asked if command.role in ("policy", "router")] or [0]
+    written = sum(len(ask.prompt) + len(done.text) for ask, done in asked if isinstance(done, Completion))
+    right = run.outcome.ending == Ending.ANSWERED and question.is_right(run.outcome.answer, contest.world)
+    return Result(
+        right, str(run.outcome.ending), len(asked), len(run.actions), written, max(deciding),
+        max(deciding) - deciding[0], tuple(verdicts(journal)),
+    )  # fmt: skip
+
+
+def journal_of(contest: Contest, question: Question, name: str) -> MemoryJournal:
+    """The steps of an episode within the formulation's own limits."""
+    return _episode(contest, question, name, None, 0, {})[1]
+
+
+def _episode(
+    contest: Contest, question: Question, name: str, limits: Limits | None, context: int, settings: Mapping[str, str]
+) -> tuple[EpisodeRun, MemoryJournal]:
     formulation = FORMULATIONS.load(name)
     limits = formulation.limits if limits is None else limits
-    agent = Agent({}, "tools", limits=limits, settings=settings or {}, samplings=formulation.samplings)
+    agent = Agent({}, "tools", limits=limits, settings=settings, samplings=formulation.samplings)
     models = Models(contest.seed, contest.noise, contest.misjudged)
     endpoints = {role: Scripted(_bounded(models, role, context)) for role in formulation.roles}
     tools = Tools(contest.world, question, contest.setting, contest.seed)
@@ -83,15 +102,7 @@ def play(
         async with executor.for_episode(task, 0) as perform:
             return await run_episode(limit_formulation(formulation, limits), task, agent, journal, perform)
 
-    run = asyncio.run(go())
-    asked = [(step.command, step.result) for step in journal.steps if isinstance(step.command, Ask)]
-    deciding = [len(command.prompt) for command, _ in asked if command.role in ("policy", "router")] or [0]
-    written = sum(len(ask.prompt) + len(done.text) for ask, done in asked if isinstance(done, Completion))
-    right = run.outcome.ending == Ending.ANSWERED and question.is_right(run.outcome.answer, contest.world)
-    return Result(
-        right, str(run.outcome.ending), len(asked), len(run.actions), written, max(deciding),
-        max(deciding) - deciding[0], tuple(verdicts(journal)),
-    )  # fmt: skip
+    return asyncio.run(go()), journal
 
 
 def _bounded(models: Models, role: str, context: int) -> Callable[[str], str]:
