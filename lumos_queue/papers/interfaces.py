@@ -17,8 +17,6 @@ def actions_of(domain: str) -> dict[str, str]:
     found = DOMAINS.load(domain)
     if found.session:
         session = resolve_name(found.session)
-        if found.functions:
-            return {"any function": "A function that the task brings along, by its name and a JSON object"}
         named = {name: _first_line(method) for name, method in public_actions(session).items()}
         return named or {"any SQL": _first_line(session.alias)}  # InterCode's actions are not calls
     actions = found.open_stateless()
@@ -32,9 +30,10 @@ def _first_line(method: Callable) -> str:
 
 
 def interfaces() -> list[dict[str, Any]]:
-    """A row for each action that the papers or this project offer."""
+    """A row for each action that the papers or this project offer; functions that tasks bring along are no actions."""
     rows = []
-    for domain in (*TABLE_8, *(name for name in sorted(DOMAINS) if name not in TABLE_8)):
+    others = (name for name in sorted(DOMAINS) if name not in TABLE_8 and not DOMAINS.load(name).functions)
+    for domain in (*TABLE_8, *others):
         theirs, ours = TABLE_8.get(domain, {}), actions_of(domain) if domain in DOMAINS else {}
         for name in dict.fromkeys((*theirs, *ours)):
             row: dict[str, Any] = {
