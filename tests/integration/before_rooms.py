@@ -29,6 +29,8 @@ from tests.integration.stored_database import at, jobs
 
 HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "train, half done")
 TRAINED = HALF_DONE[-1]
+#: Columns that were added since, as (table, column), and what they hold of steps as they were before.
+ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
 #: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
 OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
 #: Durations in the report of a job that runs: until now, as nothing else in it goes on.
@@ -148,6 +150,7 @@ def _lasting(table: str, row: dict[str, Any]) -> dict[str, Any]:
     """A row without what is never twice the same. The windows of a fit say in their output how long they took."""
     counted = {"id"} if table == "job_endpoint" else set()  # up, in the order in which calls happen to be made
     kept = {name: value for name, value in row.items() if not name.endswith("_at") and name not in OF_ONE_RUN | counted}
+    kept = {name: value for name, value in kept.items() if (table, name) not in ADDED or value != ADDED[table, name]}
     if isinstance(kept.get("output"), dict):
         kept["output"] = {name: value for name, value in kept["output"].items() if name not in OF_ONE_RUN}
     return kept
