@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 R = TypeVar("R")
+Variables = Mapping[str, Mapping[str, Any]]  #: what actions have set: name to JSON value
 ROOT = -1  #: the `parent` of the commands that a tree begins with
 
 
@@ -129,3 +130,52 @@ class Step:
 
 
 WITHIN = 1000  #: the k-th command within the action at branch b has the branch WITHIN * (b + 1) + k
+
+
+#: What an action sees: the actions before it, in a tree those from the root to it, and the variables they have set.
+Path = tuple[Sequence[tuple[Action, Execution]], Variables]
+
+
+class ActionLog:
+    """The actions of an episode so far, and where in a tree they were done."""
+
+    def __init__(self) -> None:
+        self.actions: list[tuple[Action, Execution]] = []  #: in order
+        self.variables: dict[str, Mapping[str, Any]] = {}  #: as they have set them
+        self.requested: list[tuple[int, int, Action]] = []  #: with position and branch; those under way, too
+        self._parents: dict[int, int] = {}
+        self._done: dict[int, list[tuple[Action, Execution]]] = {}  # by position
+
+    def request(self, position: int, commands: Sequence[Command]) -> None:
+        """Take in commands that are to be carried out."""
+        for branch, command in enumerate(commands):
+            if isinstance(command, Do):
+                self.requested.append((position, branch, command.action))
+
+    def add(self, position: int, command: Command, result: Result) -> None:
+        """Take in a command that was carried out."""
+        if isinstance(command, Ask | Do) and command.parent is not None:
+            self._parents[position] = command.parent
+        if isinstance(command, Do) and isinstance(result, Execution):
+            self.actions.append((command.action, result))
+            _set_variables(self.variables, command.action, result)
+            if command.parent is not None:
+                self._done.setdefault(position, []).append((command.action, result))
+
+    def path(self, position: int) -> Path:
+        """The actions from the root of a tree to this position, that included."""
+        positions = []
+        while position != ROOT:
+            positions.append(position)
+            position = self._parents[position]
+        done = [one for position in reversed(positions) for one in self._done.get(position, ())]
+        variables: dict[str, Mapping[str, Any]] = {}
+        for action, execution in done:
+            _set_variables(variables, action, execution)
+        return done, variables
+
+
+def _set_variables(variables: dict[str, Mapping[str, Any]], action: Action, execution: Execution) -> None:
+    """What an action's variables are after it: unchanged when it has failed."""
+    if execution.ok:
+        variables.update(zip(action.variables, execution.values, strict=False))

@@ -7,12 +7,25 @@ recorded model call is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Command, Commands, Do, Final, Result, Step
+from lumos_queue.commands import (
+    WITHIN,
+    ActionLog,
+    Ask,
+    Call,
+    Command,
+    Commands,
+    Do,
+    Final,
+    Path,
+    Result,
+    Step,
+    Variables,
+)
 from lumos_queue.errors import EpisodeError
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
@@ -20,9 +33,6 @@ from lumos_queue.util.exchange import Exchange
 
 A = TypeVar("A", contravariant=True)
 STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything
-Variables = Mapping[str, Mapping[str, Any]]
-#: What an action in a tree sees: the actions from the root to its own, and the variables as they have set them.
-Path = tuple[Sequence[tuple[Action, Execution]], Variables]
 
 
 class Journal(Protocol):
@@ -60,10 +70,10 @@ class StepContext:
     #: As the actions so far have set them, in a tree those on the path from its root.
     variables: Variables = field(default_factory=dict)
     done: Sequence[tuple[Action, Execution]] = ()  #: those actions, in order; a session is rebuilt from them
-    #: Every action of the episode so far, with its position and branch: also of other branches, and those under way.
-    requested: Sequence[tuple[int, int, Action]] = ()
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch
     final: Final | None = None  #: of the action that is carried out
+    #: Every action of the episode so far, with its position and branch: also of other branches, and those under way.
+    requested: Sequence[tuple[int, int, Action]] = ()
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
@@ -82,40 +92,6 @@ class StepContext:
         assert self.step is not None, "this context belongs to no episode"
         self._within += 1
         return await self.step(command, self.position, WITHIN * (self.branch + 1) + self._within - 1)
-
-
-class Tree:
-    """What was done at each position of an episode whose commands name their parents."""
-
-    def __init__(self) -> None:
-        self._parents: dict[int, int] = {}
-        self._actions: dict[int, list[tuple[Action, Execution]]] = {}
-
-    def add(self, position: int, command: Command, result: Result) -> None:
-        """Take in a command that was carried out; one that names no parent is in no tree."""
-        if not isinstance(command, Ask | Do) or command.parent is None:
-            return
-        self._parents[position] = command.parent
-        if isinstance(command, Do) and isinstance(result, Execution):
-            self._actions.setdefault(position, []).append((command.action, result))
-
-    def path(self, position: int) -> Path:
-        """The actions from the root to this position, that included, and the variables as they have set them."""
-        positions = []
-        while position != ROOT:
-            positions.append(position)
-            position = self._parents[position]
-        done = [one for position in reversed(positions) for one in self._actions.get(position, ())]
-        variables: dict[str, Mapping[str, Any]] = {}
-        for action, execution in done:
-            set_variables(variables, action, execution)
-        return done, variables
-
-
-def set_variables(variables: dict[str, Mapping[str, Any]], action: Action, execution: Execution) -> None:
-    """What an action's variables are after it: unchanged when it has failed."""
-    if execution.ok:
-        variables.update(zip(action.variables, execution.values, strict=False))
 
 
 class Perform(Protocol):
@@ -137,36 +113,28 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
 
     Raises InfrastructureError when the episode is owed again, Diverged when the journal belongs to other code.
     """
-    variables: dict[str, Mapping[str, Any]] = {}
-    actions: list[tuple[Action, Execution]] = []
-    requested: list[tuple[int, int, Action]] = []
-    tree = Tree()
+    log = ActionLog()
 
     async def step(command: Command, position: int, branch: int, path: Path | None = None) -> Result:
-        known = journal.find(position, branch)
-        if known is None:
-            await journal.wait_for_capacity()
-            context = StepContext(position, branch, variables, actions, requested, step)
-            if isinstance(command, Do):
-                context.final = command.final
-                path = None if command.parent is None else tree.path(command.parent)
-            if path is not None:
-                context.done, context.variables = path
-                context.step = partial(step, path=path)  # what the action asks and calls is on its path too
-            result = await perform(command, context)
-            journal.record(Step(position, branch, command, result))
-        else:
+        if known := journal.find(position, branch):
             digest, result = known
             if digest != command.digest:
                 raise Diverged(f"step {position}.{branch} is recorded for another command")
+            return result
+        await journal.wait_for_capacity()
+        if isinstance(command, Do) and command.parent is not None:
+            path = log.path(command.parent)
+        done, variables = path or (log.actions, log.variables)
+        within = partial(step, path=path) if path else step  # what an action asks and calls is on its path
+        final = command.final if isinstance(command, Do) else None
+        result = await perform(command, StepContext(position, branch, variables, done, within, final, log.requested))
+        journal.record(Step(position, branch, command, result))
         return result
 
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:
         for position, wanted in enumerate(exchange):
-            for branch, command in enumerate(wanted if isinstance(wanted, list) else (wanted,)):
-                if isinstance(command, Do):
-                    requested.append((position, branch, command.action))
+            log.request(position, wanted if isinstance(wanted, list) else (wanted,))
             if isinstance(wanted, list):
                 results = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
                 done, exchange.reply = zip(wanted, results, strict=True), results
@@ -174,16 +142,13 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
                 result = await step(wanted, position, 0)
                 done, exchange.reply = [(wanted, result)], result
             for command, result in done:
-                if isinstance(command, Do) and isinstance(result, Execution):
-                    actions.append((command.action, result))
-                    set_variables(variables, command.action, result)
-                tree.add(position, command, result)
+                log.add(position, command, result)
             if position % STRETCH == STRETCH - 1:
                 await asyncio.sleep(0)
         outcome = exchange.returned
     except EpisodeError as error:
         outcome = Outcome(None, error.ending, str(error))
-    return EpisodeRun(outcome, actions)
+    return EpisodeRun(outcome, log.actions)
 
 
 async def _together(steps: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:

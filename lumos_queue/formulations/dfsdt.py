@@ -12,7 +12,7 @@ import json
 
 from lumos_queue.commands import Commands
 from lumos_queue.formulations.base import Formulation, Setting
-from lumos_queue.formulations.policy import Node, Policy, allows_more
+from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
@@ -36,11 +36,11 @@ class Search:
 
     def __init__(self, policy: Policy, agent: Agent, width: int, back_off: int):
         self._policy, self._agent, self._width, self._back_off = policy, agent, width, back_off
-        self.answer: Node | None = None
+        self.answer: Decision | None = None
         self.gave_up = False
         self.used_up = False  #: the calls
 
-    def expand(self, node: Node) -> Commands[int]:
+    def expand(self, node: Decision) -> Commands[int]:
         """Search below a node; returns how many levels to go back. Check `answer` and `used_up` first."""
         if node.is_answer:
             self.answer = node
@@ -64,7 +64,7 @@ class Search:
         return 1
 
 
-def tell_tried(node: Node) -> str:
+def tell_tried(node: Decision) -> str:
     """What a model is told of its earlier decisions at a node; '' at the first, and when none of them led to a call."""
     calls = [call for call in map(_first_call, node.children) if call is not None]
     if not calls:
@@ -82,7 +82,7 @@ def tell_tried(node: Node) -> str:
     return without_roles(DIVERSITY.format(tried=shown) + (f"The latest observation is: {own}\n" if own else ""))
 
 
-def _first_call(node: Node) -> Node | None:
+def _first_call(node: Decision) -> Decision | None:
     """The first decision that calls something, on the way from a node along the first children."""
     while not node.reply.action:
         if not node.children:
@@ -95,7 +95,7 @@ def dfsdt(task: Task, agent: Agent) -> Commands[Outcome]:
     """At most `limits.calls` model calls."""
     settings = FORMULATION.read_settings(agent)
     search = Search(Policy(task, agent, settings["history"]), agent, settings["width"], settings["back_off"])
-    yield from search.expand(Node())
+    yield from search.expand(Decision())
     if search.answer is not None:
         return Outcome(search.answer.answer, Ending.ANSWERED)
     if search.gave_up:

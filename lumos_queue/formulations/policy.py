@@ -14,23 +14,23 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.prompts.three_lines import Reply, read_reply
 from lumos_queue.prompts.tool_agent import NO_ACTION, POLICY, first_prompt, open_functions, request, tell_observation
-from lumos_queue.prompts.transcript import Exchanged, History
+from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Action, Execution, Task
 
 GIVE_UP = "give_up"  #: status of a Finish without an answer
 
 
 @dataclass(eq=False)
-class Node:
+class Decision:
     """A decision. In ToolBench's trees it is one to three nodes: the thought, the action, and the action's input."""
 
-    before: Node | None = None  #: the decision before it; None of the root, which is no decision
+    before: Decision | None = None  #: the decision before it; None of the root, which is no decision
     reply: Reply = field(default_factory=lambda: Reply(""))
     text: str = ""  #: of the reply, as the model wrote it
     execution: Execution | None = None  #: None without an action
     position: int = ROOT  #: of its last command
     transcript: str = ""  #: the steps up to here, whole
-    children: list[Node] = field(default_factory=list)
+    children: list[Decision] = field(default_factory=list)
 
     @cached_property
     def nodes(self) -> int:
@@ -56,16 +56,16 @@ class Node:
         assert self.execution is not None
         return str(self.execution.values[0]["text"])
 
-    def path(self) -> Iterator[Node]:
+    def path(self) -> Iterator[Decision]:
         """The decisions from the first to this one."""
         if self.before is not None:
             yield from self.before.path()
             yield self
 
-    def exchanged(self) -> Exchanged:
+    def transcript_step(self) -> TranscriptStep:
         """The step as the transcript shows it."""
         told = tell_observation(self.execution.result) if self.execution is not None else NO_ACTION
-        return Exchanged(self.text, told)
+        return TranscriptStep(self.text, told)
 
 
 class Policy:
@@ -78,17 +78,17 @@ class Policy:
         self._next = 0  #: position of the next command
         self.calls = 0
 
-    def decide(self, node: Node, told_only_now: str = "") -> Commands[tuple[str, int]]:
+    def decide(self, node: Decision, told_only_now: str = "") -> Commands[tuple[str, int]]:
         """The model's reply at a node, and its position. `told_only_now` is in no later prompt."""
         completion = yield from Ask("policy", self._prompt(node, told_only_now), parent=node.position)
         self.calls += 1
         self._next += 1
         return completion.text, self._next - 1
 
-    def _prompt(self, node: Node, told_only_now: str) -> str:
+    def _prompt(self, node: Decision, told_only_now: str) -> str:
         if not told_only_now and self._history.kind == "whole":
             return self._head + node.transcript
-        steps = [one.exchanged() for one in node.path()]
+        steps = [one.transcript_step() for one in node.path()]
         if not told_only_now:
             return self._head + self._history.write(steps, self._style)
         if not steps:
@@ -97,19 +97,19 @@ class Policy:
         last = replace(last, told=f"{last.told}\n\n{told_only_now}")
         return self._head + self._history.write([*before, last], self._style)
 
-    def act(self, node: Node, text: str, position: int) -> Commands[Node]:
+    def act(self, node: Decision, text: str, position: int) -> Commands[Decision]:
         """Carry out what a reply decides: the node of it, a child of `node`."""
-        child = Node(node, read_reply(text), text, position=position)
+        child = Decision(node, read_reply(text), text, position=position)
         if child.reply.action:
             action = Action((), child.reply.action, child.reply.arguments, text)
             child.execution = yield from Do(action, parent=position)
             child.position = self._next
             self._next += 1
-        child.transcript = node.transcript + child.exchanged().write(self._style)
+        child.transcript = node.transcript + child.transcript_step().write(self._style)
         node.children.append(child)
         return child
 
 
-def allows_more(agent: Agent, node: Node) -> bool:
+def allows_more(agent: Agent, node: Decision) -> bool:
     """Whether the path to a node may be continued."""
     return not agent.limits.is_deep(node.nodes, node.calls) and agent.limits.allows_step(node.calls + 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import Formulation, Setting
-from lumos_queue.formulations.policy import Node, Policy, allows_more
+from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
@@ -25,9 +25,9 @@ HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or
 def react(task: Task, agent: Agent) -> Commands[Outcome]:
     """One call for each step of each try."""
     settings = FORMULATION.read_settings(agent)
-    policy, node = Policy(task, agent, settings["history"]), Node()
+    policy, node = Policy(task, agent, settings["history"]), Decision()
     for _ in range(settings["tries"]):
-        node = Node()
+        node = Decision()
         while allows_more(agent, node) and not node.gave_up:
             text, position = yield from policy.decide(node)
             node = yield from policy.act(node, text, position)

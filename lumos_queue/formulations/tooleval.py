@@ -22,7 +22,7 @@ from lumos_queue.prompts.judged_run import ANSWERED, MISSING, JudgedRun
 from lumos_queue.prompts.tooleval import L, Questions, judge_prefixes, read_label
 from lumos_queue.records import Completion, Ending, Outcome, Task
 from lumos_queue.scoring.tool_verdicts import Round, RunVerdict, ToolVerdict
-from lumos_queue.scoring.tooleval import HALF, AnswerLabel, Preference, TaskLabel, Vote, compared, settled
+from lumos_queue.scoring.tooleval import HALF, AnswerLabel, Preference, TaskLabel, Vote, compare_round, settle_round
 
 MAX_VOTES = 99
 
@@ -53,7 +53,7 @@ class _Judge:
         """A round for each vote."""
         rounds: list[Round | None] = []
         for one, two in zip(own_votes, other_votes, strict=True):
-            won = settled(None if own.ended == MISSING else one, None if other.ended == MISSING else two)
+            won = settle_round(None if own.ended == MISSING else one, None if other.ended == MISSING else two)
             if won is None and own.answer.strip() == other.answer.strip():
                 won = HALF
             rounds.append(None if won is None else Round(won))
@@ -61,7 +61,7 @@ class _Judge:
             orders = [self._questions.pair(own, other), self._questions.pair(other, own)]
             said = yield from self._ask(orders * open_rounds, Preference, Preference.TIE)
             pairs = zip(said[::2], said[1::2], strict=True)
-            rounds = [one or _compared(*next(pairs)) for one in rounds]
+            rounds = [one or _round_of(*next(pairs)) for one in rounds]
         return [one for one in rounds if one is not None]
 
     def _judge_answer(self, run: JudgedRun) -> Commands[list[Vote]]:
@@ -95,8 +95,8 @@ class _Judge:
         return found
 
 
-def _compared(own_first: Preference, other_first: Preference) -> Round:
-    return Round(compared(own_first, other_first), (own_first, other_first))
+def _round_of(own_first: Preference, other_first: Preference) -> Round:
+    return Round(compare_round(own_first, other_first), (own_first, other_first))
 
 
 def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:

@@ -42,11 +42,11 @@ def read_reply(text: str) -> Reply:
     pairs = [place for place in actions if _has_input(text, labels, place)]
     named = [place for place in actions if _NAME.fullmatch(_line(text, labels[place][2]))]
     if not pairs and not named:
-        return Reply(_thought(text, labels, len(text)))
+        return Reply(_read_thought(text, labels, len(text)))
     place = pairs[0] if pairs else named[0]
     name = _line(text, labels[place][2]).strip("`\"' ")
-    arguments = _arguments(text, labels, place + 1) if pairs else ""
-    return Reply(_thought(text, labels, labels[place][1]), name, arguments)
+    arguments = _read_arguments(text, labels, place + 1) if pairs else ""
+    return Reply(_read_thought(text, labels, labels[place][1]), name, arguments)
 
 
 def write_reply(reply: Reply) -> str:
@@ -68,13 +68,13 @@ def _line(text: str, start: int) -> str:
     return text[start:].split("\n", 1)[0].strip()
 
 
-def _thought(text: str, labels: Labels, end: int) -> str:
+def _read_thought(text: str, labels: Labels, end: int) -> str:
     """What comes before the action, without its own label."""
     begin = labels[0][2] if labels and labels[0][0] == "thought" and not text[: labels[0][1]].strip() else 0
     return text[begin:end].strip()
 
 
-def _arguments(text: str, labels: Labels, place: int) -> str:
+def _read_arguments(text: str, labels: Labels, place: int) -> str:
     """The JSON object after the label, where there is one; else all up to the next label."""
     begin = text[labels[place][2] :].lstrip()
     if begin.startswith("{"):

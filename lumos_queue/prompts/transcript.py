@@ -17,7 +17,7 @@ CUT_TO = 100  #: characters of an observation that was cut
 
 
 @dataclass(frozen=True, slots=True)
-class Exchanged:
+class TranscriptStep:
     """One step: what the model wrote, and what it was told next."""
 
     reply: str
@@ -34,21 +34,23 @@ class History:
     kind: str = "whole"  #: whole, cut or drop
     most: int = 0  #: characters of all steps; 0 with `whole`
 
-    def write(self, steps: Sequence[Exchanged], style: Framing) -> str:
+    def write(self, steps: Sequence[TranscriptStep], style: Framing) -> str:
         """The steps as text."""
         texts = [one.write(style) for one in steps]
         if self.kind == "whole" or sum(map(len, texts)) <= self.most:
             return "".join(texts)
         return self._drop(texts, style) if self.kind == "drop" else self._cut(steps, texts, style)
 
-    def _cut(self, steps: Sequence[Exchanged], texts: list[str], style: Framing) -> str:
+    def _cut(self, steps: Sequence[TranscriptStep], texts: list[str], style: Framing) -> str:
         size = sum(map(len, texts))
         for place, step in enumerate(steps):
             if size <= self.most:
                 break
             if len(step.told) > CUT_TO:
                 left = len(step.told) - CUT_TO
-                short = Exchanged(step.reply, f"{step.told[:CUT_TO]}... [{left:,} characters left out]").write(style)
+                short = TranscriptStep(step.reply, f"{step.told[:CUT_TO]}... [{left:,} characters left out]").write(
+                    style
+                )
                 size += len(short) - len(texts[place])
                 texts[place] = short
         return "".join(texts)
@@ -58,7 +60,7 @@ class History:
         while size > self.most and first < len(texts) - 1:  # the latest step is always shown
             size -= len(texts[first])
             first += 1
-        note = Exchanged("", f"[{first} earlier steps are left out]").write(style) if first else ""
+        note = TranscriptStep("", f"[{first} earlier steps are left out]").write(style) if first else ""
         return note + "".join(texts[first:])
 
 

@@ -84,7 +84,7 @@ def solvable_pass(votes: Sequence[Vote]) -> float:
     return fmean(_SOLVED[vote.answer] for vote in votes) if votes else FAIL
 
 
-def settled(own: Vote | None, other: Vote | None) -> float | None:
+def settle_round(own: Vote | None, other: Vote | None) -> float | None:
     """Who wins a round without being compared: 1 the own run, 0 the other; None where a judge has to compare them.
 
     None as a vote is a run that is missing, which loses; where both are, nobody wins.
@@ -94,7 +94,7 @@ def settled(own: Vote | None, other: Vote | None) -> float | None:
     return own.passed if {own.passed, other.passed} == {PASS, FAIL} else None
 
 
-def compared(own_first: Preference, other_first: Preference) -> float:
+def compare_round(own_first: Preference, other_first: Preference) -> float:
     """Who wins a round by the judge, asked in both orders: a preference for one place over the other is a tie."""
     if (own_first, other_first) == (Preference.FIRST, Preference.SECOND):
         return PASS

@@ -29,7 +29,7 @@ from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.formulations.dfsdt import tell_tried
-from lumos_queue.formulations.policy import Node, Policy
+from lumos_queue.formulations.policy import Decision, Policy
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.three_lines import Reply, write_reply
 from lumos_queue.prompts.transcript import History
@@ -98,7 +98,7 @@ def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
 def _walk(file: AnswerFile, task: Task) -> Commands[None]:
     """The commands of the search. Chains begin anew at each try, and are told nothing of the tries before."""
     policy = Policy(task, Agent({}, DOMAIN), History())
-    root, nodes = Node(), []
+    root, nodes = Decision(), []
     for number, decision in enumerate(file.decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
         text, position = yield from policy.decide(above, tell_tried(above) if file.kind == TREE else "")
@@ -166,13 +166,13 @@ def _outcome(file: AnswerFile) -> Outcome:
 
 def told_of(decisions: Sequence[RecordedDecision]) -> dict[int, str]:
     """What this project's search tells at each decision of the earlier ones at the same point."""
-    root, nodes, told = Node(), [], {}
+    root, nodes, told = Decision(), [], {}
     for number, decision in enumerate(decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
         if text := tell_tried(above):
             told[number] = text
         done = Execution("", decision.observation) if decision.name else None
-        node = Node(above, Reply(decision.thought, decision.name, decision.arguments), execution=done)
+        node = Decision(above, Reply(decision.thought, decision.name, decision.arguments), execution=done)
         above.children.append(node)
         nodes.append(node)
     return told

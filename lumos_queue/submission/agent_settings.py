@@ -65,7 +65,7 @@ def read_samplings(
         if field not in SAMPLED:
             raise unknown("setting of --sampling", field, SAMPLED)
         before = found.get(role) or TOOL_ROLES.get(role, common)
-        found[role] = replace(before, **{field: _sampled(f"--sampling {name}", field, value)})
+        found[role] = replace(before, **{field: _read_value(f"--sampling {name}", field, value)})
     return found
 
 
@@ -87,7 +87,7 @@ def _count(option: str, text: str, least: int) -> int:
     raise SpecError(f"{option} must be a whole number from {least} to {LARGEST}, not '{text[:40]}'.")
 
 
-def _sampled(option: str, name: str, text: str) -> float | int:
+def _read_value(option: str, name: str, text: str) -> float | int:
     """The value of one setting of a sampling, within the bounds of --temperature, --top-p and --max-tokens."""
     if name == "max_tokens":
         return _count(option, text, 1)

@@ -18,9 +18,9 @@ from lumos_queue.scoring.tooleval import (
     Preference,
     TaskLabel,
     Vote,
-    compared,
+    compare_round,
     majority,
-    settled,
+    settle_round,
     solvable_pass,
     strict_pass,
     tooleval_pass,
@@ -76,12 +76,12 @@ def test_majorities_have_no_coin(values, found):
     ],
 )  # fmt: skip
 def test_a_round_that_needs_no_comparison(own, other, found):
-    assert settled(own, other) == found
+    assert settle_round(own, other) == found
 
 
 def test_every_pair_of_preferences():
     first, second, tie = Preference.FIRST, Preference.SECOND, Preference.TIE
-    wins = {pair: compared(*pair) for pair in product(Preference, Preference)}
+    wins = {pair: compare_round(*pair) for pair in product(Preference, Preference)}
     assert wins.pop((first, second)) == 1 and wins.pop((second, first)) == 0
     assert wins == dict.fromkeys([(first, first), (first, tie), (second, second), (second, tie),
                                   (tie, first), (tie, second), (tie, tie)], 0.5)  # fmt: skip
@@ -89,12 +89,12 @@ def test_every_pair_of_preferences():
 
 @given(st.sampled_from(Preference), st.sampled_from(Preference))
 def test_comparing_the_other_way_round_gives_the_rest(one, two):
-    assert compared(one, two) == 1 - compared(two, one)
+    assert compare_round(one, two) == 1 - compare_round(two, one)
 
 
 @given(st.none() | votes.map(lambda found: found[0]), st.none() | votes.map(lambda found: found[0]))
 def test_what_is_settled_is_settled_the_other_way_round(one, two):
-    found, turned = settled(one, two), settled(two, one)
+    found, turned = settle_round(one, two), settle_round(two, one)
     assert turned is None if found is None else turned == 1 - found
 
 

@@ -154,7 +154,7 @@ def test_tool_options_are_checked_when_a_job_is_submitted():
     with pytest.raises(SpecError, match="Choose one of: vision"):
         DOMAINS.load("multimodal").prepare_tools({"eyes": "two"})
     domain = DOMAINS.load("multimodal")
-    assert domain.roles == ("vqa", "qa") and domain.open_actions().domain == "multimodal"
+    assert domain.roles({}) == ("vqa", "qa") and domain.open_actions().domain == "multimodal"
 
 
 def test_failures_behind_an_action_are_not_the_models_fault():

@@ -36,15 +36,15 @@ def canonical(function: Function, given: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name not in by_name:
-            expected = _listed([one.name for one in function.parameters]) or "none"
+            expected = _join_names([one.name for one in function.parameters]) or "none"
             raise _invalid(f"{function.name} has no argument '{name[:80]}'; its arguments: {expected}")
         if value is not None:
-            found[by_name[name].name] = _checked(by_name[name], value)
+            found[by_name[name].name] = _check(by_name[name], value)
     for one in function.parameters:
         if one.required and one.default is not None and one.name not in found:
             found[one.name] = _default(one)
     if missing := [one.name for one in function.parameters if one.required and one.name not in found]:
-        raise _invalid(f"{function.name} needs the argument {_listed(missing)}")
+        raise _invalid(f"{function.name} needs the argument {_join_names(missing)}")
     return dict(sorted(found.items()))
 
 
@@ -88,7 +88,7 @@ def _filled_in(value: Any, variables: Mapping[str, Mapping[str, Any]]) -> Any:
     return walk(value)
 
 
-def _checked(parameter: Parameter, value: Any) -> Any:
+def _check(parameter: Parameter, value: Any) -> Any:
     if parameter.type == "number":
         found = read_number(value)
     elif parameter.type == "boolean":
@@ -101,14 +101,14 @@ def _checked(parameter: Parameter, value: Any) -> Any:
         shown = json.dumps(value, ensure_ascii=False)[:80]
         raise _invalid(f"the argument '{parameter.name}' must be a {parameter.type}, not {shown}")
     if parameter.choices and found not in parameter.choices:
-        raise _invalid(f"the argument '{parameter.name}' must be one of {_listed(parameter.choices)}")
+        raise _invalid(f"the argument '{parameter.name}' must be one of {_join_names(parameter.choices)}")
     return found
 
 
 def _default(parameter: Parameter) -> Any:
     """The default as the value that it stands for; as it is written where it is not of the declared type."""
     try:
-        return _checked(parameter, parameter.default)
+        return _check(parameter, parameter.default)
     except ActionError:
         return parameter.default
 
@@ -123,7 +123,7 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, (str, int, float, bool))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:20]) + (", …" if len(names) > 20 else "")
 
 

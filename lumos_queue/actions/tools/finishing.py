@@ -26,7 +26,7 @@ def read_finish(text: str) -> str | None:
     try:
         found: Mapping[str, Any] = read_object(text)
     except ActionError:
-        found = _rescued(text[: MAX_ARGUMENTS + 1]) if len(text) <= MAX_ARGUMENTS else {}
+        found = _find_fields(text[: MAX_ARGUMENTS + 1]) if len(text) <= MAX_ARGUMENTS else {}
         if not found:
             raise
     answer = found.get("final_answer", found.get("Answer"))
@@ -41,7 +41,7 @@ def read_finish(text: str) -> str | None:
     return storable(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))[0]
 
 
-def _rescued(text: str) -> dict[str, Any]:
+def _find_fields(text: str) -> dict[str, Any]:
     """The two fields of an object that is not JSON, for example because the answer has quotation marks in it."""
     found: dict[str, Any] = {}
     if kind := _TYPE.search(text):
@@ -49,11 +49,11 @@ def _rescued(text: str) -> dict[str, Any]:
     if begun := _ANSWER.search(text):
         rest = text[begun.end() :]
         ended = _END.search(rest)
-        found["final_answer"] = _unescaped(rest[: ended.start()] if ended else rest.rstrip("} \n"))
+        found["final_answer"] = _unescape(rest[: ended.start()] if ended else rest.rstrip("} \n"))
     return found
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """With JSON's commonest escapes read; a backslash before anything else stays."""
     known = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
     return re.sub(r"\\([nt\"'\\/])", lambda match: known[match[1]], text)

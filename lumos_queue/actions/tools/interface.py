@@ -56,7 +56,7 @@ class ToolActions:
 
     async def _answer(self, arguments: Mapping[str, Any], nth: int, context: StepContext) -> Execution:
         """Answer a call of API from records, or as the option `answers` says."""
-        function, own = _ASKED.get() or (_undocumented(arguments), Records())
+        function, own = _ASKED.get() or (_bare_function(arguments), Records())
         try:
             found = await find_answer(self.mode, function, arguments["arguments"], nth, (own, self.records), context)
         except RecursionError:
@@ -83,7 +83,7 @@ class ToolSession:
         try:
             done = _finish(action) if action.name == FINISH.name else await self._call(action, context)
         except ActionError as error:
-            done = self._refused(error)
+            done = self._refusal(error)
         return replace(done, seconds=time.perf_counter() - started)
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ class ToolSession:
         except ActionError:
             return None
 
-    def _refused(self, error: ActionError) -> Execution:
+    def _refusal(self, error: ActionError) -> Execution:
         """What a model is shown when nothing was called."""
         message = storable(str(error))[0]
         shown, value = observe(envelope(message, ""), code_of(error.kind), self._actions.limit)
@@ -149,7 +149,7 @@ def _finish(action: Action) -> Execution:
     return Execution("ok", answer, ({"kind": "answer", "text": answer, "ends": True, "code": ANSWERED},))
 
 
-def _undocumented(arguments: Mapping[str, Any]) -> Function:
+def _bare_function(arguments: Mapping[str, Any]) -> Function:
     """The function of a call that no session has made."""
     names = [str(arguments.get(name, "")) for name in ("category", "tool", "api")]
     return Function("", names[0], names[1], names[2])

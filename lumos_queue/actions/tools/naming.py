@@ -50,12 +50,12 @@ def unique_names(functions: Sequence[tuple[str, str, str]]) -> list[str]:
     times = Counter(cut)
     taken = {name for name, count in times.items() if count == 1} | {FINISH_NAME}
     return [
-        name if times[name] == 1 else _marked(name, function, taken)
+        name if times[name] == 1 else _with_digest(name, function, taken)
         for name, function in zip(cut, functions, strict=True)
     ]
 
 
-def _marked(name: str, function: Sequence[str], taken: set[str]) -> str:
+def _with_digest(name: str, function: Sequence[str], taken: set[str]) -> str:
     found, number = name, 0
     while found in taken or not number:
         found = f"{name[_MARK + 1 - MAX_NAME :]}_{digest(*function, str(number))[:_MARK]}"

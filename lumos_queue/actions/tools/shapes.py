@@ -23,11 +23,11 @@ _MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)
 def read_shape(template: Any) -> Any:
     """The shape as a JSON value; None where nothing is documented, or what is there cannot be read."""
     if isinstance(template, str):
-        template = _completed(template[:MAX_TEXT])
+        template = _complete(template[:MAX_TEXT])
     return template if isinstance(template, (dict, list)) and template else None
 
 
-def _completed(text: str) -> Any:
+def _complete(text: str) -> Any:
     """The JSON value that a text begins with, without its last and incomplete part; None where there is none.
 
     The text is cut after the last whole value, and what is open there is closed.

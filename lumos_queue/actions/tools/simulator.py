@@ -34,7 +34,7 @@ def simulator_prompt(function: Function, arguments: Mapping[str, Any], examples:
     parts += [f"Argument {one.describe()}; {one.description}".rstrip("; ") for one in function.parameters]
     if function.template:
         parts.append(f"Shape of its answers: {json.dumps(function.template, ensure_ascii=False)[:MAX_SHAPE]}")
-    parts += _shown(examples[:MAX_EXAMPLES])
+    parts += _write_examples(examples[:MAX_EXAMPLES])
     parts.append(f"Request: {json.dumps(dict(arguments), ensure_ascii=False)}\nAnswer:")
     return "\n".join(parts)
 
@@ -55,7 +55,7 @@ async def simulate(
     return Answer("", found, None, "simulated")
 
 
-def _shown(examples: Sequence[Record]) -> list[str]:
+def _write_examples(examples: Sequence[Record]) -> list[str]:
     found, left = [], MAX_EXAMPLE_CHARACTERS
     for one in examples:
         said = {"error": one.answer.error, "response": one.answer.response}

@@ -46,7 +46,7 @@ class ToolBench(Benchmark):
         count = _read_tools(options.get("tools", ORACLE))
         self.notes, made = [], 0
         pool = Pool(listed_apis(path)) if count and path else None
-        to_task = partial(_retrieved, pool, count) if pool else _oracle
+        to_task = partial(_retrieve, pool, count) if pool else _oracle
         for item in tasks(query_rows(file_of(path, split)), to_task):
             made += isinstance(item, Task)
             yield item
@@ -93,7 +93,7 @@ def _oracle(row: int, record: Mapping[str, Any]) -> Task:
     return task
 
 
-def _retrieved(pool: Pool, count: int, row: int, record: Mapping[str, Any]) -> Task:
+def _retrieve(pool: Pool, count: int, row: int, record: Mapping[str, Any]) -> Task:
     task = query_task(row, record)
     return replace(task, inputs={"functions": [dict(one) for one in pool.best(task.question, count)]})
 

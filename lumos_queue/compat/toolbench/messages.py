@@ -34,11 +34,12 @@ def messages_of(decisions: Sequence[RecordedDecision], last: int, wording: Wordi
     for number in path_to(decisions, last):
         decision = decisions[number]
         if decision.thought and decision.name and history[-1]["role"] == "assistant":
-            lists.append(_shown(history))  # ToolBench's quirk: after a reply without a call its list comes twice
+            # ToolBench's quirk: after a reply without a call its list comes twice
+            lists.append(_visible_messages(history))
         if was_tried(decisions, number):
             history.append(_say("user", wording.told.get(number, "")) | {"valid": False})
         history.append(_reply(decision))
-        lists.append(_shown(history))
+        lists.append(_visible_messages(history))
         if decision.name:
             history.append(_say("function", decision.observation) | {"name": shown_name(decision)})
     return lists
@@ -79,7 +80,7 @@ def _leads_to_call(decisions: Sequence[RecordedDecision], number: int) -> bool:
     return True
 
 
-def _shown(history: Sequence[Message]) -> list[Message]:
+def _visible_messages(history: Sequence[Message]) -> list[Message]:
     """The messages with the last of those that were sent once alone."""
     once = [place for place, message in enumerate(history) if message.get("valid") is False]
     return [dict(message) for place, message in enumerate(history) if place not in once[:-1]]

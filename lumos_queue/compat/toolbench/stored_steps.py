@@ -28,11 +28,11 @@ def decisions_of(formulation: str, steps: Sequence[RecordedStep]) -> list[Record
     """The decisions of an episode of react, dfsdt, sum2act or rewoo, in the order in which they were made."""
     own = [step for step in steps if step.branch < WITHIN]
     if formulation == "rewoo":
-        return mark_pruned(list(_planned(own)))
-    return mark_pruned(_routed(own) if formulation == "sum2act" else _searched(own))
+        return mark_pruned(list(_read_plan(own)))
+    return mark_pruned(_read_route(own) if formulation == "sum2act" else _read_search(own))
 
 
-def _searched(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
+def _read_search(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
     found: list[RecordedDecision] = []
     places = {ROOT: ROOT}  # position of a command to its decision
     left = False  # whether the last reply names a call that was not made
@@ -48,7 +48,7 @@ def _searched(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
     return found[:-1] if left else found  # ToolBench, too, leaves out the reply to the last call that is allowed
 
 
-def _routed(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
+def _read_route(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
     found: list[RecordedDecision] = []
     for step in steps:
         if isinstance(step.result, Completion) and step.role == "router":
@@ -58,7 +58,7 @@ def _routed(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
     return found
 
 
-def _planned(steps: Iterable[RecordedStep]) -> Iterator[RecordedDecision]:
+def _read_plan(steps: Iterable[RecordedStep]) -> Iterator[RecordedDecision]:
     purposes: dict[str, str] = {}
     count = 0
     for step in steps:

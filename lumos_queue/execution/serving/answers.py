@@ -68,17 +68,17 @@ class Answers:
         given = _arguments(asked.get("tool_input"))
         function = self._catalogue.find((names[0], names[1], names[2]))
         if function is None:
-            return self._said("unknown", Found(f"there is no API {' / '.join(name[:80] for name in names)}"))
+            return self._reply("unknown", Found(f"there is no API {' / '.join(name[:80] for name in names)}"))
         try:
             arguments = read_object(given)
             if self._catalogue.is_documented(function):
                 arguments = canonical(function, storable_json(arguments))
         except ActionError as error:
-            return self._said("invalid", Found(str(error)))
+            return self._reply("invalid", Found(str(error)))
         try:
-            return self._said(*self._find(function, storable_json(arguments)))
+            return self._reply(*self._find(function, storable_json(arguments)))
         except RecursionError:
-            return self._said("misses", Found("the document of this function is nested too deeply"))
+            return self._reply("misses", Found("the document of this function is nested too deeply"))
 
     def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
         """How the answer was found, and the answer: in the order of answering.py."""
@@ -90,7 +90,7 @@ class Answers:
             return "nearest", found
         return "misses", Found("no answer to this request is available")
 
-    def _said(self, how: str, found: Found) -> bytes:
+    def _reply(self, how: str, found: Found) -> bytes:
         setattr(self.statistics, how, getattr(self.statistics, how) + 1)
         return _body(found.error, found.response).encode()
 

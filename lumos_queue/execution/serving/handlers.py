@@ -76,7 +76,7 @@ class Virtual(Page):
         try:
             if self._received > MAX_BODY:
                 raise BadRequest(f"the body has {self._received:,} bytes, {MAX_BODY:,} are the most", 413)
-            body = self._answers.reply(_permitted(_object(bytes(self._read)), self._key))
+            body = self._answers.reply(_check_key(_object(bytes(self._read)), self._key))
         except BadRequest as error:
             statistics.refused += 1
             await self.answer(error.status, TEXT, f"{error}\n")
@@ -117,7 +117,7 @@ def _object(body: bytes) -> Mapping[str, Any]:
     return found
 
 
-def _permitted(asked: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _check_key(asked: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The request, if it has the key; compared in constant time."""
     given = asked.get("toolbench_key")
     said = storable(given)[0] if isinstance(given, str) else ""

@@ -116,7 +116,7 @@ class Guard:
         if "%" in parts.netloc:
             raise _refusal(url, "the host has a percent sign in it")
         port = PORTS[parts.scheme] if port is None else port
-        host = _spelled(url, host, bracketed=parts.netloc.startswith("["))
+        host = _normalize_host(url, host, bracketed=parts.netloc.startswith("["))
         if self._server is None or self._server.origin != (parts.scheme, host, port):
             if port != PORTS[parts.scheme] and port not in {allowed for _, allowed in self._allowed}:
                 raise _refusal(url, f"port {port} is not {PORTS[parts.scheme]}")
@@ -170,7 +170,7 @@ class Guard:
         return special_kind(address) or "no public address"
 
 
-def _spelled(url: str, host: str, bracketed: bool) -> str:
+def _normalize_host(url: str, host: str, bracketed: bool) -> str:
     """A host in the one spelling in which it is looked up. Raises ActionError for what is neither name nor address."""
     if not bracketed:
         try:
