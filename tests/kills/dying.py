@@ -7,6 +7,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def in_child(work: Callable[[], None]) -> int:
     """Carry `work` out in a process group of its own; returns its pid."""
     pid = os.fork()
     if pid:
+        with suppress(PermissionError, ProcessLookupError):  # the child may have done it, or have ended
+            os.setpgid(pid, pid)
         return pid
     try:
         os.setpgid(0, 0)
