@@ -110,16 +110,16 @@ def measure(
 def state_managers(contest: Contest, questions: Sequence[Question]) -> tuple[list[Row], Disagreement]:
     """Sum2Act under faults: without its guard against equal calls, and with a state manager that errs, too."""
     errs = replace(contest, misjudged=contest.noise)
-    misjudged = _managed(errs, questions, "yes")
+    misjudged = _run_sum2act(errs, questions, "yes")
     rows = [
-        summary("faults", "paper", "sum2act, repeat_guard=no", _managed(contest, questions, "no")),
+        summary("faults", "paper", "sum2act, repeat_guard=no", _run_sum2act(contest, questions, "no")),
         summary("faults", "paper", "sum2act, manager errs", misjudged),
-        summary("faults", "paper", "sum2act, both", _managed(errs, questions, "no")),
+        summary("faults", "paper", "sum2act, both", _run_sum2act(errs, questions, "no")),
     ]
     return rows, disagreement("faults, manager errs", misjudged)
 
 
-def _managed(contest: Contest, questions: Sequence[Question], guard: str) -> list[Result]:
+def _run_sum2act(contest: Contest, questions: Sequence[Question], guard: str) -> list[Result]:
     return [play(contest, one, "sum2act", settings={"repeat_guard": guard}) for one in questions]
 
 

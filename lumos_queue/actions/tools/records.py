@@ -155,7 +155,7 @@ def _code(node: Node) -> int | None:
         return None
     code = node["code"].whole()
     if status_of(code) is None:
-        raise node["code"].bad(f"{code} is no number of a status: 0 to 12 are")
+        raise node["code"].bad(f"{code} is not the number of a status: expected 0 to 12")
     return code
 
 
