@@ -1,25 +1,68 @@
-"""Artifacts: bytes that tasks refer to by their sha256, such as images, so that any worker can run any item."""
+"""Artifacts: bytes that tasks and executions refer to by their sha256, such as images.
+
+Who names an artifact has a row of its own (`dataset_artifact`, `episode_artifact`): one that nobody names can go.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from db.models import Artifact
+from db.models import Artifact, DatasetArtifact, EpisodeArtifact
+
+Artifacts = Mapping[str, tuple[str, bytes]]  #: media type, e.g. 'image/png', and bytes, by sha256
+
+
+def insert_artifacts(connection: Connection, artifacts: Artifacts) -> None:
+    """Store artifacts; those stored already are left alone, and stay until this transaction ends."""
+    if not artifacts:
+        return
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    # In order of their keys, as text blocks are: two processes wait for each other, and never deadlock.
+    rows = [
+        {"digest": digest, "media_type": media_type, "data": data}
+        for digest, (media_type, data) in sorted(artifacts.items())
+    ]
+    # The update changes nothing, and locks the row: it is not removed before it is named.
+    new = insert(Artifact)
+    same = {"media_type": Artifact.media_type}
+    connection.execute(new.on_conflict_do_update(index_elements=["digest"], set_=same), rows)
 
 
 def store_artifact(connection: Connection, data: bytes, media_type: str) -> str:
     """Store bytes, unless they are there; returns their sha256."""
     digest = hashlib.sha256(data).hexdigest()
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    row = {"digest": digest, "media_type": media_type, "data": data}
-    connection.execute(insert(Artifact).on_conflict_do_nothing(), [row])
+    insert_artifacts(connection, {digest: (media_type, data)})
     return digest
+
+
+def name_artifact(connection: Connection, dataset: str, digest: str) -> None:
+    """Say that the tasks of a dataset name a stored artifact."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    row = {"dataset": dataset, "digest": digest}
+    connection.execute(insert(DatasetArtifact).on_conflict_do_nothing(), [row])
+
+
+def count_named(connection: Connection, dataset: str) -> int:
+    """How many artifacts the tasks of a dataset name."""
+    counted = select(func.count()).where(DatasetArtifact.dataset == dataset)
+    return connection.execute(counted).scalar_one()
 
 
 def load_artifact(connection: Connection, digest: str) -> tuple[bytes, str] | None:
     """The bytes with this sha256 and what they are, e.g. 'image/png'; None when they are not there."""
     found = connection.execute(select(Artifact.data, Artifact.media_type).where(Artifact.digest == digest)).first()
     return (bytes(found.data), found.media_type) if found else None
+
+
+def remove_unnamed(connection: Connection, most: int) -> int:
+    """Remove at most so many of the artifacts that neither a dataset nor an episode names; returns how many."""
+    unnamed = [~exists().where(one.digest == Artifact.digest) for one in (EpisodeArtifact, DatasetArtifact)]
+    wanted = select(Artifact.digest).where(*unnamed).order_by(Artifact.digest).limit(most)
+    # Those that a commit is about to name are locked by it, and passed over. Once they are locked here, a second look
+    # finds what was named before that; who names one later waits, and stores it anew.
+    found = connection.execute(wanted.with_for_update(skip_locked=True)).scalars().all()
+    return connection.execute(delete(Artifact).where(Artifact.digest.in_(found), *unnamed)).rowcount

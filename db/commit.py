@@ -9,12 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
+from db.artifacts import insert_artifacts
 from db.bulk import insert_rows, update_rows
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
-from db.journal import COLUMNS, COMPARED
-from db.models import Attempt, CompletionRow, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.journal import COLUMNS, COMPARED, Contents
+from db.models import Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.states import ItemState
 from db.text_blocks import insert_texts
 from lumos_queue.records import Ending, FinishReason, Outcome, Score, Verdict
@@ -63,7 +64,7 @@ class Batch:
 
     claims: dict[int, int]  #: claim number of each item held, those those that the batch is about among them
     rows: dict[type, list[tuple]] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)  #: long texts by digest
+    contents: Contents = field(default_factory=Contents)  #: what the rows refer to
     finished: list[Finished] = field(default_factory=list)
     given_back: list[GivenBack] = field(default_factory=list)
 
@@ -73,13 +74,12 @@ class Batch:
         return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
 
     def part(self, items: Collection[int]) -> Batch:
-        """What it says of these items, with the long texts that their rows name."""
+        """What it says of these items, with what their rows refer to."""
         rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
-        named = {value for part in rows.values() for row in part for value in row if type(value) is str}
         return Batch(
             self.claims,
             rows,
-            {digest: text for digest, text in self.texts.items() if digest in named},
+            self.contents.named_by(row for part in rows.values() for row in part),
             [done for done in self.finished if done.item in items],
             [back for back in self.given_back if back.item in items],
         )
@@ -115,7 +115,7 @@ def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> 
 
 def _held(connection: Connection, batch: Batch) -> set[int]:
     """The items the batch is about that are still this process's own."""
-    items = {row[0] for table in (Attempt, *COMPARED) for row in batch.rows.get(table, ())}
+    items = {row[0] for table in (Attempt, EpisodeArtifact, *COMPARED) for row in batch.rows.get(table, ())}
     items.update(one.item for one in (*batch.finished, *batch.given_back))
     if not items:
         return set()
@@ -151,7 +151,11 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
 
 
 def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
-    insert_texts(connection, batch.texts)
+    insert_texts(connection, batch.contents.texts)
+    names = [row for row in batch.rows.get(EpisodeArtifact, ()) if row[0] in held]
+    named = {digest for _, digest in names}
+    insert_artifacts(connection, {key: one for key, one in batch.contents.artifacts.items() if key in named})
+    insert_rows(connection, EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], names)
     attempts = [row for row in batch.rows.get(Attempt, ()) if row[0] in held]
     insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
     for table, compared in COMPARED.items():

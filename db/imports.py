@@ -179,9 +179,9 @@ def _store_chunk(
         ))  # fmt: skip
         scores += [(item, one.metric, one.version, one.value, one.detail, one.of) for one in episode.scores]
         verdicts += [(item, one.module, one.name, one.rejects, one.detail) for one in episode.verdicts]
-    steps, texts = buffer.take()
+    steps, contents = buffer.take()
     insert_rows(connection, EpisodeRow.__table__, _EPISODE, rows, stamp="started_at")
-    insert_texts(connection, texts)
+    insert_texts(connection, contents.texts)
     insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], steps[Attempt], stamp="started_at")
     for table in COMPARED:
         insert_rows(connection, table.__table__, COLUMNS[table], steps.get(table, []))

@@ -8,25 +8,28 @@ come out.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.models import STEPS, Attempt, CompletionRow, ExecutionRow, SubgoalRow, ToolCallRow
+from db.models import STEPS, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
 from db.prompt_bases import PromptBases
 from db.text_blocks import LONG, load_texts, text_digest
 from lumos_queue.commands import Ask, Call, Do, Result, Step
 from lumos_queue.records import TEACHER, Action, Completion, Execution, FinishReason, Subgoal
 
+RECENT_BYTES = 128 << 20  #: of artifacts that are at hand for later steps and for scores
 _SHORT = {"kind", "text"}  # values of these alone are no longer than the result that shows them
 _PLACE = ("episode", "attempt", "position", "branch", "command")
 COLUMNS: dict[type, tuple[str, ...]] = {
     SubgoalRow: (*_PLACE, "number", "text"),
+    EpisodeArtifact: ("episode", "digest"),
     CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "reply",
                     "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
                     "lost", "queued", "note", "parent"),
@@ -44,10 +47,26 @@ COMPARED: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Buffer:
-    """Rows and long texts on their way to the database. Emptied whole by each commit.
+@dataclass(slots=True)
+class Contents:
+    """What rows refer to by sha256: long texts, and artifacts with their media types. Stored before the rows are."""
 
-    Bounded: while more than `most` rows wait, or more than `most_characters` of text, `wait_for_capacity`
+    texts: dict[str, str] = field(default_factory=dict)
+    artifacts: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+
+    def named_by(self, rows: Iterable[tuple]) -> Contents:
+        """Those that these rows name."""
+        named = {value for row in rows for value in row if type(value) is str}
+        return Contents(
+            {digest: text for digest, text in self.texts.items() if digest in named},
+            {digest: one for digest, one in self.artifacts.items() if digest in named},
+        )
+
+
+class Buffer:
+    """Rows on their way to the database, and what they refer to. Emptied whole by each commit.
+
+    Bounded: while more than `most` rows wait, or more than `most_characters` of text and bytes, `wait_for_capacity`
     keeps the episodes from going on. What is in flight by then still comes in, so a commit carries at most that and one
     step of each episode.
     """
@@ -63,7 +82,9 @@ class Buffer:
         self.size = 0
         self.characters = 0
         self._rows: dict[type, list[tuple]] = defaultdict(list)
-        self._texts: dict[str, str] = {}
+        self._contents = Contents()
+        self._recent: dict[str, bytes] = {}  #: artifacts by digest, the oldest first
+        self._recent_bytes = 0
         self._sent: set[str] = set()  # digests of texts that an earlier commit carried
         self._emptied, self._full = asyncio.Event(), asyncio.Event()
 
@@ -78,29 +99,49 @@ class Buffer:
     def add_text(self, text: str) -> str:
         """Keep a long text; returns its digest."""
         key = text_digest(text)
-        if key not in self._sent and key not in self._texts:
-            self._texts[key] = text
+        if key not in self._sent and key not in self._contents.texts:
+            self._contents.texts[key] = text
             self.characters += len(text)
         return key
 
-    def take(self) -> tuple[dict[type, list[tuple]], dict[str, str]]:
-        """All rows by table and all texts by digest. The caller sends them again until they have arrived."""
-        taken = self._rows, self._texts
-        self._rows, self._texts, self.size, self.characters = defaultdict(list), {}, 0, 0
+    def add_artifact(self, episode: int, data: bytes, media_type: str) -> str:
+        """Keep bytes that an episode names; returns their sha256. They are sent even if an earlier commit carried
+        them: what no row names any more is removed."""
+        key = hashlib.sha256(data).hexdigest()
+        if key not in self._contents.artifacts:
+            self._contents.artifacts[key] = (media_type, data)
+            self.characters += len(data)
+        self.add(EpisodeArtifact, (episode, key))
+        if key not in self._recent:
+            self._recent[key] = data
+            self._recent_bytes += len(data)
+        while self._recent_bytes > RECENT_BYTES and len(self._recent) > 1:
+            self._recent_bytes -= len(self._recent.pop(next(iter(self._recent))))
+        return key
+
+    def find_kept(self, digest: str) -> bytes | None:
+        """The bytes of an artifact of late, stored or not. What is not stored yet is less than what is kept here."""
+        return self._recent.get(digest)
+
+    def take(self) -> tuple[dict[type, list[tuple]], Contents]:
+        """All rows by table, and what they refer to. The caller sends them again until they have arrived."""
+        taken = self._rows, self._contents
+        self._rows, self._contents, self.size, self.characters = defaultdict(list), Contents(), 0, 0
         if len(self._sent) < 10_000:  # no more than a few megabytes of digests; a text sent twice is stored once
-            self._sent |= taken[1].keys()
+            self._sent |= taken[1].texts.keys()
         self._full.clear()
         self._emptied.set()
         return taken
 
-    def drop(self, episodes: Collection[int], texts: Mapping[str, str]) -> None:
-        """Forget the rows of these episodes. `texts` may not have arrived: what else names them brings them again."""
+    def drop(self, episodes: Collection[int], contents: Contents) -> None:
+        """Forget the rows of these episodes. What else names the `contents` brings them again."""
         for table, rows in self._rows.items():
             self._rows[table] = [row for row in rows if row[0] not in episodes]
         self.size = sum(map(len, self._rows.values()))
-        self._sent -= texts.keys()
-        named = {value for rows in self._rows.values() for row in rows for value in row if type(value) is str}
-        self._texts |= {digest: text for digest, text in texts.items() if digest in named}
+        self._sent -= contents.texts.keys()
+        left = contents.named_by(row for rows in self._rows.values() for row in rows)
+        self._contents.texts |= left.texts
+        self._contents.artifacts |= left.artifacts
         self._emptied.set()
 
     async def gather(self, seconds: float) -> None:
@@ -137,6 +178,12 @@ class EpisodeJournal:
             self._bases.add(step.role, step.prompt, step.position, step.branch, step.parent)
         else:
             self._bases.add_other(step.position, step.parent)
+
+    def keep(self, data: bytes, media_type: str) -> str:
+        return self._buffer.add_artifact(self.episode, data, media_type)
+
+    def find_kept(self, digest: str) -> bytes | None:
+        return self._buffer.find_kept(digest)
 
     async def wait_for_capacity(self) -> None:
         await self._buffer.wait_for_capacity()

@@ -6,9 +6,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, update
 
+from db.artifacts import remove_unnamed
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.models import Dataset, Item, JobRow, TaskRow
+from db.models import Dataset, DatasetArtifact, Item, JobRow, TaskRow
 from db.states import HIDDEN, JobState
 
 
@@ -64,7 +65,13 @@ def remove_rest(database: Database, job: str) -> None:
         connection.execute(delete(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING))
         if dataset:
             used = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
-            connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*used)))
+            gone = connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*used))).rowcount
+            if gone:
+                connection.execute(delete(DatasetArtifact).where(DatasetArtifact.dataset == dataset))
+    while True:
+        with chunks.transaction() as connection:
+            if not remove_unnamed(connection, most=20):  # each may have megabytes
+                break
 
 
 def _end_of(connection: Connection, table: Any, which: ColumnElement[bool]) -> int:

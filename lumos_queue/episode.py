@@ -46,6 +46,14 @@ class Journal(Protocol):
         """Keep a step. It may become durable later, but not after the episode's result does."""
         ...
 
+    def keep(self, data: bytes, media_type: str) -> str:
+        """Keep an artifact that the step which comes next names; returns its sha256. As durable as that step is."""
+        ...
+
+    def find_kept(self, digest: str) -> bytes | None:
+        """The bytes of an artifact that this process kept lately: it need not be stored yet. Else None."""
+        ...
+
     async def wait_for_capacity(self) -> None:
         """Return once a further step can be kept: steps may come faster than a disk takes them."""
         ...
@@ -74,6 +82,8 @@ class StepContext:
     final: Final | None = None  #: of the action that is carried out
     #: Every action of the episode so far, with its position and branch: also of other branches, and those under way.
     requested: Sequence[tuple[int, int, Action]] = ()
+    journal: Journal | None = None  #: where bytes are kept that the result of the command names
+    load_stored: Callable[[str], Awaitable[bytes]] | None = None  #: the bytes of the stored artifact with that sha256
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
@@ -87,6 +97,17 @@ class StepContext:
         done = await self._carry_out(Call(tool, arguments, nth))
         assert isinstance(done, Execution)
         return done
+
+    def keep(self, data: bytes, media_type: str) -> str:
+        """Keep bytes, such as an image, that the result of this command names by the sha256 that is returned."""
+        assert self.journal is not None, "this context belongs to no episode"
+        return self.journal.keep(data, media_type)
+
+    async def load(self, digest: str) -> bytes:
+        """The bytes of an artifact that the task or an earlier result names. Raises EpisodeError for an unknown one."""
+        assert self.journal is not None and self.load_stored is not None, "this context belongs to no episode"
+        kept = self.journal.find_kept(digest)
+        return await self.load_stored(digest) if kept is None else kept
 
     async def _carry_out(self, command: Command) -> Result:
         assert self.step is not None, "this context belongs to no episode"
@@ -127,7 +148,8 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
         done, variables = path or (log.actions, log.variables)
         within = partial(step, path=path) if path else step  # what an action asks and calls is on its path
         final = command.final if isinstance(command, Do) else None
-        result = await perform(command, StepContext(position, branch, variables, done, within, final, log.requested))
+        context = StepContext(position, branch, variables, done, within, final, log.requested, journal)
+        result = await perform(command, context)
         journal.record(Step(position, branch, command, result))
         return result
 

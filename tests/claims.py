@@ -12,14 +12,15 @@ from lumos_queue.records import Outcome, Score, Task
 
 
 def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab" * 32, **options) -> str:
-    rows = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
+    made = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
+    rows = options.pop("rows", made)
     new = NewJob(
         kind=kind, pool=options.pop("pool", "llm"), digest=digest,
         spec={}, benchmark="wordmath", formulation="iterative", agent="",
         split="test", licence="MIT", seed=0, project="default", submitted_by="me", priority=0, code_version="1",
         ordered=options.pop("ordered", False),
     )  # fmt: skip
-    dataset = NewDataset("data", "wordmath", "test", "MIT", rows) if tasks else None
+    dataset = NewDataset(rows[0].dataset, "wordmath", "test", "MIT", rows) if rows else None
     return create_job(database, new, dataset, **options)[0]
 
 

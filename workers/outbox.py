@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from db.claims import Claimed
 from db.commit import Batch, Finished, GivenBack
-from db.journal import Buffer
+from db.journal import Buffer, Contents
 from lumos_queue.util.sanitize import storable
 
 
@@ -49,9 +49,9 @@ class Outbox:
         for ended in (*batch.finished, *batch.given_back):
             self._claims.pop(ended.item, None)
 
-    def forget(self, items: Collection[int], texts: Mapping[str, str]) -> None:
-        """Say nothing more of these items. `texts` of the commit that was refused may not have arrived."""
-        self.steps.drop(items, texts)
+    def forget(self, items: Collection[int], contents: Contents) -> None:
+        """Say nothing more of these items. `contents` of the commit that was refused may not have arrived."""
+        self.steps.drop(items, contents)
         self._finished = [done for done in self._finished if done.item not in items]
         self._given_back = [back for back in self._given_back if back.item not in items]
         for item in items:

@@ -9,13 +9,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sqlalchemy import Row
 
 from db.claims import NO_CLAIM, Claimed, ClaimRequest
 from db.fence import Fenced
+from db.journal import Contents
 from db.states import STOPPED
 from lumos_queue.endpoints.statuses import may_pass
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
@@ -167,14 +168,14 @@ class Slice:
         written = await self._writer.commit(batch, wish)
         self._outbox.confirm(batch)
         if written.refused:
-            await self._drop(written.refused, batch.texts)
+            await self._drop(written.refused, batch.contents)
         return list(written.claimed)
 
-    async def _drop(self, refused: Collection[int], texts: Mapping[str, str]) -> None:
+    async def _drop(self, refused: Collection[int], contents: Contents) -> None:
         """Forget items that the database has ended: what still runs of them is stopped, and nothing more is written."""
         running = [self._running[item] for item in refused if item in self._running]
         await _cancel(running)
-        self._outbox.forget(refused, texts)
+        self._outbox.forget(refused, contents)
         self.finished += len(running)
 
 

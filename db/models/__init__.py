@@ -9,7 +9,17 @@ from db.models.base import Base
 from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
 from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, TaskRow
 from db.models.review import Audit, AuditSample, Label
-from db.models.steps import STEPS, Artifact, CompletionRow, ExecutionRow, SubgoalRow, TextBlock, ToolCallRow
+from db.models.steps import (
+    STEPS,
+    Artifact,
+    CompletionRow,
+    DatasetArtifact,
+    EpisodeArtifact,
+    ExecutionRow,
+    SubgoalRow,
+    TextBlock,
+    ToolCallRow,
+)
 from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
 
 __all__ = [
@@ -21,9 +31,11 @@ __all__ = [
     "Base",
     "CompletionRow",
     "Dataset",
+    "DatasetArtifact",
     "EndingHistory",
     "EndpointCap",
     "EndpointShare",
+    "EpisodeArtifact",
     "EpisodeRow",
     "ExecutionRow",
     "Heartbeat",

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Column, Index, LargeBinary
 from sqlmodel import Field
 
-from db.models.base import Base, Key, Mapped, json, long_text
+from db.models.base import Base, Key, Mapped, json, long_text, refers
 
 
 class StepKey(Base):
@@ -94,12 +94,30 @@ class ToolCallRow(StepKey, table=True):
 
 
 class Artifact(Base, table=True):
-    """Bytes that tasks refer to by digest: images."""
+    """Bytes that tasks and executions refer to by digest: images."""
 
     __tablename__ = "artifact"
     digest: Mapped[str] = Field(primary_key=True)  # sha256
     media_type: Mapped[str]
     data: Mapped[bytes] = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+class EpisodeArtifact(Base, table=True):
+    """An artifact that the steps of an episode name."""
+
+    __tablename__ = "episode_artifact"
+    __table_args__ = (Index("episode_artifact_digest_index", "digest"),)
+    episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
+    digest: Mapped[str] = Field(primary_key=True, foreign_key="artifact.digest")
+
+
+class DatasetArtifact(Base, table=True):
+    """An artifact that the tasks of a dataset name. It is written before the dataset is."""
+
+    __tablename__ = "dataset_artifact"
+    __table_args__ = (Index("dataset_artifact_digest_index", "digest"),)
+    dataset: Mapped[str] = Field(primary_key=True)
+    digest: Mapped[str] = Field(primary_key=True, foreign_key="artifact.digest")
 
 
 class TextBlock(Base, table=True):

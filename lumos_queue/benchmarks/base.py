@@ -23,6 +23,8 @@ class EpisodeResult:
     seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; only where the answer alone is not judged
     vote: str | None = None  #: the judge's reply; '' where there is a judge and there was no answer to show
     tools: Mapping[str, str] = field(default_factory=dict)  #: the agent's tool options: where databases and shops are
+    #: The bytes of the artifact with that sha256, of those that the task and the actions name. Raises EpisodeError.
+    artifact: Callable[[str], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class Benchmark:
     )  #: that can be made or read; of a file the user says which it is
     needs_data: bool = True  #: whether `read` needs a path
     options: Mapping[str, str] = {}  #: what `read` can be told with --option NAME=VALUE, and what it means
-    artifacts: Mapping[str, Path] = {}  #: after `read`: sha256 of the images that its tasks name, and their files
+    #: After `read`: sha256 of the images that its tasks name, and their files; of generated ones, their bytes.
+    artifacts: Mapping[str, Path | bytes] = {}
     notes: Sequence[str] = ()  #: after `read`: what a person should know, e.g. how many rows have no image
     unjudged: str = ""  #: after `read`: why its rows cannot be evaluated, e.g. those of a test set without answers
 

@@ -39,6 +39,7 @@ class Executor:
 
         async def perform(command: Command, context: StepContext) -> Result:
             nonlocal session
+            context.load_stored = self._load_artifact
             if isinstance(command, Ask):
                 return await self._ask(
                     command, derive_seed(self.seed, task, sample, context.position, context.branch), episode
@@ -69,6 +70,10 @@ class Executor:
         finally:
             if session is not None:
                 await session.close()
+
+    async def _load_artifact(self, digest: str) -> bytes:
+        assert self.image is not None
+        return (await self.image(digest)).data
 
     def _local_tool(self, name: str) -> LocalTool | None:
         """The tool of that name that the domain's actions answer themselves, without the network."""

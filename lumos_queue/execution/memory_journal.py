@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 from lumos_queue.commands import Result, Step
@@ -12,6 +13,7 @@ class MemoryJournal:
 
     def __init__(self, steps: Iterable[Step] = ()):
         self.steps = list(steps)
+        self.artifacts: dict[str, tuple[str, bytes]] = {}  #: media type and bytes, by sha256
         self._known = {(step.position, step.branch): (step.command.digest, step.result) for step in self.steps}
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
@@ -19,6 +21,14 @@ class MemoryJournal:
 
     def record(self, step: Step) -> None:
         self.steps.append(step)
+
+    def keep(self, data: bytes, media_type: str) -> str:
+        digest = hashlib.sha256(data).hexdigest()
+        self.artifacts[digest] = (media_type, data)
+        return digest
+
+    def find_kept(self, digest: str) -> bytes | None:
+        return self.artifacts[digest][1] if digest in self.artifacts else None
 
     async def wait_for_capacity(self) -> None:
         """There is always capacity."""

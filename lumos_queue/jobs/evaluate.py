@@ -55,7 +55,14 @@ class Evaluate:
             formulation = with_judge(formulation, benchmark, task, votes)
         run = await self.infer.run_formulation(formulation, work, journal, context)
         answer = judged_answer(run.outcome.ending, run.outcome.answer, agent.at_limit)
-        tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools)
+
+        def load(digest: str) -> bytes:
+            if (kept := journal.find_kept(digest)) is not None:
+                return kept
+            assert context.images is not None
+            return context.images.read(digest).data
+
+        tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools, load)
         # A thread for every episode would cost more than most scores do.
         judged = asyncio.to_thread(benchmark.score, task, tried) if benchmark.slow else None
         return ItemResult(run.outcome, tuple(await judged if judged else benchmark.score(task, tried)))

@@ -25,7 +25,7 @@ class Images:
         self._settings = settings
         self._database: Database | None = None
         self._opening = Lock()  # loads run in threads
-        self._load = lru_cache(KEPT)(self._read)
+        self.read = lru_cache(KEPT)(self._fetch)
 
     @classmethod
     @contextmanager
@@ -39,9 +39,9 @@ class Images:
 
     async def load(self, digest: str) -> ImagePart:
         """Raises EpisodeError('infra_error', …) when there is no such artifact."""
-        return await asyncio.to_thread(self._load, digest)
+        return await asyncio.to_thread(self.read, digest)
 
-    def _read(self, digest: str) -> ImagePart:
+    def _fetch(self, digest: str) -> ImagePart:
         with self._opening:
             if self._database is None:
                 self._database = open_database(self._settings.database, self._settings.lease_seconds)

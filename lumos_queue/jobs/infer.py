@@ -32,6 +32,7 @@ class InferContext:
     executor: Executor
     identities: tuple[Identity, ...]
     traffic: dict[str, AdmissionControl]  #: of the endpoints that can have a cap, by URL
+    images: Images | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Infer:
                 self.agent.samplings,
                 JUDGE not in formulation.roles,
             )
-            yield InferContext(executor, tuple(identities), traffic)
+            yield InferContext(executor, tuple(identities), traffic, images)
 
     def generator(self) -> Generate[Agent]:
         """The formulation, at the version that the job began with, within the agent's limits."""

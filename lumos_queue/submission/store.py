@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from db.artifacts import store_artifact
+from db.artifacts import count_named, name_artifact, store_artifact
 from db.connection import Database
 from db.datasets import NewDataset
 from db.new_jobs import NewJob, create_job
@@ -17,7 +17,7 @@ from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.jobs.base import Job
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
-from lumos_queue.util.images import read_image
+from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
 from lumos_queue.util.version import code_version
 
@@ -125,17 +125,31 @@ def submit(
         windows=windows,
         again=again,
     )
+    if rows:
+        _store_lost_artifacts(database, rows)
     return identifier, created
 
 
 def _store_artifacts(database: Database, rows: Rows) -> None:
     """Store the images that the tasks name: before the job, as an image without a job does no harm."""
-    for expected, path in rows.benchmark.artifacts.items():
-        image = read_image(path)
-        if image.sha256 != expected:
-            raise SpecError(f"'{path}' has changed since it was read: submit the job again.")
+    for expected, source in rows.benchmark.artifacts.items():
+        if isinstance(source, bytes):
+            data, media_type = source, media_type_of(source)
+        else:
+            image = read_image(source)
+            if image.sha256 != expected:
+                raise SpecError(f"'{source}' has changed since it was read: submit the job again.")
+            data, media_type = image.data, image.media_type
         with database.writer.begin() as connection:
-            store_artifact(connection, image.data, image.media_type)
+            name_artifact(connection, rows.digest, store_artifact(connection, data, media_type))
+
+
+def _store_lost_artifacts(database: Database, rows: Rows) -> None:
+    """Store them again where the last job with these rows was removed before the new one was stored."""
+    with database.engine.connect() as connection:
+        named = count_named(connection, rows.digest)
+    if named < len(rows.benchmark.artifacts):
+        _store_artifacts(database, rows)
 
 
 def _origin(job: Job, rows: Rows | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.endpoints.base import ImagePart, Sampling
@@ -47,7 +48,9 @@ def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> N
         option = "images=DIR" if vision == "image" else "captions=FILE"
         raise SpecError(f"{missing} to show the teacher: give --option {option}, or {_INSTEAD}.")
     if vision == "image" and not settings.broker_url:
-        image = read_image(rows.benchmark.artifacts[name])
+        source = rows.benchmark.artifacts[name]
+        assert isinstance(source, Path), "a rationale is read from files"
+        image = read_image(source)
         asyncio.run(_show(teacher, ImagePart(image.data, image.media_type), settings))
 
 

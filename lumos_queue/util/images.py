@@ -107,13 +107,23 @@ def _read(path: Path) -> tuple[bytes, str, str]:
     return data, _kind(path, data)[0], hashlib.sha256(data).hexdigest()
 
 
+def media_type_of(data: bytes) -> str:
+    """What an image is by its first bytes, e.g. 'image/png'. Raises ValueError for another file."""
+    if (found := _format_of(data)) is None:
+        raise ValueError("expected the bytes of a PNG, JPEG, WebP or GIF")
+    return found[0]
+
+
 def _kind(path: Path, data: bytes) -> tuple[str, str]:
+    if (found := _format_of(data)) is None:
+        raise image_error(path, "it does not begin as one of these images")
+    return found
+
+
+def _format_of(data: bytes) -> tuple[str, str] | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp", "WEBP"
-    for magic, kind in _MAGIC.items():
-        if data.startswith(magic):
-            return kind
-    raise image_error(path, "it does not begin as one of these images")
+    return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
 
 
 # --- in the child -----------------------------------------------------------------------------------------------------
