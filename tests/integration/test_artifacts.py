@@ -1,4 +1,4 @@
-"""Bytes that steps name: stored before the row that names them, behind the fence, and removed when nobody names them."""
+"""Bytes that steps name: stored before what names them, behind the fence, and removed when nobody names them."""
 
 from __future__ import annotations
 
