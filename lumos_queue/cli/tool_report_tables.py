@@ -13,7 +13,7 @@ from lumos_queue.cli.output import escape
 
 def _format_share(found: dict[str, Any]) -> str:
     if not found["of"]:
-        return "of none"
+        return "no such call"
     low, high = (100 * bound for bound in found["ci95"])
     return f"{found['count']:,} of {found['of']:,}: {100 * found['value']:.1f} % [{low:.1f}, {high:.1f}]"
 
@@ -33,7 +33,7 @@ STATE_ROWS = (
     ("  asked again (repair)", _of_router("repairs")),
     ("  forced to finish", _of_router("forced")),
     ("records summarised", _of_router("summaries")),
-    ("verdict is not status", _of_verdicts("disagreement")),
+    ("verdict ≠ status", _of_verdicts("disagreement")),
     ("  success, call failed", _of_verdicts("success_of_failed_calls")),
     ("  failure, call is ok", _of_verdicts("failure_of_ok_calls")),
     ("  unreadable records", lambda r: f"{r['state_manager']['unreadable']:,}" if "state_manager" in r else ""),
@@ -49,7 +49,7 @@ def print_tool_calls(console: Any, report: dict[str, Any]) -> None:
 
 
 def _print_calls(console: Any, job: str, calls: list[dict[str, Any]]) -> None:
-    table = _table(f"tool calls of {job}, by where the answer came from", "status")
+    table = _table(f"tool calls of {job} by provenance", "status")
     columns, statuses = (list(dict.fromkeys(one[name] for one in calls)) for name in ("provenance", "status"))
     counts = {(one["status"], one["provenance"]): one["calls"] for one in calls}
     for name in columns:
