@@ -33,8 +33,8 @@ def print_tables(shown: list[dict[str, Any]]) -> None:
     for one in shown:
         _print_table(console, f"Table {one['table']}: {one['title']}", one["rows"])
     keys = {one["table"] for one in shown}
-    legends = [LUMOS_LEGEND] if keys & set(LUMOS_KEYS) else []
-    legends += [TOOL_LEGEND] if keys - set(LUMOS_KEYS) else []
+    legends = [TOOL_LEGEND] if keys - set(LUMOS_KEYS) else []
+    legends += [LUMOS_LEGEND] if keys & set(LUMOS_KEYS) else []
     for legend in legends:
         _print_wrapped(console, legend, 0, "dim")
 
