@@ -138,8 +138,9 @@ def test_what_departs_is_said(jobs):
 
 @pytest.fixture
 def six(jobs) -> Iterator[Jobs]:
-    for subset in FILES:
-        jobs.judge(jobs.evaluate("react", subset), votes="1")
+    for subset in FILES:  # the last one is smaller than the others, and all of it passes
+        some = ("--limit", "1") if subset == "I3-inst" else ()
+        jobs.judge(jobs.evaluate("react", subset, *some), votes="1")
     yield jobs
 
 
@@ -150,7 +151,8 @@ def test_the_mean_is_there_when_all_six_are(six, capsys):
     assert mean["ours"]["value"] == pytest.approx(sum(one["ours"]["value"] for one in subsets) / 6, abs=0.01)
     low, high = mean["ours"]["ci95"]
     assert subsets[0]["ours"]["ci95"][0] < low < mean["ours"]["value"] < high < subsets[0]["ours"]["ci95"][1]
-    assert mean["ours"]["n"] == "18" and mean["ours"]["spent"]["model_calls"] == 36
+    assert mean["ours"]["value"] == pytest.approx(100 * (5 / 3 + 1) / 6, abs=0.01), "not weighted: that is 37.5"
+    assert mean["ours"]["n"] == "16" and mean["ours"]["spent"]["model_calls"] == 32
     lost = six.table("toolbench-pass/ReACT/I3-inst")[0]["ours"]["job"]
     assert main(["rm", lost]) == 0
     capsys.readouterr()
