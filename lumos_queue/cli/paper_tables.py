@@ -13,10 +13,16 @@ from rich.console import Console
 from rich.text import Text
 
 from lumos_queue.cli import output
+from lumos_queue.papers.comparison import LUMOS_KEYS
 from lumos_queue.util.display import harmless
 
 HEAD = ("row", "", "published", "ours", "n")
 _RIGHT = (False, False, True, True, True)
+LUMOS_LEGEND = "* trained on that benchmark's training set; ≈ read off a chart; [P1] arXiv v1, [P3] v3, else ACL"
+TOOL_LEGEND = (
+    "tool agents: [T] ToolBench, [S] StableToolBench, else Sum2Act; SUBSET is the column; per pass: all runs of the "
+    "subset, divided by those that passed"
+)
 GAP, INDENT = "  ", 4
 MIN_NAME_WIDTH = 16  #: terminal cells of a row's name
 
@@ -26,12 +32,11 @@ def print_tables(shown: list[dict[str, Any]]) -> None:
     console = output.console()
     for one in shown:
         _print_table(console, f"Table {one['table']}: {one['title']}", one["rows"])
-    _print_wrapped(
-        console,
-        "* trained on that benchmark's training set; ≈ read off a chart; [P1] arXiv v1, [P3] v3, else ACL",
-        0,
-        "dim",
-    )
+    keys = {one["table"] for one in shown}
+    legends = [TOOL_LEGEND] if keys - set(LUMOS_KEYS) else []
+    legends += [LUMOS_LEGEND] if keys & set(LUMOS_KEYS) else []
+    for legend in legends:
+        _print_wrapped(console, legend, 0, "dim")
 
 
 def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
@@ -46,8 +51,9 @@ def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> No
         console, "─" * min(console.width, sum(widths.values()) + len(GAP) * len(widths) + len("status")), 0, ""
     )
     before = ""
-    for (name, status, tools), group in groupby(
-        rows, key=lambda row: (row["row"], _format_status(row), _format_tools(row))
+    several = len(rows) > 1
+    for (name, status, details), group in groupby(
+        rows, key=lambda row: (row["row"], _format_status(row, several), _format_details(row))
     ):
         alike = list(group)
         found = [
@@ -55,8 +61,8 @@ def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> No
             for place, line in enumerate(map(_format_line, alike))
         ]
         _print_figures(console, widths, found, "" if "ours" in alike[0] else "dim", status)
-        if tools:
-            _print_wrapped(console, f"tools: {tools}", INDENT, "")
+        for detail in details:
+            _print_wrapped(console, detail, INDENT, "")
         before = name
     console.print()
 
@@ -109,6 +115,22 @@ def _format_value(ours: dict[str, Any]) -> str:
     return str(ours.get("value", ""))
 
 
+def _format_details(row: dict[str, Any]) -> tuple[str, ...]:
+    """What is printed below a figure, line by line."""
+    tools, spent = _format_tools(row), row.get("ours", {}).get("spent")
+    return (*([f"tools: {tools}"] if tools else []), *([_format_spent(spent)] if spent else []))
+
+
+def _format_spent(spent: dict[str, Any]) -> str:
+    """What all runs used, per run that passed."""
+    names = ("model_calls", "tokens", "tool_calls")
+    if not spent["passed"]:
+        used = ", ".join(f"{spent[name]:,} {name.replace('_', ' ')}" for name in names)
+        return f"per pass: none passed, for {used}"
+    each = ", ".join(f"{spent[name] / spent['passed']:,.1f} {name.replace('_', ' ')}" for name in names)
+    return f"per pass: {each} ({spent['passed']:g} passed)"
+
+
 def _format_tools(row: dict[str, Any]) -> str:
     """The tool set; of files only their names, as folders and digests are in the JSON."""
     parts = [
@@ -119,6 +141,12 @@ def _format_tools(row: dict[str, Any]) -> str:
     return harmless(", ".join(parts))
 
 
-def _format_status(row: dict[str, Any]) -> str:
-    job = row.get("ours", {}).get("job", "")
-    return harmless(f"{row['status']}{f' ({job})' if job else ''}")
+def _format_status(row: dict[str, Any], several: bool) -> str:
+    """Figures of tool agents that need the same of each subset have the same status, if several are printed."""
+    ours, status = row.get("ours", {}), row["status"]
+    if several and "split" in row:
+        status = status.replace(f"--split {row['split']} ", "--split SUBSET ")
+    if "job" not in ours:
+        return harmless(status)
+    jobs = [ours["job"], *(f"{name} {ours[name]}" for name in ("runs", "against") if name in ours)]
+    return harmless(f"{status} ({', '.join(jobs)})")

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def tables(
     what: Annotated[str, typer.Argument(
-        metavar="[TABLE[/ROW[/BENCHMARK]]]", help="A table (1a to 8, p3) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all."
+        metavar="[TABLE[/ROW[/COLUMN]]]",
+        help="A table (1a to 8, p3, sum2act-pass, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
     )] = "",
     run: Annotated[bool, typer.Option("--run", help="Evaluate the row, with exactly its configuration.")] = False,
     planner: opt.Planner = "", grounder: opt.Grounder = "", solver: opt.Solver = "", role: opt.Roles = [],
@@ -25,7 +26,7 @@ def tables(
     live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False, again: opt.Again = False,
     follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Compare the LUMOS papers' tables with stored jobs.
+    """Compare the papers' tables with stored jobs.
 
     Shows each published figure, that of a stored evaluation, and what is needed to run the row here.
     """
@@ -88,10 +89,12 @@ def _read_tables(settings: Settings, what: str) -> list[dict[str, Any]]:
     else:
         shown = papers_tables(None, keys)
     if row:
-        handle, _, benchmark = row.partition("/")
+        handle, _, benchmark = row.partition("/")  # of tool agents: a subset
         rows = shown[0]["rows"]
         shown[0]["rows"] = [
-            one for one in rows if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"])
+            one
+            for one in rows
+            if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"], one.get("split"))
         ]
         handles = {one["handle"].partition("/")[2] for one in rows if "handle" in one}
         if not handles:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
+from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
 
 
@@ -62,6 +63,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         )
     console.print(table)
     for report in reports:
+        print_tool_calls(console, report)
         if report["waiting"]:
             console.print(f"{report['job']} waits: {escape(report['waiting'])}")
         if text := remark(report):
@@ -156,6 +158,7 @@ _ROWS = (
     ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),
     ("calls as expected", _format_calls),
     ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),
+    *STATE_ROWS,
     ("seconds", lambda r: f"{r['seconds']:.1f}" if r["seconds"] is not None else ""),
 )
 

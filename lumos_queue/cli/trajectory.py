@@ -11,6 +11,7 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
+from lumos_queue.cli.tool_trajectory import calls_functions, column_heads, decides_alone, decision_lanes, write_call
 from lumos_queue.commands import WITHIN, Call
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
@@ -25,9 +26,10 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     console.print(escape(shown["question"]))
     if shown["steps"]:
         table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-        for lane, ratio in (("planner: subgoals", 5), ("grounder: actions", 5), ("results", 3)):
+        tells = decision_lanes if decides_alone(shown["formulation"]) else lanes
+        for lane, ratio in zip(column_heads(shown["formulation"]), (5, 5, 3), strict=True):
             table.add_column(lane, overflow="fold", ratio=ratio)
-        for row in lanes(shown["steps"]):
+        for row in tells(shown["steps"]):
             table.add_row(*row)
         console.print(table)
     else:  # e.g. a row that no rule could convert
@@ -159,7 +161,7 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
             }
             for past in trajectory.earlier
         ],
-        "steps": [_step_as_json(step) for step in trajectory.steps],
+        "steps": [_step_as_json(step, calls_functions(episode.formulation)) for step in trajectory.steps],
     }
 
 
@@ -186,7 +188,8 @@ def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _step_as_json(step: Any) -> dict[str, Any]:
+def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
+    """`functions`: whether actions are functions of a task, which are written by name and arguments."""
     shown = {"at": _format_position(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
         shown["within"] = _format_position(step.position, step.branch // WITHIN - 1)
@@ -201,9 +204,10 @@ def _step_as_json(step: Any) -> dict[str, Any]:
             return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | noted
         case done, Action() as action:
             text = done.result if done.ok else f"{done.status}: {done.message}"
+            is_call = functions and not action.variables
             return shown | {
                 "who": "tool",
-                "what": action.raw or write_action(action),
+                "what": write_call(action) if is_call else action.raw or write_action(action),
                 "result": text,
                 "seconds": done.seconds,
             }

@@ -38,6 +38,8 @@ _SUMMARISE = "Shorten this to at most {most} characters and keep every number an
 _ONLY_FINISH = "\n\nThere is no further step: call Finish now, with the best answer that the results allow."
 _AGAIN = "\n\nYour last reply could not be read: {reply}\n{problem}"
 SUMMARY = 400  #: characters that a record's answer is shortened to
+#: Statuses of calls that were not made, which the state manager is not asked about.
+NOT_MADE = (REPEATED, "unknown_action", "invalid_arguments")
 
 
 class _Run:
@@ -80,7 +82,7 @@ class _Run:
     def record(self, decision: Reply, execution: Execution) -> Commands[StateRecord]:
         """What the state manager says of a call. It is not asked about a call that was not made."""
         call = (decision.action, decision.arguments)
-        if execution.status in (REPEATED, "unknown_action", "invalid_arguments"):
+        if execution.status in NOT_MADE:
             return StateRecord(False, *call, text=execution.message or execution.result)
         function = self.functions.get(decision.action)
         asked = (

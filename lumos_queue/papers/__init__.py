@@ -1,1 +1,1 @@
-"""The tables of the LUMOS papers: the published figures, and those of stored jobs of the same configuration."""
+"""The tables of papers, of LUMOS and of tool agents: the published figures, and those of stored jobs that match."""

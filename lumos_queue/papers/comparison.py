@@ -21,16 +21,22 @@ from lumos_queue.papers.interfaces import interfaces
 from lumos_queue.papers.matching import StoredEvaluation, find_best, other_judge, stored_evaluations, weight_mismatches
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
 from lumos_queue.papers.results import TABLES
+from lumos_queue.papers.tool_matching import ToolJobs
+from lumos_queue.papers.tool_results import TOOL_TABLES, VISUAL, VISUAL_TITLE
+from lumos_queue.papers.tool_rows import ToolFigures, tool_rows, visual_rows
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import scores
 
-KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
+LUMOS_KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
+TOOL_KEYS = (*TOOL_TABLES, VISUAL)
+KEYS = (*LUMOS_KEYS, *TOOL_KEYS)
 TITLES = {
     "4": "Conversion: rows of each source, and annotations left of them",
     "5": "Sources for extensions, and their rows",
     "6": "Seconds for 100 instances",
     "8": "Action interfaces",
-}
+    VISUAL: VISUAL_TITLE,
+} | {key: table.title for key, table in TOOL_TABLES.items()}
 
 
 @dataclass(slots=True)
@@ -65,14 +71,18 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
         if key not in KEYS:
             raise unknown("table of the papers", key, KEYS)
     stored = EvaluationScores.of(connection)
-    return [{"table": key, "title": _title(key), "rows": _rows(key, stored)} for key in keys]
+    has_tools = any(key in TOOL_TABLES for key in keys)
+    tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, stored.found))
+    return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools)} for key in keys]
 
 
 def _title(key: str) -> str:
     return TITLES.get(key) or TABLES[key].title
 
 
-def _rows(key: str, stored: EvaluationScores) -> list[dict[str, Any]]:
+def _rows(key: str, stored: EvaluationScores, tools: ToolFigures) -> list[dict[str, Any]]:
+    if key in TOOL_TABLES:
+        return tool_rows(TOOL_TABLES[key], tools)
     match key:
         case "4":
             return conversions(stored.connection)
@@ -83,6 +93,8 @@ def _rows(key: str, stored: EvaluationScores) -> list[dict[str, Any]]:
             return [_time(stored, *row, seconds) for row, seconds in TABLE_6.items()]
         case "8":
             return interfaces()
+        case _ if key == VISUAL:
+            return visual_rows()
     return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
 
 

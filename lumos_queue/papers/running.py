@@ -13,6 +13,7 @@ from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.matching import other_judge, weight_mismatches
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
+from lumos_queue.papers.tool_results import TOOL_TABLES
 
 
 def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
@@ -21,6 +22,11 @@ def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     Raises SpecError, listing the choices, if there is no such row, or if it cannot be run.
     """
     key, _, rest = what.partition("/")
+    if key in TOOL_TABLES:
+        raise SpecError(
+            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos tables {what} "
+            "names the commands."
+        )
     if key not in TABLES:
         raise unknown("table of results", key, TABLES)
     handle, _, benchmark = rest.partition("/")

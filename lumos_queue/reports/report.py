@@ -30,7 +30,9 @@ from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
+from lumos_queue.reports.provenance import count_tool_calls, split_scores
 from lumos_queue.reports.scores import baselines, scores
+from lumos_queue.reports.state_manager import state_figures
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
@@ -65,6 +67,10 @@ def make_report(connection: Connection, job: Any) -> Report:
     report |= _episode_figures(connection, job.id, endings)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check
+    if _calls_functions(job):
+        report["tool_calls"] = count_tool_calls(connection, job.id)
+    if job.formulation == "sum2act" and job.kind in ("infer", "evaluate"):
+        report |= state_figures(connection, job)
     if job.kind == "convert":
         values = values_by_metric(connection, job.id)
         main = "accepted" if "accepted" in values else "executed"
@@ -77,7 +83,15 @@ def make_report(connection: Connection, job: Any) -> Report:
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report["baselines"] = baselines(benchmark, list(tasks.values()))
+        if job.formulation == "tooleval" or _calls_functions(job):
+            found = split_scores(connection, job, tasks)
+            report |= {"by_provenance": found} if found else {}
     return report
+
+
+def _calls_functions(job: Any) -> bool:
+    """Whether its episodes are those of tool agents, which call the functions that a task brings."""
+    return job.formulation in FORMULATIONS and FORMULATIONS.load(job.formulation).functions
 
 
 def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int]) -> Report:

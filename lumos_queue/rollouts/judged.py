@@ -57,15 +57,19 @@ def judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows
     if against is not None:
         _check(against)
         _check_pair(job, against)
-    others = {_place(one): _run_of(one) for one in items_of(database, against)} if against is not None else {}
+    others: dict[tuple[str, int], tuple[str, JudgedRun]] = {}
+    if against is not None:
+        others = {_place(one): (one.name, _run_of(one)) for one in items_of(database, against)}
     tasks, ended = [], Counter[str]()
     for item in items_of(database, job):
         run = _run_of(item)
         ended[run.ended] += 1
         inputs = {"tools": _describe_tools(item), "run": run.as_json()}
-        if against is not None:
-            inputs["against"] = others.get(_place(item), JudgedRun(MISSING)).as_json()
         inputs["from"] = {"episode": item.name, "row": source_row(item.task)}
+        if against is not None:
+            name, other = others.get(_place(item), (f"{against.id}-", JudgedRun(MISSING)))
+            inputs["against"] = other.as_json()
+            inputs["from"]["against"] = name
         name = f"{source_row(item.task)}@{item.name}"
         tasks.append(Task(ToolEval.name, "", name, item.task.question, inputs))
     return JudgedRows(read_rows(_Runs(job, tasks), None, job.split, False), ended)

@@ -31,6 +31,11 @@ HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "t
 TRAINED = HALF_DONE[-1]
 #: Columns that were added since, as (table, column), and what they hold of steps as they were before.
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
+#: Tables of `lumos tables` that were added since; they come after those of before.
+ADDED_TABLES = (
+    "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",
+)  # fmt: skip
+_ADDED_TABLES = re.compile(rf"^Table {ADDED_TABLES[0]}:.*?(?=^\* trained)", re.MULTILINE | re.DOTALL)
 #: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
 OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
 #: Durations in the report of a job that runs: until now, as nothing else in it goes on.
@@ -176,6 +181,8 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
     if name.startswith("builds/"):  # a digest
         return found
     runs = name.startswith("report ") and name.split()[1] in running
+    if name.split()[0] == "tables":
+        found = _without_added_tables(found)
     if isinstance(found, str):
         return _FIGURE.findall(_SECONDS.sub("", found) if runs else found)
     if name.endswith(": rows"):
@@ -187,6 +194,17 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
         lines = [line | _by_any_version(line) if isinstance(line, dict) else line for line in lines]
         return _with_numbers(_with_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _rounded)
     return lines
+
+
+def _without_added_tables(found: Any) -> Any:
+    if isinstance(found, str):
+        return _ADDED_TABLES.sub("", found)
+    return [
+        {"tables": [table for table in line["tables"] if table["table"] not in ADDED_TABLES]}
+        if isinstance(line, dict) and line.keys() == {"tables"}
+        else line
+        for line in found
+    ]
 
 
 def _by_any_version(report: dict[str, Any]) -> dict[str, Any]:

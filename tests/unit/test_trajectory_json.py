@@ -17,8 +17,9 @@ NONE = SimpleNamespace(
 )  # fmt: skip
 
 
-def shown(*steps: RecordedStep) -> list[dict]:
-    return trajectory_as_json(SimpleNamespace(**vars(NONE), steps=steps))["steps"]
+def shown(*steps: RecordedStep, formulation: str = "f") -> list[dict]:
+    episode = SimpleNamespace(**vars(NONE.episode) | {"formulation": formulation})
+    return trajectory_as_json(SimpleNamespace(**vars(NONE) | {"episode": episode}, steps=steps))["steps"]
 
 
 def test_parents_and_provenance_are_shown_where_there_are_any_and_nowhere_else():

@@ -95,7 +95,8 @@ def _oracle(row: int, record: Mapping[str, Any]) -> Task:
 
 def _retrieve(pool: Pool, count: int, row: int, record: Mapping[str, Any]) -> Task:
     task = query_task(row, record)
-    return replace(task, inputs={"functions": [dict(one) for one in pool.best(task.question, count)]})
+    functions = [dict(one) for one in pool.best(task.question, count)]
+    return replace(task, inputs={"functions": functions, "retrieved": count})
 
 
 benchmark = ToolBench()

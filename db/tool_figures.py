@@ -1,0 +1,150 @@
+"""Counting what tool agents' jobs did: calls of tools by where the answers came from, costs, and whose runs are judged.
+
+Steps count as in the views: those of the accepted attempt of finished episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, select, union_all
+
+from db.models import CompletionRow, EpisodeRow, ExecutionRow, Item, JobRow, ScoreRow, TaskRow, ToolCallRow
+from lumos_queue.records import FinishReason
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the tasks of a job of tool agents, or of their judge, say of all of them."""
+
+    retrieved: int  #: tools that were found for each row; 0: those that the row lists
+    judged: str  #: the job whose runs are judged; '' for an evaluation, and so below
+    against: str  #: the job that it is compared with
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Sums over the finished episodes of a job."""
+
+    model_calls: int
+    tokens: int  #: of prompts and replies
+    tool_calls: int
+
+
+def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, Origin]:
+    """Each job's origin, by job, of the evaluations on these benchmarks: as its first task says."""
+    inputs: Any = TaskRow.inputs
+    rows = connection.execute(
+        select(
+            Item.job,
+            inputs["retrieved"].as_integer().label("retrieved"),
+            inputs["from"]["episode"].as_string().label("episode"),
+            inputs["from"]["against"].as_string().label("against"),
+        )
+        .join(TaskRow, TaskRow.id == Item.task)
+        .join(JobRow, JobRow.id == Item.job)
+        .where(JobRow.benchmark.in_(benchmarks), JobRow.kind == "evaluate", Item.ordinal == 0)
+    )
+    return {row.job: Origin(row.retrieved or 0, _job_of(row.episode), _job_of(row.against)) for row in rows}
+
+
+def _job_of(episode: str | None) -> str:
+    return (episode or "").rpartition("-")[0]
+
+
+def tool_calls(connection: Connection, job: str) -> list[tuple[str, str, int]]:
+    """(provenance, status, calls) of a job. The provenance is '' where nobody answered."""
+    columns = (ToolCallRow.provenance, ToolCallRow.status)
+    wanted = select(*columns, func.count()).join(EpisodeRow, _accepted(ToolCallRow)).where(EpisodeRow.job == job)
+    rows = connection.execute(wanted.group_by(*columns).order_by(*columns))
+    return [(provenance, status, calls) for provenance, status, calls in rows]
+
+
+def provenances(connection: Connection, job: str) -> dict[int, frozenset[str]]:
+    """Where the answers that an episode got came from, by the episode's place in the job; empty: it got none."""
+    rows = connection.execute(
+        select(Item.ordinal, ToolCallRow.provenance)
+        .select_from(EpisodeRow)
+        .join(Item, Item.id == EpisodeRow.id)
+        .join(ToolCallRow, _accepted(ToolCallRow), isouter=True)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "")
+        .distinct()
+    )
+    found: dict[int, frozenset[str]] = {}
+    for ordinal, provenance in rows:
+        found[ordinal] = found.get(ordinal, frozenset()) | ({provenance} if provenance else set())
+    return found
+
+
+def judged_places(connection: Connection, job: str) -> dict[int, str]:
+    """The name of the episode that is judged, by the place in a judge's job."""
+    inputs: Any = TaskRow.inputs
+    rows = connection.execute(
+        select(Item.ordinal, inputs["from"]["episode"].as_string())
+        .join(TaskRow, TaskRow.id == Item.task)
+        .where(Item.job == job)
+    )
+    return {ordinal: episode for ordinal, episode in rows if episode}
+
+
+def scored_places(connection: Connection, job: str) -> list[tuple[str, int, int, float, int]]:
+    """(metric, place in the job, task, value, trials) of each scored episode. An `infra_error` has no score."""
+    rows = connection.execute(
+        select(ScoreRow.metric, Item.ordinal, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
+        .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
+        .join(Item, Item.id == EpisodeRow.id)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error")
+        .order_by(ScoreRow.episode)
+    )
+    return [(metric, ordinal, task, value, trials) for metric, ordinal, task, value, trials in rows]
+
+
+def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:
+    """What the agent's roles used; models that play tools, and replies that came with a task, do not count."""
+    tokens = CompletionRow.prompt_tokens + CompletionRow.completion_tokens
+    asked = connection.execute(
+        select(func.count(), func.coalesce(func.sum(tokens), 0))
+        .join(EpisodeRow, _accepted(CompletionRow))
+        .where(EpisodeRow.job == job, CompletionRow.role.in_(roles))
+        .where(CompletionRow.finish_reason != FinishReason.GIVEN.value)
+    ).one()
+    called = select(func.count()).select_from(ToolCallRow).join(EpisodeRow, _accepted(ToolCallRow))
+    return Costs(int(asked[0]), int(asked[1]), connection.execute(called.where(EpisodeRow.job == job)).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class SerialStep:
+    """A step of an episode that does one thing at a time: a model's reply, or an action with its status."""
+
+    episode: int
+    task: int
+    position: int
+    who: str  #: the role; of an action ''
+    what: str  #: the reply; an action's name
+    status: str  #: of an action
+
+
+def serial_steps(connection: Connection, job: str) -> Iterator[SerialStep]:
+    """The steps of a job's episodes without prompts, episode by episode in the order of their positions."""
+    none = literal_column("''")
+    asked = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, none, job)
+    done = _serial(ExecutionRow, none, ExecutionRow.name, ExecutionRow.status, job)
+    both = union_all(asked, done).subquery()
+    for row in connection.execute(select(both).order_by(both.c.episode, both.c.position)):
+        yield SerialStep(*row)
+
+
+def _serial(table: Any, who: Any, what: Any, status: Any, job: str) -> Any:
+    return (
+        select(table.episode, EpisodeRow.task, table.position, who.label("who"), what.label("what"))
+        .add_columns(status.label("status"))
+        .join(EpisodeRow, _accepted(table))
+        .where(EpisodeRow.job == job, table.branch == 0)
+    )
+
+
+def _accepted(table: Any) -> ColumnElement[bool]:
+    """Of a step: whether it is of the accepted attempt of a finished episode."""
+    return and_(EpisodeRow.id == table.episode, EpisodeRow.attempt == table.attempt, EpisodeRow.ending != "")

@@ -1,0 +1,88 @@
+"""What reports say of tool agents, for people: where answers came from, and how Sum2Act's roles did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from lumos_queue.cli.output import escape
+
+
+def _format_share(found: dict[str, Any]) -> str:
+    if not found["of"]:
+        return "no such call"
+    low, high = (100 * bound for bound in found["ci95"])
+    return f"{found['count']:,} of {found['of']:,}: {100 * found['value']:.1f} % [{low:.1f}, {high:.1f}]"
+
+
+def _of_router(name: str) -> Callable[[dict[str, Any]], str]:
+    return lambda report: f"{report['router'][name]:,}" if "router" in report else ""
+
+
+def _of_verdicts(name: str) -> Callable[[dict[str, Any]], str]:
+    return lambda report: _format_share(report["state_manager"][name]) if "state_manager" in report else ""
+
+
+#: Rows of the table of reports, for those of Sum2Act.
+STATE_ROWS = (
+    ("router's decisions", _of_router("decisions")),
+    ("  refused as repeated", _of_router("repeated")),
+    ("  asked again (repair)", _of_router("repairs")),
+    ("  forced to finish", _of_router("forced")),
+    ("records summarised", _of_router("summaries")),
+    ("verdict ≠ status", _of_verdicts("disagreement")),
+    ("  success, call failed", _of_verdicts("success_of_failed_calls")),
+    ("  failure, call is ok", _of_verdicts("failure_of_ok_calls")),
+    ("  unreadable records", lambda r: f"{r['state_manager']['unreadable']:,}" if "state_manager" in r else ""),
+)
+
+
+def print_tool_calls(console: Any, report: dict[str, Any]) -> None:
+    """Tool calls by status and provenance, and scores by provenance where the episodes differ in it."""
+    if calls := report.get("tool_calls"):
+        _print_calls(console, report["job"], calls)
+    if scores := report.get("by_provenance"):
+        _print_scores(console, report["job"], scores)
+
+
+def _print_calls(console: Any, job: str, calls: list[dict[str, Any]]) -> None:
+    table = _table(f"tool calls of {job} by provenance", "status")
+    columns, statuses = (list(dict.fromkeys(one[name] for one in calls)) for name in ("provenance", "status"))
+    counts = {(one["status"], one["provenance"]): one["calls"] for one in calls}
+    for name in columns:
+        table.add_column(escape(name), justify="right")
+    table.add_column("all", justify="right")
+    for status in statuses:
+        found = [counts.get((status, name), 0) for name in columns]
+        table.add_row(escape(status), *(f"{count:,}" if count else "" for count in found), f"{sum(found):,}")
+    sums = [sum(counts.get((status, name), 0) for status in statuses) for name in columns]
+    table.add_row("all", *(f"{count:,}" for count in sums), f"{sum(sums):,}", style="bold")
+    console.print(table)
+
+
+def _print_scores(console: Any, job: str, scores: dict[str, Any]) -> None:
+    table = _table(f"scores of {job}, by the least real answer of an episode", "")
+    for name in scores:
+        table.add_column(escape(name), justify="right")
+    table.add_row("items", *(f"{found['n']:,}" for found in scores.values()))
+    for metric in dict.fromkeys(name for found in scores.values() for name in found if name != "n"):
+        table.add_row(
+            f"{metric.replace('_', ' ')} [95 %]", *(_format_score(one.get(metric)) for one in scores.values())
+        )
+    console.print(table)
+
+
+def _format_score(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    low, high = found["ci95"]
+    return f"{100 * found['value']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _table(title: str, first: str) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    return table

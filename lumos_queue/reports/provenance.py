@@ -1,0 +1,77 @@
+"""A tool agents' job split by where the answers of its tools came from: its calls, and its scores.
+
+An episode is as real as the least real answer that it got. Scores over answers that a generator made and over recorded
+ones measure different things, and are never one figure alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.tool_figures import judged_places, provenances, scored_places, tool_calls
+from lumos_queue.execution.prefill import source_row
+from lumos_queue.records import Task
+from lumos_queue.scoring.statistics import weighted_interval
+
+LEAST_REAL_FIRST = ("synthetic", "simulated", "recorded", "live")
+NONE = "none"  #: of an episode that got no answer, or of a call that nobody answered
+NO_SCORE = "no score"  #: of items that are not judged, for reasons other than the agent
+
+
+def classify(found: frozenset[str]) -> str:
+    """The class of an episode from the provenances of its answers."""
+    return next((one for one in LEAST_REAL_FIRST if one in found), NONE)
+
+
+def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
+    """Calls of tools outside by provenance and status, those that nobody answered included."""
+    return [
+        {"provenance": provenance or NONE, "status": status, "calls": calls}
+        for provenance, status, calls in tool_calls(connection, job)
+    ]
+
+
+def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> dict[str, Any]:
+    """Class to its number of items and, of each metric, value and interval; {} where the items are of one class.
+
+    Every item of the job (its row) is in one class. Of a judge's job the runs that are judged say which; {} where they
+    are no longer stored.
+    """
+    classes = {place: classify(found) for place, found in _sources(connection, job).items()}
+    scored = scored_places(connection, job.id)
+    if not classes or not scored:
+        return {}
+    values: dict[str, dict[str, list[tuple[str, float, float]]]] = {}
+    seen: dict[str, set[int]] = {}
+    for metric, place, task, value, trials in scored:
+        name = classes.get(place, NONE)
+        seen.setdefault(name, set()).add(place)
+        values.setdefault(name, {}).setdefault(metric, []).append((source_row(tasks[task]), value, float(trials)))
+    if len(seen) < 2:
+        return {}
+    found: dict[str, Any] = {
+        name: {"n": len(seen[name])} | {metric: _measure(one) for metric, one in values[name].items()}
+        for name in (*LEAST_REAL_FIRST, NONE)
+        if name in seen
+    }
+    unscored = job.items - sum(map(len, seen.values()))
+    return found | ({NO_SCORE: {"n": unscored}} if unscored else {})
+
+
+def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
+    """The provenances of each episode, or of the one that it judges, by its place in the job."""
+    if job.formulation != "tooleval":
+        return provenances(connection, job.id)
+    judged = judged_places(connection, job.id)
+    jobs = {name.rpartition("-")[0] for name in judged.values()}
+    by_name = {f"{one}-{place}": found for one in jobs for place, found in provenances(connection, one).items()}
+    return {place: by_name.get(name, frozenset()) for place, name in judged.items()} if by_name else {}
+
+
+def _measure(values: list[tuple[str, float, float]]) -> dict[str, Any]:
+    value, low, high = weighted_interval(values) or (0.0, 0.0, 1.0)
+    trials = round(sum(weight for _, _, weight in values))
+    return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)], "of": trials}

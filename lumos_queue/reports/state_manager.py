@@ -1,0 +1,103 @@
+"""How Sum2Act's state manager judged calls, against the statuses of these calls; and what else its settings did.
+
+Counted from the stored steps: Sum2Act does one thing at a time, so that what a reply was for follows from the step
+before it. Whether a call succeeded is the status that the environment gave it. A failure record of a call whose status
+is `ok` need not be wrong: what was returned may have been empty, or about something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.tool_figures import SerialStep, serial_steps
+from lumos_queue.formulations.sum2act import FORMULATION, NOT_MADE
+from lumos_queue.limits import MAX_STEPS
+from lumos_queue.notation import REPEATED
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.task_state import UNREADABLE, read_record
+from lumos_queue.prompts.three_lines import read_reply
+from lumos_queue.scoring.statistics import weighted_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the state manager said of a call. One that cannot be read is a failure, as for the router."""
+
+    task: int
+    success: bool
+    ok: bool  #: the call's status
+    unreadable: bool
+
+
+@dataclass(slots=True)
+class StepCounts:
+    """What happened in the episodes of a job."""
+
+    episodes: int = 0
+    decisions: int = 0
+    repairs: int = 0  #: further questions to the router after a reply without an action
+    repeated: int = 0  #: decisions that the repeat guard refused
+    summaries: int = 0  #: questions to the state manager for a shorter record
+    forced: int = 0  #: episodes with the last decision that may only finish
+    verdicts: list[Verdict] = field(default_factory=list)
+
+
+def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
+    """The report's part on router and state manager, of a job (its row) of the formulation sum2act."""
+    agent = Agent.from_json(job.spec.get("infer", job.spec)["agent"])
+    settings, counts = FORMULATION.read_settings(agent), StepCounts()
+    for _, steps in groupby(serial_steps(connection, job.id), key=lambda step: step.episode):
+        before = counts.decisions
+        _count_episode(counts, steps, settings["repair"])
+        is_beyond = counts.decisions - before > (agent.limits.steps or MAX_STEPS)
+        counts.forced += int(settings["force_finish"] and is_beyond)
+    names = ("episodes", "decisions", "repairs", "repeated", "summaries", "forced")
+    router = {name: getattr(counts, name) for name in names}
+    return {"router": router, "state_manager": _describe_verdicts(counts.verdicts)}
+
+
+def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool) -> None:
+    counts.episodes += 1
+    before, may_repair = SerialStep(0, 0, -1, "nobody", "", ""), False
+    for step in steps:
+        if step.who == "router":
+            if before.who == "router" and may_repair:
+                counts.repairs, may_repair = counts.repairs + 1, False
+            else:
+                counts.decisions += 1
+                may_repair = repair and not read_reply(step.what).action
+        elif step.who == "state_manager":
+            if not before.who and before.status not in NOT_MADE:
+                record = read_record(step.what, "", "")
+                unreadable = not record.success and record.text == UNREADABLE
+                counts.verdicts.append(Verdict(step.task, record.success, before.status == "ok", unreadable))
+            elif before.position >= 0:  # else it divided the request into parts
+                counts.summaries += 1
+        elif not step.who:
+            counts.repeated += step.what == REPEATED
+        before = step
+
+
+def _describe_verdicts(verdicts: list[Verdict]) -> dict[str, Any]:
+    failed, fine = [one for one in verdicts if not one.ok], [one for one in verdicts if one.ok]
+    return {
+        "verdicts": len(verdicts),
+        "unreadable": sum(one.unreadable for one in verdicts),
+        "disagreement": _measure(verdicts, [one.success != one.ok for one in verdicts]),
+        "success_of_failed_calls": _measure(failed, [one.success for one in failed]),
+        "failure_of_ok_calls": _measure(fine, [not one.success for one in fine]),
+    }
+
+
+def _measure(verdicts: list[Verdict], wrong: list[bool]) -> dict[str, Any]:
+    """A share of these verdicts, whose interval knows which are of one task; without `value` where there are none."""
+    triples = [(one.task, float(is_wrong), 1.0) for one, is_wrong in zip(verdicts, wrong, strict=True)]
+    found: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
+    if interval := weighted_interval(triples):
+        found |= {"value": round(interval[0], 6), "ci95": [round(bound, 6) for bound in interval[1:]]}
+    return found
