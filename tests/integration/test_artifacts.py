@@ -166,7 +166,7 @@ def test_an_artifact_that_is_being_removed_is_stored_anew_by_who_names_it(databa
 
 
 def test_the_images_of_tasks_of_before_are_named_by_the_migration(database):
-    """Revision 0007 kept images, and nobody said whose they are."""
+    """Revision 0008 kept images, and nobody said whose they are."""
     with database.writer.begin() as connection:
         used = store_artifact(connection, PICTURE, "image/png")
         store_artifact(connection, PICTURE + b"of nobody", "image/png")
@@ -180,7 +180,7 @@ def test_the_images_of_tasks_of_before_are_named_by_the_migration(database):
     }
     for name, digest in zip(tasks, ("ab", "cd"), strict=True):
         new_job(database, digest=digest * 32, rows=tasks[name])
-    downgrade(database, "0007")
+    downgrade(database, "0008")
     upgrade(database)
     with database.engine.connect() as connection:
         named = connection.execute(select(DatasetArtifact.dataset, DatasetArtifact.digest)).all()

@@ -1,13 +1,13 @@
 """Who names an artifact: the tasks of a dataset, or the steps of an episode. One that nobody names can go.
 
-Revision 0008, after 0007.
+Revision 0009, after 0008.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "0009"
+down_revision = "0008"
 branch_labels = None
 depends_on = None
 
