@@ -35,7 +35,8 @@ You plan how to answer a person's request by calling functions. Write the whole 
 Plan: what the call is for
 #E1 = function_name {"argument": "value"}
 The calls are numbered #E1, #E2 and so on. What an earlier call returned may be used as a value by its number, as in \
-{"order": "#E1"}, and a part of it by its name or place, as in {"id": "#E1.orders[0].id"}. Use only the functions listed, with JSON objects as arguments, and write nothing else.
+{"order": "#E1"}, and a part of it by its name or place, as in {"id": "#E1.orders[0].id"}. Use only the functions \
+listed, with JSON objects as arguments, and write nothing else.
 """
 SOLVER = """\
 You answer a person's request from a plan and from what each of its calls returned. Some of the calls may have failed. \

@@ -110,7 +110,7 @@ def test_hostile_values_are_refused_or_made_storable():
         "#E6": {"text": '{"error": "", "resp'}, "#E7": {}, "#E8": returned("y" * 9_000),
         "#E9": returned({f"name{n}": "z" * 99 for n in range(50)}),
     }  # fmt: skip
-    assert "too long to be an argument" in refusal('{"text": "#E1"}', known)
+    assert "too long: all references" in refusal('{"text": "#E1"}', known)
     assert "too long" in refusal('{"text": "#E8 #E8 #E8"}', known)
     assert "too long" in refusal(json.dumps({"text": "#E9" * 5_000}), known)
     assert read('{"text": "#E2"}', known) == {"text": "a��b"}

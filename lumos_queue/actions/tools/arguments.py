@@ -19,8 +19,9 @@ MAX_ARGUMENTS = 20_000  #: characters of a call's arguments
 def read_arguments(function: Function, text: str, variables: Mapping[str, Mapping[str, Any]] | None = None) -> dict:
     """The arguments: for equal requests equal, with sorted names, numbers as numbers, and what is required filled in.
 
-    `variables`: what references like `#E1` stand for (references.py); None where texts have no references. A required argument that is missing has its declared default, as in
-    the functions that ToolBench generated; an optional one has none: what its document calls so is an example.
+    `variables`: what references like `#E1` stand for (references.py); None: a text is never a reference. A required
+    argument that is missing has its declared default, as in the functions that ToolBench generated; an optional one
+    has none: what its document calls so is an example.
     Raises ActionError of kind 'invalid_arguments', which says what is wrong and what was expected.
     """
     given = storable_json(read_object(text))

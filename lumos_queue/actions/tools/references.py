@@ -1,4 +1,4 @@
-"""What a plan's later call uses of an earlier one: `#E1` stands for what the call returned, `#E1.name` for a part of it.
+"""What a plan's later call uses of an earlier one: `#E1` stands for what that returned, `#E1.name` for a part of it.
 
 A call's body is `{"error": "", "response": …}`; meant is its response, so `#E1.orders[0].id` is a field of the first
 order in it. Where a whole string is a reference it becomes that JSON value; within a longer text, the value's text:
@@ -51,9 +51,7 @@ class References:
             value, said = _step(value, part, said), said + part[0]
         self._left -= len(as_text(value))
         if self._left < 0:
-            raise _invalid(
-                f"{found[0][:80]} is too long to be an argument: {MAX_FILLED:,} characters are the most, for all of them"
-            )
+            raise _invalid(f"{found[0][:80]} is too long: all references of a call may have {MAX_FILLED:,} characters")
         return value
 
     def _response(self, name: str) -> Any:
