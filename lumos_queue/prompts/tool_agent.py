@@ -59,6 +59,16 @@ Write one JSON object and nothing else, either
 or
 {"status": "failure", "aim": "what the call was for", "reason": "why it failed, and what to do instead"}
 """
+STATE_REWRITER = """\
+You keep the state of a person's request: which calls were made, and what they found. You are shown the request, the \
+state so far with its calls numbered, and the newest call with its number and what it returned. Write the whole state \
+anew: correct and complete what is said of a call where the newest one shows more, and keep every relevant detail, \
+with numbers, names and quotations unchanged. A call whose returned text is empty, an error, or about something else \
+has failed: say briefly why, and which arguments would be right when the description tells. Name every call once.
+Write one JSON object and nothing else:
+{"results": [{"call": 1, "aim": "what the call was for", "answer": "what it found"}],
+ "failures": [{"call": 2, "aim": "what the call was for", "reason": "why it failed, and what to do instead"}]}
+"""
 DECOMPOSER = """\
 You divide a person's request into the parts that can be solved one after the other with the functions listed. Write \
 the parts as a numbered list, one line each, and nothing else.
