@@ -1,4 +1,4 @@
-"""Sum2Act's state, written anew by the state manager after each call (`update=rewrite`): no bad reply loses any of it."""
+"""Sum2Act's state, written anew by the state manager after each call (`update=rewrite`): no bad reply loses any."""
 
 from __future__ import annotations
 
