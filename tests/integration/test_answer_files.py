@@ -58,8 +58,8 @@ def published(shared_data: Path) -> list[Path]:
     return sorted((shared_data / "toolbench" / "answer").rglob("*.json"))
 
 
-def imported(database: Database, tmp_path: Path, paths: list[Path], **options) -> ImportSummary:
-    return import_answer_files(database, Settings(home=tmp_path), paths, "train", "Apache-2.0", **options)
+def imported(database: Database, tmp_path: Path, paths: list[Path], split: str = "train", **options) -> ImportSummary:
+    return import_answer_files(database, Settings(home=tmp_path), paths, split, "Apache-2.0", **options)
 
 
 def episodes(database: Database, job: str) -> list[StoredEpisode]:
@@ -102,7 +102,14 @@ def replay_task(file: AnswerFile) -> Task:
 
 
 def infer(
-    tmp_path: Path, url: str, formulation: str, tasks: list[Task], samples: int = 1, scored: bool = False, **agent: Any
+    tmp_path: Path,
+    url: str,
+    formulation: str,
+    tasks: list[Task],
+    samples: int = 1,
+    scored: bool = False,
+    split: str = "I1-inst",
+    **agent: Any,
 ) -> tuple[Database, str]:
     """Runs a job of that formulation whose models are never asked: all replies are given."""
     loaded = FORMULATIONS.load(formulation)
@@ -110,8 +117,8 @@ def infer(
     roles = dict.fromkeys(loaded.roles, f"scripted:{tmp_path / 'nothing.json'}")
     made = Agent(roles, "tools", samplings=loaded.samplings, **{"limits": loaded.limits, **agent})
     digest = tasks[0].dataset
-    rows = Rows(open_benchmark("toolbench"), "I1-inst", digest, tuple(tasks), ())
-    job = Infer("toolbench", digest, "I1-inst", formulation, made, samples=samples)
+    rows = Rows(open_benchmark("toolbench"), split, digest, tuple(tasks), ())
+    job = Infer("toolbench", digest, split, formulation, made, samples=samples)
     return run_embedded(tmp_path, Evaluate(job) if scored else job, rows, url=url)
 
 
