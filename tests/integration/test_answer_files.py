@@ -215,6 +215,28 @@ def test_what_cannot_be_replayed_is_refused_and_leaves_nothing(make, problem, da
     assert count(database, JobRow) == count(database, EpisodeRow) == 0
 
 
+@pytest.mark.parametrize("calls", [24, 25])
+def test_a_tree_is_as_deep_as_can_be_read_again_or_refused(calls, tmp_path):
+    """Two nodes for each call, one path of them."""
+    given = {"policy": [*(call(tool_apis.LATEST_NAME, parcelid=f"P{n}") for n in range(calls - 1)), finish("there")]}
+    task = Task("toolbench", "d", "7", "Where?", {**tool_apis.TASK.inputs, "given": given}, {"relevant": []})
+    database, job = infer(tmp_path, "", "dfsdt", [task], limits=Limits(calls=200))
+    if calls > 24:
+        with pytest.raises(SpecError, match="has a path of 50 nodes. In a file it may have 48"):
+            export_answer_files(database, job, tmp_path / "out")
+        return
+    export_answer_files(database, job, tmp_path / "out")
+    (path,) = (tmp_path / "out").glob("*.json")
+    assert imported(database, tmp_path, [path]).nodes == 49, "with the root"
+    content = json.loads(path.read_text())
+    last = content["tree"]["tree"]
+    while last["children"]:
+        last = last["children"][0]
+    last["children"] = [tree_file()["tree"]["tree"]]
+    with pytest.raises(SpecError, match="nested more than 100 levels deep; a path may have 48 nodes"):
+        imported(database, tmp_path, write(tmp_path / "files", x_1=content))
+
+
 # --- episodes of jobs
 
 LOOK = call(tool_apis.LATEST_NAME, "look it up", parcelid="P1")
