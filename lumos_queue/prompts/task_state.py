@@ -35,7 +35,7 @@ class StateRecord:
     summary: str = ""  #: of the text, where it was too long to be shown
 
     @property
-    def shown(self) -> str:
+    def shown_text(self) -> str:
         return self.summary or self.text
 
 
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(record: StateRecord) -> Iterator[str]:
-    yield from (record.aim, record.shown, record.arguments)
+    yield from (record.aim, record.shown_text, record.arguments)
 
 
 def _short(text: str, most: int) -> str:
@@ -158,13 +158,13 @@ def _short(text: str, most: int) -> str:
 
 
 def _line(record: StateRecord, most: int) -> str:
-    return f"{record.action} {_short(record.arguments, most)}: {_short(record.shown, most)}"
+    return f"{record.action} {_short(record.arguments, most)}: {_short(record.shown_text, most)}"
 
 
 def _as_line(number: int, record: StateRecord, most: int) -> str:
     said = {"call": number, "function": record.action, "arguments": _short(record.arguments, most)}
     said |= {"status": "success" if record.success else "failure", "aim": _short(record.aim, most)}
-    said["answer" if record.success else "reason"] = _short(record.shown, most)
+    said["answer" if record.success else "reason"] = _short(record.shown_text, most)
     return json.dumps(said, ensure_ascii=False)
 
 

@@ -222,7 +222,7 @@ def test_a_tree_is_as_deep_as_can_be_read_again_or_refused(calls, tmp_path):
     task = Task("toolbench", "d", "7", "Where?", {**tool_apis.TASK.inputs, "given": given}, {"relevant": []})
     database, job = infer(tmp_path, "", "dfsdt", [task], limits=Limits(calls=200))
     if calls > 24:
-        with pytest.raises(SpecError, match="has a path of 50 nodes. In a file it may have 48"):
+        with pytest.raises(SpecError, match=r"has a path of 50 nodes\. In a file it may have 48"):
             export_answer_files(database, job, tmp_path / "out")
         return
     export_answer_files(database, job, tmp_path / "out")
