@@ -153,8 +153,8 @@ class ActionLog:
             parent = command.parent if isinstance(command, Ask | Do) else None
             if parent is not None and parent != ROOT and parent not in self._parents:
                 raise ValueError(
-                    f"step {position} names the parent {parent}, which is no step of a tree: expected ROOT ({ROOT}), or "
-                    "the position of an earlier Ask or Do that names a parent itself"
+                    f"step {position} names the parent {parent}, which is no step of a tree: expected {ROOT} for the "
+                    "root, or the position of an earlier Ask or Do that names a parent itself"
                 )
             if isinstance(command, Do):
                 self.requested.append((position, branch, command.action))
