@@ -85,7 +85,8 @@ class Call:
     tool: str
     arguments: Mapping[str, Any]  #: JSON
     #: How many equal calls of the episode came before, for tools whose answers to them differ. Not in the digest: a
-    #: record of the call is found by what was asked.
+    #: record of the call is found by what was asked. Nor is it stored: it follows from the earlier steps, so that an
+    #: episode that goes on counts as it would have, and what is recorded is not called again.
     nth: int = 0
 
     @property
@@ -147,8 +148,14 @@ class ActionLog:
         self._done: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
     def request(self, position: int, commands: Sequence[Command]) -> None:
-        """Take in commands that are to be carried out."""
+        """Take in commands that are to be carried out. Raises ValueError for one that comes after no step of a tree."""
         for branch, command in enumerate(commands):
+            parent = command.parent if isinstance(command, Ask | Do) else None
+            if parent is not None and parent != ROOT and parent not in self._parents:
+                raise ValueError(
+                    f"step {position} names the parent {parent}, which is no step of a tree: expected {ROOT} for the "
+                    "root, or the position of an earlier Ask or Do that names a parent itself"
+                )
             if isinstance(command, Do):
                 self.requested.append((position, branch, command.action))
 

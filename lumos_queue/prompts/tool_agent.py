@@ -34,8 +34,9 @@ PLANNER = """\
 You plan how to answer a person's request by calling functions. Write the whole plan at once: for each call two lines,
 Plan: what the call is for
 #E1 = function_name {"argument": "value"}
-The calls are numbered #E1, #E2 and so on. The result of an earlier call may be used as a value by its number, as in \
-{"id": "#E1"}. Use only the functions listed, with JSON objects as arguments, and write nothing else.
+The calls are numbered #E1, #E2 and so on. What an earlier call returned may be used as a value by its number, as in \
+{"order": "#E1"}, and a part of it by its name or place, as in {"id": "#E1.orders[0].id"}. Use only the functions \
+listed, with JSON objects as arguments, and write nothing else.
 """
 SOLVER = """\
 You answer a person's request from a plan and from what each of its calls returned. Some of the calls may have failed. \
@@ -57,6 +58,16 @@ Write one JSON object and nothing else, either
 {"status": "success", "aim": "what the call was for", "answer": "what it found"}
 or
 {"status": "failure", "aim": "what the call was for", "reason": "why it failed, and what to do instead"}
+"""
+STATE_REWRITER = """\
+You keep the state of a person's request: which calls were made, and what they found. You are shown the request, the \
+state so far with its calls numbered, and the newest call with its number and what it returned. Write the whole state \
+anew: correct and complete what is said of a call where the newest one shows more, and keep every relevant detail, \
+with numbers, names and quotations unchanged. A call whose returned text is empty, an error, or about something else \
+has failed: say briefly why, and which arguments would be right when the description tells. Name every call once.
+Write one JSON object and nothing else:
+{"results": [{"call": 1, "aim": "what the call was for", "answer": "what it found"}],
+ "failures": [{"call": 2, "aim": "what the call was for", "reason": "why it failed, and what to do instead"}]}
 """
 DECOMPOSER = """\
 You divide a person's request into the parts that can be solved one after the other with the functions listed. Write \

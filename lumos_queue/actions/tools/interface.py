@@ -91,7 +91,7 @@ class ToolSession:
 
     async def _call(self, action: Action, context: StepContext) -> Execution:
         function = self._find(action.name)
-        arguments = read_arguments(function, action.arguments, context.variables)
+        arguments = read_arguments(function, action.arguments, _variables(action, context))
         asked: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
         if self._actions.server:
             asked["server"] = self._actions.server
@@ -130,7 +130,7 @@ class ToolSession:
     def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:
         """The arguments of an earlier action; None where they could not be read, so that nothing was requested."""
         try:
-            return read_arguments(self._find(action.name), action.arguments, context.variables)
+            return read_arguments(self._find(action.name), action.arguments, _variables(action, context))
         except ActionError:
             return None
 
@@ -139,6 +139,11 @@ class ToolSession:
         message = storable(str(error))[0]
         shown, value = observe(envelope(message, ""), code_of(error.kind), self._actions.limit)
         return Execution(error.kind, shown, (value,), message)
+
+
+def _variables(action: Action, context: StepContext) -> Mapping[str, Mapping[str, Any]] | None:
+    """What references stand for; None where the action is not of a plan with numbered calls, and has none."""
+    return context.variables if action.variables else None
 
 
 def _finish(action: Action) -> Execution:
