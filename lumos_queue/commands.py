@@ -23,12 +23,8 @@ ROOT = -1  #: the `parent` of the commands that a tree begins with
 
 def digest(*parts: str) -> str:
     """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
-    hasher = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        hasher.update(b"%d:" % len(data))
-        hasher.update(data)
-    return hasher.hexdigest()
+    encoded = [part.encode() for part in parts]
+    return hashlib.sha256(b"".join([b"%d:%b" % (len(data), data) for data in encoded])).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

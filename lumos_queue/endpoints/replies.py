@@ -12,6 +12,7 @@ from lumos_queue.util.sanitize import storable
 END = "</s>"
 #: The largest count that is stored: a column of a call's tokens has 32 bits, signed. Sums have 64.
 MAX_COUNT = 2**31 - 1
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def cut(text: str, stops: Iterable[str]) -> str:
@@ -68,7 +69,7 @@ def count(value: object, name: str, notes: list[str]) -> int:
 
 def _nearest(value: object) -> float | None:
     """The value as a number, which may be out of bounds; None when it is not one."""
-    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)  # infinite, where the digits are too many
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None

@@ -104,7 +104,7 @@ class ToolSession:
         message = called.message
         if self._bad and not called.ok:
             message = f"{message}; {self._bad:,} of the answers that the task brings along cannot be read"
-        return replace(called, status=status_of_call(called.status), result=shown, values=(value,), message=message)
+        return Execution(status_of_call(called.status), shown, (value,), message, provenance=called.provenance)
 
     def _find(self, name: str) -> Function:
         """The function of exactly this name. Raises ActionError of kind 'unknown_action'."""
