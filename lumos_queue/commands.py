@@ -19,6 +19,7 @@ from lumos_queue.records import Action, Completion, Execution, Subgoal
 R = TypeVar("R")
 Variables = Mapping[str, Mapping[str, Any]]  #: what actions have set: name to JSON value
 ROOT = -1  #: the `parent` of the commands that a tree begins with
+_write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for each command
 
 
 def digest(*parts: str) -> str:
@@ -86,7 +87,7 @@ class Call:
 
     @property
     def digest(self) -> str:
-        return digest("call", self.tool, json.dumps(dict(self.arguments), sort_keys=True))
+        return digest("call", self.tool, _write_sorted(dict(self.arguments)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ def count(value: object, name: str, notes: list[str]) -> int:
     """
     if value is None:
         return 0
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:  # as servers write it
+        return int(value)
     taken = _nearest(value)
     if taken is None or not 0 <= taken <= MAX_COUNT:
         wrong, taken = value, max(0, min(taken or 0, MAX_COUNT))

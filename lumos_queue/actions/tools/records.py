@@ -188,5 +188,4 @@ def _canonical(function: Function, arguments: Mapping[str, Any]) -> Mapping[str,
         return arguments
 
 
-def _key(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+_key = json.JSONEncoder(sort_keys=True).encode  # made once, not for each request
