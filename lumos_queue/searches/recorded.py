@@ -17,8 +17,8 @@ from lumos_queue.actions.tools.arguments import read_arguments, read_object
 from lumos_queue.actions.tools.finishing import read_finish
 from lumos_queue.actions.tools.functions import Function, functions_of
 from lumos_queue.actions.tools.interface import ANSWERS, API
-from lumos_queue.actions.tools.task_functions import FUNCTIONS, functions_of_task
 from lumos_queue.actions.tools.statuses import status_of
+from lumos_queue.actions.tools.task_functions import FUNCTIONS, functions_of_task
 from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Commands, Do, Step
 from lumos_queue.compat.toolbench.answer_file import FINISH, TREE, AnswerFile, header_of
 from lumos_queue.compat.toolbench.differences import find_changes

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import aiohttp
 import orjson
 
-from performance.tool_agents.scripts import Episode, Row
+from performance.tool_agents.scripts import Answers, Episode, Row
 
 _TABLES = (
     "CREATE TABLE episode (number INTEGER PRIMARY KEY, answer TEXT, calls INTEGER)",
@@ -53,9 +53,15 @@ class Store:
         self._connection.close()
 
 
+def begin(script: Callable[..., Episode], line: bytes, answers: Answers) -> Episode:
+    """The episode of a question as its file has it: a line with the text and the documents of the functions."""
+    question, documents = orjson.loads(line)
+    return script(question, documents, answers)
+
+
 def send(prompts: Sequence[tuple[str, str]]) -> Episode:
     """An episode whose prompts are known beforehand: no reply is read, no prompt written, no tool called."""
-    for role, prompt in prompts:
+    for role, prompt in prompts:  # noqa: UP028 - `yield from` would send the replies to the list
         yield role, prompt
     return None, []
 

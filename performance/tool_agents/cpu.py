@@ -2,8 +2,9 @@
 
     python -m performance.tool_agents.cpu [--pairs 5] [--episodes 664] [--out build/tool_agents_cpu.json]
 
-`ref` runs the same two methods as lean scripts (scripts.py) in the bare loop (bare.py): it reads replies, looks recorded
-answers up, writes its prompts and stores calls and actions. `sent` is the same loop with all prompts beforehand.
+`ref` runs the same two methods as lean scripts (scripts.py) in the bare loop (bare.py): it reads questions and replies,
+looks recorded answers up, writes its prompts and stores calls and actions. `sent` is the same loop with all prompts
+beforehand: it reads nothing and calls no tool.
 """
 
 from __future__ import annotations
@@ -73,9 +74,10 @@ def work(kind: str, name: str, address: str, folder: Path, episodes: int) -> dic
 
 def bare(kind: str, name: str, url: str, folder: Path, episodes: int) -> dict[str, float]:
     """The same of the bare loop."""
+    import orjson
     import uvloop
 
-    from performance.tool_agents.bare import send, solve
+    from performance.tool_agents.bare import begin, send, solve
     from performance.tool_agents.embedded import answers, questions
     from performance.tool_agents.scripts import SCRIPTS
 
@@ -83,7 +85,8 @@ def bare(kind: str, name: str, url: str, folder: Path, episodes: int) -> dict[st
         todo = [partial(send, prompts) for prompts in json.loads((folder / f"{name}.json").read_text())]
     else:
         known, tasks = answers(), [one.task() for one in questions(0, episodes)]
-        todo = [partial(SCRIPTS[name], one.question, one.inputs["functions"], known) for one in tasks]
+        lines = [orjson.dumps([one.question, one.inputs["functions"]]) for one in tasks]
+        todo = [partial(begin, SCRIPTS[name], line, known) for line in lines]
     with TemporaryDirectory(dir=folder) as place:
         uvloop.run(solve(url, (one() for one in todo[:WARM]), Path(place) / "warm.db", IN_FLIGHT))
         before = tree_cpu(os.getpid())

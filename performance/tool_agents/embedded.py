@@ -42,7 +42,7 @@ def questions(first: int, last: int) -> list[Question]:
 
 
 def write_prompts(name: str, episodes: int, folder: Path) -> None:
-    """What the episodes ask, for the loop that only sends; and what is replied, by the sha256 of the prompt, for the server."""
+    """What the episodes ask, for the loop that only sends; and the replies by sha256 of the prompt, for the server."""
     listed, replies = [], {}
     for question in questions(0, episodes):
         steps = journal_of(CONTEST, question, name).steps

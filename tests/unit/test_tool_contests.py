@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -152,10 +151,12 @@ class Answering(dict):
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
-@pytest.mark.parametrize(("noise", "share"), [(0.0, 0.0), (0.3, 0.0), (0.1, 0.9)])
-def test_the_bare_loop_sends_the_same_prompts_to_the_end(name, noise, share):
-    """Also where decisions err, branches are gone back from and calls are repeated."""
-    contest = Contest(WORLD, Setting(share=share), noise=noise)
+@pytest.mark.parametrize(
+    ("noise", "setting"), [(0.0, Setting()), (0.3, Setting()), (0.1, Setting(share=0.9)), (0.0, Setting(down=True))]
+)
+def test_the_bare_loop_sends_the_same_prompts_to_the_end(name, noise, setting):
+    """Also where decisions err, branches are gone back from, given up, and calls are repeated."""
+    contest = Contest(WORLD, setting, noise=noise)
     branches = repeated = 0
     for question in make_questions(WORLD, 5, 60):
         steps = journal_of(contest, question, name).steps
@@ -166,10 +167,10 @@ def test_the_bare_loop_sends_the_same_prompts_to_the_end(name, noise, share):
         task = question.task()
         episode = SCRIPTS[name](task.question, task.inputs["functions"], Answering(tools))
         sent, reply = [], None
-        with suppress(StopIteration):
-            for _, done in asked:
-                sent.append(episode.send(reply))
-                reply = done.text
+        for _, done in asked:
+            sent.append(episode.send(reply))
+            reply = done.text
+        with pytest.raises(StopIteration):
             episode.send(reply)
         assert sent == [(ask.role, ask.prompt) for ask, _ in asked], question.number
         branches += any("not the first try" in ask.prompt for ask, _ in asked)
