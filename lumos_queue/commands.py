@@ -19,16 +19,13 @@ from lumos_queue.records import Action, Completion, Execution, Subgoal
 R = TypeVar("R")
 Variables = Mapping[str, Mapping[str, Any]]  #: what actions have set: name to JSON value
 ROOT = -1  #: the `parent` of the commands that a tree begins with
+_write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for each command
 
 
 def digest(*parts: str) -> str:
     """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
-    hasher = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        hasher.update(b"%d:" % len(data))
-        hasher.update(data)
-    return hasher.hexdigest()
+    encoded = [part.encode() for part in parts]
+    return hashlib.sha256(b"".join([b"%d:%b" % (len(data), data) for data in encoded])).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ class Call:
 
     @property
     def digest(self) -> str:
-        return digest("call", self.tool, json.dumps(dict(self.arguments), sort_keys=True))
+        return digest("call", self.tool, _write_sorted(dict(self.arguments)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lumos_queue.actions.tools.functions import FINISH, Function, functions_of
+from lumos_queue.actions.tools.functions import FINISH, Function
+from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Turn, get_framing
@@ -82,7 +83,7 @@ def policy_prefixes(agent: Agent) -> Mapping[str, str]:
 
 def open_functions(task: Task) -> tuple[Function, ...]:
     """The functions that a task may use, Finish the last of them."""
-    return (*functions_of(task.inputs.get("functions", ())), FINISH)
+    return (*functions_of_task(task).values(), FINISH)
 
 
 def request(task: Task, functions: Sequence[Function]) -> str:

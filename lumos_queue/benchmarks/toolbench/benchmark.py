@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.actions.tools.functions import functions_of
+from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
 from lumos_queue.benchmarks.toolbench.rows import FILES, file_of, files_of, listed_apis, query_rows, query_task
@@ -69,7 +69,7 @@ class ToolBench(Benchmark):
         relevant = {tuple(one) for one in task.gold["relevant"]}
         if not relevant:
             return (Score("answered", answered),)
-        functions = {one.name: one for one in functions_of(task.inputs["functions"])}
+        functions = functions_of_task(task)
         known = [functions[action.name] for action, done in result.seen if done.ok and action.name in functions]
         called = relevant & {(one.tool, one.api) for one in known}
         detail = f"{len(called)} of {len(relevant)}"
