@@ -19,16 +19,13 @@ from lumos_queue.records import Action, Completion, Execution, Subgoal
 R = TypeVar("R")
 Variables = Mapping[str, Mapping[str, Any]]  #: what actions have set: name to JSON value
 ROOT = -1  #: the `parent` of the commands that a tree begins with
+_write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for each command
 
 
 def digest(*parts: str) -> str:
     """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
-    hasher = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        hasher.update(b"%d:" % len(data))
-        hasher.update(data)
-    return hasher.hexdigest()
+    encoded = [part.encode() for part in parts]
+    return hashlib.sha256(b"".join([b"%d:%b" % (len(data), data) for data in encoded])).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +82,13 @@ class Call:
     tool: str
     arguments: Mapping[str, Any]  #: JSON
     #: How many equal calls of the episode came before, for tools whose answers to them differ. Not in the digest: a
-    #: record of the call is found by what was asked.
+    #: record of the call is found by what was asked. Nor is it stored: it follows from the earlier steps, so that an
+    #: episode that goes on counts as it would have, and what is recorded is not called again.
     nth: int = 0
 
     @property
     def digest(self) -> str:
-        return digest("call", self.tool, json.dumps(dict(self.arguments), sort_keys=True))
+        return digest("call", self.tool, _write_sorted(dict(self.arguments)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +145,14 @@ class ActionLog:
         self._done: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
     def request(self, position: int, commands: Sequence[Command]) -> None:
-        """Take in commands that are to be carried out."""
+        """Take in commands that are to be carried out. Raises ValueError for one that comes after no step of a tree."""
         for branch, command in enumerate(commands):
+            parent = command.parent if isinstance(command, Ask | Do) else None
+            if parent is not None and parent != ROOT and parent not in self._parents:
+                raise ValueError(
+                    f"step {position} names the parent {parent}, which is no step of a tree: expected {ROOT} for the "
+                    "root, or the position of an earlier Ask or Do that names a parent itself"
+                )
             if isinstance(command, Do):
                 self.requested.append((position, branch, command.action))
 

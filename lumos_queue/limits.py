@@ -1,8 +1,10 @@
 """Limits of an episode: what a formulation may use up before it has to end. Counted in one place, the same for all.
 
 Calls, tokens and actions are counted as the commands pass (`limit_formulation`), recorded ones as well as new ones, so
-that an episode that is resumed ends where it would have ended. What actions ask on their way, and the judge, does not
-count. Steps and depth are the formulation's own measure, and it asks here whether they are reached.
+that an episode that is resumed ends where it would have ended. Replies that a task brings along (prefill.py) are calls,
+too, of no tokens: an episode that is continued from its middle ends where the whole one would. What actions ask on
+their way, and the judge, does not count. Steps and depth are the formulation's own measure, and it asks here whether
+they are reached.
 """
 
 from __future__ import annotations

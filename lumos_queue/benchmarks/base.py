@@ -63,6 +63,8 @@ class Benchmark:
         "dev",
         "test",
     )  #: that can be made or read; of a file the user says which it is
+    #: Of them, those to test with: builds leave their tasks out. A split called 'test' is one, whatever is said here.
+    test_splits: tuple[str, ...] = ("test",)
     needs_data: bool = True  #: whether `read` needs a path
     options: Mapping[str, str] = {}  #: what `read` can be told with --option NAME=VALUE, and what it means
     #: After `read`: sha256 of the images that its tasks name, and their files; of generated ones, their bytes.

@@ -42,6 +42,11 @@ def open_benchmark(name: str) -> Benchmark:
     return BENCHMARKS.load(name)
 
 
+def is_test(benchmark: str, split: str) -> bool:
+    """Whether a split is for testing alone: as the benchmark says, and where it is called 'test'."""
+    return split == "test" or (benchmark in BENCHMARKS and split in BENCHMARKS.load(benchmark).test_splits)
+
+
 def open_source(name: str) -> Benchmark:
     """The benchmark of that name, to teach with, or the one that a user's module holds: `mylab.travelplanner`.
 

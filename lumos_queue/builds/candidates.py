@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.calls import TOOL_AGENTS, examine_calls
 from lumos_queue.builds.contamination import TestSplits, normalise, task_key, text_key
@@ -158,7 +159,7 @@ def _lacks_results(domain: str, annotation: Annotation) -> bool:
 def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     """Why nothing of this task may be trained on; '' when it may."""
     options, question = rules.options, episode.task.question
-    if episode.split == "test" and not options.allow_test:
+    if is_test(episode.task.benchmark, episode.split) and not options.allow_test:
         return "of a test split"
     if rules.facts.tests and not options.allow_test and text_key(question) in rules.facts.tests:
         return "of a test split stored here"

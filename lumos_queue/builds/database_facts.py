@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, exists, not_, select
+from sqlalchemy import Connection, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import aliased
 
 from db.connection import Database
 from db.models import EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
+from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 
 BATCH_SIZE = 1000  #: task texts read at once
@@ -20,7 +21,7 @@ BATCH_SIZE = 1000  #: task texts read at once
 class DatabaseFacts:
     """Three sets; empty for a build whose episodes do not come from a database."""
 
-    tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with split 'test'
+    tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with a test split
     tests_read: bool = False
     corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
@@ -46,7 +47,10 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
 
 def _test_texts(connection: Connection) -> frozenset[bytes]:
     """By the split of the jobs: the same file may have been stored as another split first."""
-    datasets = select(JobRow.dataset).where(JobRow.split == "test", JobRow.dataset.is_not(None))
+    jobs = connection.execute(select(JobRow.benchmark, JobRow.split).distinct())
+    tests = [pair for pair in jobs if is_test(*pair)]
+    of_tests = or_(false(), *(and_(JobRow.benchmark == name, JobRow.split == split) for name, split in tests))
+    datasets = select(JobRow.dataset).where(of_tests, JobRow.dataset.is_not(None))
     texts = select(TaskRow.question).where(TaskRow.dataset.in_(datasets)).distinct()
     found = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
     return frozenset(text_key(question) for question in found)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.benchmarks.registry import is_test
+
 UNKNOWN = "unknown"
 _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.IGNORECASE)
 
@@ -25,7 +27,7 @@ class RowFilter:
 
     def admit(self, split: str, licence: str, benchmark: str) -> bool:
         """Whether to write a row of that split; it is counted as written or as refused."""
-        if split == "test" and not self._allow_test:
+        if is_test(benchmark, split) and not self._allow_test:
             self._refused += 1
             return False
         held = self._licences.setdefault(licence or UNKNOWN, {})

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
@@ -100,6 +101,28 @@ def _is_self_alias(action: Action) -> bool:
     return not action.name and action.variables == (action.arguments,)
 
 
+def import_job(
+    settings: Settings, identity: str, spec: dict[str, Any], benchmark: str, formulation: str, split: str, licence: str
+) -> NewJob:
+    """The job that stored files belong to; `identity` is its digest, by which the same import is found again."""
+    return NewJob(
+        kind="import",
+        pool="cpu",
+        digest=identity,
+        spec=spec,
+        benchmark=benchmark,
+        formulation=formulation,
+        agent="",
+        split=split,
+        licence=licence,
+        seed=0,
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=0,
+        code_version=code_version(),
+    )
+
+
 def store_released(
     database: Database, settings: Settings, joining: Join, benchmark: str, split: str, licence: str, again: bool = False
 ) -> tuple[str, bool, Counter[str]]:
@@ -118,22 +141,8 @@ def store_released(
         hasher.update(digest(identifier, task).encode())
     dataset, verdicts = hasher.hexdigest(), Counter[str]()
     spec = {"files": found.sha256, "domains": sorted(found.domains), "rows": found.rows, "pairs": found.pairs}
-    new = NewJob(
-        kind="import",
-        pool="cpu",
-        digest=digest("import", benchmark, split, licence, *found.sha256.values()),
-        spec=spec,
-        benchmark=benchmark,
-        formulation=FORMULATIONS[found.formulation],
-        agent="",
-        split=split,
-        licence=licence,
-        seed=0,
-        project=settings.project,
-        submitted_by=settings.user,
-        priority=0,
-        code_version=code_version(),
-    )
+    identity = digest("import", benchmark, split, licence, *found.sha256.values())
+    new = import_job(settings, identity, spec, benchmark, FORMULATIONS[found.formulation], split, licence)
 
     def episodes() -> Iterator[ImportedEpisode]:
         for one in joined_annotations(joining, benchmark, dataset):

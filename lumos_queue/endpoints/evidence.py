@@ -60,7 +60,7 @@ class Evidence:
     def is_serving_others(self, item: Hashable) -> bool:
         """Whether others got a 2xx since the item's last refusal, or at all. To be asked before a try is sent."""
         refusals = self._refusals.get(item)
-        return not refusals.open if refusals else any(other != item for other in self._answered)
+        return not refusals.open if refusals else len(self._answered) > 1 or self._answered not in ((), (item,))
 
     def note_refusal(self, item: Hashable, before: bool, now: float) -> None:
         """A try of `item` was refused; `before` is what `is_serving_others` said before it was sent."""

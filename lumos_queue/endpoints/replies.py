@@ -12,6 +12,7 @@ from lumos_queue.util.sanitize import storable
 END = "</s>"
 #: The largest count that is stored: a column of a call's tokens has 32 bits, signed. Sums have 64.
 MAX_COUNT = 2**31 - 1
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def cut(text: str, stops: Iterable[str]) -> str:
@@ -59,6 +60,8 @@ def count(value: object, name: str, notes: list[str]) -> int:
     """
     if value is None:
         return 0
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:  # as servers write it
+        return int(value)
     taken = _nearest(value)
     if taken is None or not 0 <= taken <= MAX_COUNT:
         wrong, taken = value, max(0, min(taken or 0, MAX_COUNT))
@@ -68,7 +71,7 @@ def count(value: object, name: str, notes: list[str]) -> int:
 
 def _nearest(value: object) -> float | None:
     """The value as a number, which may be out of bounds; None when it is not one."""
-    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)  # infinite, where the digits are too many
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None

@@ -41,9 +41,7 @@ class Executor:
             nonlocal session
             context.load_stored = self._load_artifact
             if isinstance(command, Ask):
-                return await self._ask(
-                    command, derive_seed(self.seed, task, sample, context.position, context.branch), episode
-                )
+                return await self._ask(command, task, sample, context, episode)
             if isinstance(command, Do):
                 if command.action.name == TOO_MANY and not command.action.variables:
                     message = f"a reply may have {MAX_ACTIONS:,} actions, this one has {command.action.arguments}"
@@ -80,10 +78,13 @@ class Executor:
         tools: Mapping[str, LocalTool] = getattr(self.actions, "local_tools", {})
         return tools.get(name)
 
-    async def _ask(self, ask: Ask, seed: int, episode: str) -> Completion:
+    async def _ask(self, ask: Ask, task: Task, sample: int, context: StepContext, episode: str) -> Completion:
         if ask.role not in self.endpoints:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling = self.samplings.get(ask.role) or TOOL_ROLES.get(ask.role, self.sampling)
+        # A greedy reply depends on no seed, and most replies are greedy.
+        greedy = sampling.temperature == 0
+        seed = 0 if greedy else derive_seed(self.seed, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
         if ask.images:
             assert self.image is not None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from lumos_queue.commands import ROOT, Ask, Commands, Do
 from lumos_queue.prompts.agent import Agent
@@ -32,16 +31,14 @@ class Decision:
     transcript: str = ""  #: the steps up to here, whole
     children: list[Decision] = field(default_factory=list)
 
-    @cached_property
-    def nodes(self) -> int:
-        """Its depth in ToolBench's nodes."""
-        own = bool(self.reply.thought) + 2 * bool(self.reply.action)
-        return self.before.nodes + max(1, own) if self.before else 0  # an empty reply goes deeper, too
+    nodes: int = field(default=0, init=False)  #: its depth in ToolBench's nodes
+    calls: int = field(default=0, init=False)  #: its depth in model calls
 
-    @cached_property
-    def calls(self) -> int:
-        """Its depth in model calls."""
-        return self.before.calls + 1 if self.before else 0
+    def __post_init__(self) -> None:
+        if self.before is not None:
+            own = bool(self.reply.thought) + 2 * bool(self.reply.action)
+            self.nodes = self.before.nodes + max(1, own)  # an empty reply goes deeper, too
+            self.calls = self.before.calls + 1
 
     @property
     def is_answer(self) -> bool:

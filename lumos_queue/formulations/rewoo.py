@@ -1,6 +1,7 @@
 """ReWOO: plan all calls at once, carry them out as soon as what they use is there, and answer from what they returned.
 
-Two model calls. Calls that do not need each other run side by side.
+Two model calls. Calls that do not need each other run side by side. What `#E1` stands for in a later call:
+actions/tools/references.py. One that needs a call that failed is refused, and the solver is told so.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def rewoo(task: Task, agent: Agent) -> Commands[Outcome]:
 
 
 def find_ready(waiting: Sequence[PlannedCall]) -> list[PlannedCall]:
-    """The calls that use no other that still waits; where each of them does, all: their references stay open."""
+    """The calls that use no other that still waits; where each of them does, all: they are refused."""
     names = {call.variable for call in waiting}
     return [call for call in waiting if not call.references & names] or list(waiting)
 

@@ -15,17 +15,18 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import Formulation, Setting
 from lumos_queue.formulations.policy import GIVE_UP
 from lumos_queue.formulations.react import POLICY_SAMPLING
-from lumos_queue.formulations.settings import read_number, read_yes_no
+from lumos_queue.formulations.settings import read_choice, read_number, read_yes_no
 from lumos_queue.limits import LimitReached, Limits
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record
+from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record, rewrite
 from lumos_queue.prompts.three_lines import Reply, read_reply, same_call
 from lumos_queue.prompts.tool_agent import (
     DECOMPOSER,
     NO_ACTION,
     ROUTER,
     STATE_MANAGER,
+    STATE_REWRITER,
     SYSTEM,
     first_prompt,
     open_functions,
@@ -37,6 +38,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 _SUMMARISE = "Shorten this to at most {most} characters and keep every number and name:\n{text}"
 _ONLY_FINISH = "\n\nThere is no further step: call Finish now, with the best answer that the results allow."
 _AGAIN = "\n\nYour last reply could not be read: {reply}\n{problem}"
+APPEND, REWRITE = "append", "rewrite"  #: how a call changes the state
 SUMMARY = 400  #: characters that a record's answer is shortened to
 #: Statuses of calls that were not made, which the state manager is not asked about.
 NOT_MADE = (REPEATED, "unknown_action", "invalid_arguments")
@@ -59,6 +61,24 @@ class _Run:
     def add(self, record: StateRecord) -> None:
         self.state = self.state.add(record)
 
+    def update(self, decision: Reply, execution: Execution) -> Commands[None]:
+        """Have the state manager say what a call contributed. It is not asked about a call that was not made."""
+        call = (decision.action, decision.arguments)
+        if execution.status in NOT_MADE:
+            self.add(StateRecord(False, *call, text=execution.message or execution.result))
+        elif self.settings["update"] == REWRITE:
+            asked = self._tell(decision, execution, f"\n\nState so far:\n{self._numbered()}\n\nNewest call")
+            reply = yield from Ask("state_manager", first_prompt(STATE_REWRITER, asked, self.agent))
+            self.state = rewrite(self.state, reply.text, *call)
+        else:
+            asked = self._tell(decision, execution, "\n\nCall")
+            reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, asked, self.agent))
+            self.add(read_record(reply.text, *call))
+
+    def _numbered(self) -> str:
+        known = self.state.write_numbered(self.settings["state"])
+        return f"{known or 'no call'}\n\nThe newest call has the number {len(self.state.records) + 1}."
+
     def decide(self, more: str = "") -> Commands[Reply]:
         """The router's next decision; when its reply names no action it is asked once more, if `repair` says so."""
         if self._watch is not None:
@@ -79,19 +99,13 @@ class _Run:
         name = REPEATED if repeated else decision.action
         return (yield from Do(Action((), name, decision.arguments, decision.action if repeated else "")))
 
-    def record(self, decision: Reply, execution: Execution) -> Commands[StateRecord]:
-        """What the state manager says of a call. It is not asked about a call that was not made."""
-        call = (decision.action, decision.arguments)
-        if execution.status in NOT_MADE:
-            return StateRecord(False, *call, text=execution.message or execution.result)
+    def _tell(self, decision: Reply, execution: Execution, label: str) -> str:
         function = self.functions.get(decision.action)
-        asked = (
-            f"Request: {self.question}\n\nCall: {decision.action} {decision.arguments}\n"
+        return (
+            f"Request: {self.question}{label}: {decision.action} {decision.arguments}\n"
             f"Purpose: {decision.thought}\nFunction: {function.describe() if function else ''}\n\n"
             f"Returned: {_observation(execution, self.settings['observation'])}"
         )
-        reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, asked, self.agent))
-        return read_record(reply.text, *call)
 
     def shorten(self) -> Commands[None]:
         """Have the oldest long answers summarised until the state fits its budget."""
@@ -129,7 +143,7 @@ def _steps(run: _Run) -> Commands[Outcome]:
         execution = yield from run.act(decision)
         if (outcome := _outcome(execution)) is not None:
             return outcome
-        run.add((yield from run.record(decision, execution)))
+        yield from run.update(decision, execution)
         yield from run.shorten()
     if run.settings["force_finish"]:
         decision = yield from run.decide(_ONLY_FINISH)
@@ -152,6 +166,11 @@ def _observation(execution: Execution, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def _manager(agent: Agent) -> str:
+    """What a state manager is told for most of its calls."""
+    return STATE_REWRITER if agent.settings.get("update") == REWRITE else STATE_MANAGER
+
+
 FORMULATION = Formulation(
     "sum2act",
     sum2act,
@@ -163,10 +182,13 @@ FORMULATION = Formulation(
         "repair": Setting("yes", "whether the router is asked once more when its reply names no action", read_yes_no),
         "decompose": Setting("no", "whether the request is first divided into parts, as guidance", read_yes_no),
         "force_finish": Setting("no", "whether a last call at the limit of steps may only finish", read_yes_no),
+        "update": Setting(
+            APPEND, "append: a record is added; rewrite: all may be written anew", read_choice(APPEND, REWRITE)
+        ),
         "observation": Setting("2048", "characters of what a call returned that are shown", read_number(100, 10**6)),
         "state": Setting("8000", "characters of the state that the router is shown", read_number(500, 10**6)),
     },
     limits=Limits(steps=30),
     samplings={"router": POLICY_SAMPLING, "state_manager": WRITING},
-    prefixes=lambda agent: {"router": SYSTEM + ROUTER, "state_manager": SYSTEM + STATE_MANAGER},
+    prefixes=lambda agent: {"router": SYSTEM + ROUTER, "state_manager": SYSTEM + _manager(agent)},
 )

@@ -1,9 +1,9 @@
 """ToolEval: a judge's votes on a tool agent's run, and on which of two runs is better. Made by `lumos judge`.
 
-For each vote the judge is asked up to three questions, as in ToolEval: does the answer solve the request; where that is
-unsure, the same with the calls; and where it is not solved, whether the request could be solved at all. A run without
-Finish has failed, and nothing is asked of it; one that gave up, or has an empty answer, is unsolved. Two runs of which
-not just one passes are shown to the judge in both orders. Equal questions are asked side by side.
+For each vote the judge is asked up to three questions, as in ToolEval: whether the answer solves the request; where it
+is unsure, the same again, now with the calls shown; and where the answer does not, whether the request could be solved.
+A run without Finish has failed, and nothing is asked of it; one that gave up, or has an empty answer, is unsolved. Two
+runs of which not just one passes are shown to the judge in both orders. Equal questions are asked side by side.
 
 A run and its votes are one value: whichever order two runs are shown in, each keeps its own.
 """
@@ -38,7 +38,7 @@ class _Judge:
     def judge(self, run: JudgedRun) -> Commands[RunVerdict]:
         """The votes on a run."""
         votes = [Vote(AnswerLabel.UNSOLVED)] * self._votes
-        if run.finished:
+        if run.has_finish:
             if run.ended == ANSWERED and run.answer.strip():
                 votes = yield from self._judge_answer(run)
             unsolved = [place for place, one in enumerate(votes) if one.answer != AnswerLabel.SOLVED]

@@ -42,7 +42,7 @@ class JudgedRun:
     left_out: int = 0  #: calls before these
 
     @property
-    def finished(self) -> bool:
+    def has_finish(self) -> bool:
         """Whether its last call is Finish: any other run has failed."""
         return self.ended in (ANSWERED, GAVE_UP)
 

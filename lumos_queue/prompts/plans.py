@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 _CALL = re.compile(r"#E([0-9]{1,4})[ \t]*=[ \t]*([A-Za-z0-9_.-]{1,100})[ \t]*")
 _PLAN = re.compile(r"Plan[ \t]*:[ \t]*", re.IGNORECASE)
-_REFERENCE = re.compile(r"#E[0-9]{1,4}\b")
+_REFERENCE = re.compile(r"#E([0-9]{1,4})\b")
 _DECODER = json.JSONDecoder(strict=False)
 _CLOSING = {"[": "]", "(": ")"}
 MAX_PLAN = 100_000  #: characters that are read
@@ -30,7 +30,7 @@ class PlannedCall:
     @property
     def references(self) -> frozenset[str]:
         """The calls whose results it uses."""
-        return frozenset(_REFERENCE.findall(self.arguments))
+        return frozenset(f"#E{int(number)}" for number in _REFERENCE.findall(self.arguments))
 
 
 def read_plan(text: str) -> tuple[PlannedCall, ...]:

@@ -1,17 +1,20 @@
 """Sum2Act's state: what calls have found and which have failed, instead of a transcript (arXiv:2402.18157).
 
-A record of each call is added and never changed. What is shown of them has a budget of characters: beyond it the
-oldest answers are shown shortened.
+There is a record of each call, in the order of the calls. It is added and never changed, unless the state manager may
+rewrite the state: then it may change what a record says, but not which calls there were. What is shown of them has a
+budget of characters: beyond it the oldest answers are shown shortened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import json_repair
 
+from lumos_queue.actions.tools.numbers import read_number
 from lumos_queue.notation import without_roles
 from lumos_queue.util.sanitize import storable
 
@@ -32,7 +35,7 @@ class StateRecord:
     summary: str = ""  #: of the text, where it was too long to be shown
 
     @property
-    def shown(self) -> str:
+    def shown_text(self) -> str:
         return self.summary or self.text
 
 
@@ -62,6 +65,16 @@ class TaskState:
             text = self._write(most)
         return text if len(text) <= budget else f"{text[: max(0, budget - 4)]} ..."
 
+    def write_numbered(self, budget: int) -> str:
+        """The records as a state manager is shown them that may rewrite them: numbered, one JSON object on each line.
+
+        `budget`: characters of their texts together; beyond it long ones are shortened, each to SHORT at least.
+        """
+        most = max((len(text) for record in self.records for text in _texts(record)), default=0)
+        while most > SHORT and sum(min(len(text), most) for one in self.records for text in _texts(one)) > budget:
+            most = max(SHORT, most * 3 // 4)
+        return "\n".join(_as_line(number, one, most) for number, one in enumerate(self.records, start=1))
+
     def _write(self, most: int) -> str:
         answered = "\n".join(f"- {_short(one.aim, most)}" for one in self.results if one.aim)
         failed = "\n".join(f"- {_line(one, most)}" for one in self.failures)
@@ -80,16 +93,53 @@ class TaskState:
 
 def read_record(text: str, action: str, arguments: str) -> StateRecord:
     """The record in a state manager's reply, about this call. One that cannot be read is a failure."""
-    try:
-        found = json_repair.loads(text[:MAX_REPLY], skip_json_loads=False)
-    except (ValueError, RecursionError):
-        found = None
+    found = _read_reply(text)
     if isinstance(found, list):  # some models put it in a list, or write it twice
         found = next((one for one in found if isinstance(one, dict)), None)
     status = _text(found.get("status", found.get("Action status"))).lower() if isinstance(found, dict) else ""
     if not isinstance(found, dict) or not status.startswith(("success", "fail")):
         return StateRecord(False, action, arguments, text=UNREADABLE)
-    success = status.startswith("success")
+    return _read_texts(found, status.startswith("success"), action, arguments)
+
+
+def rewrite(state: TaskState, text: str, action: str, arguments: str) -> TaskState:
+    """The state that a state manager's reply makes of this one and of this call, the last.
+
+        {"results": [{"call": 1, "aim": "…", "answer": "…"}], "failures": [{"call": 2, "aim": "…", "reason": "…"}]}
+
+    Total, and nothing is lost: calls that the reply leaves out or names twice keep their record, the new call becomes
+    a failure, and calls that were never made are passed over.
+    """
+    records = [*state.records, StateRecord(False, action, arguments, text=UNREADABLE)]
+    said: dict[int, list[StateRecord]] = {}
+    for success, one in _entries(_read_reply(text)):
+        number = read_number(one.get("call"))
+        if isinstance(number, int) and 0 < number <= len(records):
+            old = records[number - 1]
+            said.setdefault(number, []).append(_read_texts(one, success, old.action, old.arguments))
+    for number, told in said.items():
+        if len(told) == 1:
+            records[number - 1] = told[0]
+    return TaskState(tuple(records))
+
+
+def _entries(found: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
+    """The entries of a rewritten state, and whether each is a success."""
+    for success, key in ((True, "results"), (False, "failures")):
+        listed = found.get(key) if isinstance(found, dict) else None
+        yield from ((success, one) for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
+
+
+def _read_reply(text: str) -> Any:
+    """The JSON value in a reply, as far as it can be repaired; None where there is none."""
+    try:
+        return json_repair.loads(text[:MAX_REPLY], skip_json_loads=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_texts(found: Mapping[str, Any], success: bool, action: str, arguments: str) -> StateRecord:
+    """The record of a call, with what is said of it."""
     told = found.get("answer", found.get("Answer")) if success else found.get("reason", found.get("Fail Reason"))
     return StateRecord(success, action, arguments, _text(found.get("aim", found.get("Aim of action"))), _text(told))
 
@@ -99,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(record: StateRecord) -> Iterator[str]:
-    yield from (record.aim, record.shown, record.arguments)
+    yield from (record.aim, record.shown_text, record.arguments)
 
 
 def _short(text: str, most: int) -> str:
@@ -108,7 +158,14 @@ def _short(text: str, most: int) -> str:
 
 
 def _line(record: StateRecord, most: int) -> str:
-    return f"{record.action} {_short(record.arguments, most)}: {_short(record.shown, most)}"
+    return f"{record.action} {_short(record.arguments, most)}: {_short(record.shown_text, most)}"
+
+
+def _as_line(number: int, record: StateRecord, most: int) -> str:
+    said = {"call": number, "function": record.action, "arguments": _short(record.arguments, most)}
+    said |= {"status": "success" if record.success else "failure", "aim": _short(record.aim, most)}
+    said["answer" if record.success else "reason"] = _short(record.shown_text, most)
+    return json.dumps(said, ensure_ascii=False)
 
 
 def _as_json(record: StateRecord) -> dict[str, Any]:

@@ -39,13 +39,14 @@ def read_reply(text: str) -> Reply:
     text = text[:MAX_REPLY]
     labels = [(match[1].lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
     actions = [place for place, one in enumerate(labels) if one[0] == "action"]
-    pairs = [place for place in actions if _has_input(text, labels, place)]
-    named = [place for place in actions if _NAME.fullmatch(_line(text, labels[place][2]))]
-    if not pairs and not named:
+    paired = next((place for place in actions if _has_input(text, labels, place)), None)
+    place = paired
+    if place is None:
+        place = next((place for place in actions if _NAME.fullmatch(_line(text, labels[place][2]))), None)
+    if place is None:
         return Reply(_read_thought(text, labels, len(text)))
-    place = pairs[0] if pairs else named[0]
     name = _line(text, labels[place][2]).strip("`\"' ")
-    arguments = _read_arguments(text, labels, place + 1) if pairs else ""
+    arguments = _read_arguments(text, labels, place + 1) if paired is not None else ""
     return Reply(_read_thought(text, labels, labels[place][1]), name, arguments)
 
 

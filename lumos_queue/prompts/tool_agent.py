@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lumos_queue.actions.tools.functions import FINISH, Function, functions_of
+from lumos_queue.actions.tools.functions import FINISH, Function
+from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Turn, get_framing
@@ -34,8 +35,9 @@ PLANNER = """\
 You plan how to answer a person's request by calling functions. Write the whole plan at once: for each call two lines,
 Plan: what the call is for
 #E1 = function_name {"argument": "value"}
-The calls are numbered #E1, #E2 and so on. The result of an earlier call may be used as a value by its number, as in \
-{"id": "#E1"}. Use only the functions listed, with JSON objects as arguments, and write nothing else.
+The calls are numbered #E1, #E2 and so on. What an earlier call returned may be used as a value by its number, as in \
+{"order": "#E1"}, and a part of it by its name or place, as in {"id": "#E1.orders[0].id"}. Use only the functions \
+listed, with JSON objects as arguments, and write nothing else.
 """
 SOLVER = """\
 You answer a person's request from a plan and from what each of its calls returned. Some of the calls may have failed. \
@@ -58,6 +60,16 @@ Write one JSON object and nothing else, either
 or
 {"status": "failure", "aim": "what the call was for", "reason": "why it failed, and what to do instead"}
 """
+STATE_REWRITER = """\
+You keep the state of a person's request: which calls were made, and what they found. You are shown the request, the \
+state so far with its calls numbered, and the newest call with its number and what it returned. Write the whole state \
+anew: correct and complete what is said of a call where the newest one shows more, and keep every relevant detail, \
+with numbers, names and quotations unchanged. A call whose returned text is empty, an error, or about something else \
+has failed: say briefly why, and which arguments would be right when the description tells. Name every call once.
+Write one JSON object and nothing else:
+{"results": [{"call": 1, "aim": "what the call was for", "answer": "what it found"}],
+ "failures": [{"call": 2, "aim": "what the call was for", "reason": "why it failed, and what to do instead"}]}
+"""
 DECOMPOSER = """\
 You divide a person's request into the parts that can be solved one after the other with the functions listed. Write \
 the parts as a numbered list, one line each, and nothing else.
@@ -71,7 +83,7 @@ def policy_prefixes(agent: Agent) -> Mapping[str, str]:
 
 def open_functions(task: Task) -> tuple[Function, ...]:
     """The functions that a task may use, Finish the last of them."""
-    return (*functions_of(task.inputs.get("functions", ())), FINISH)
+    return (*functions_of_task(task).values(), FINISH)
 
 
 def request(task: Task, functions: Sequence[Function]) -> str:

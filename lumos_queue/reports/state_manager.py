@@ -15,11 +15,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.tool_figures import SerialStep, serial_steps
-from lumos_queue.formulations.sum2act import FORMULATION, NOT_MADE
+from lumos_queue.formulations.sum2act import FORMULATION, NOT_MADE, REWRITE
 from lumos_queue.limits import MAX_STEPS
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.task_state import UNREADABLE, read_record
+from lumos_queue.prompts.task_state import UNREADABLE, StateRecord, TaskState, read_record, rewrite
 from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.scoring.statistics import weighted_interval
 
@@ -53,7 +53,7 @@ def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
     settings, counts = FORMULATION.read_settings(agent), StepCounts()
     for _, steps in groupby(serial_steps(connection, job.id), key=lambda step: step.episode):
         before = counts.decisions
-        _count_episode(counts, steps, settings["repair"])
+        _count_episode(counts, steps, settings["repair"], settings["update"])
         is_beyond = counts.decisions - before > (agent.limits.steps or MAX_STEPS)
         counts.forced += int(settings["force_finish"] and is_beyond)
     names = ("episodes", "decisions", "repairs", "repeated", "summaries", "forced")
@@ -61,8 +61,9 @@ def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
     return {"router": router, "state_manager": _describe_verdicts(counts.verdicts)}
 
 
-def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool) -> None:
+def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool, update: str) -> None:
     counts.episodes += 1
+    earlier = counts.decisions
     before, may_repair = SerialStep(0, 0, -1, "nobody", "", ""), False
     for step in steps:
         if step.who == "router":
@@ -73,7 +74,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
                 may_repair = repair and not read_reply(step.what).action
         elif step.who == "state_manager":
             if not before.who and before.status not in NOT_MADE:
-                record = read_record(step.what, "", "")
+                record = _read_verdict(step.what, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
                 counts.verdicts.append(Verdict(step.task, record.success, before.status == "ok", unreadable))
             elif before.position >= 0:  # else it divided the request into parts
@@ -81,6 +82,14 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
         elif not step.who:
             counts.repeated += step.what == REPEATED
         before = step
+
+
+def _read_verdict(reply: str, number: int, update: str) -> StateRecord:
+    """The record of the newest call in a state manager's reply. Each decision before it left one, too."""
+    if update != REWRITE:
+        return read_record(reply, "", "")
+    before = TaskState((StateRecord(False, "", ""),) * (number - 1))
+    return rewrite(before, reply, "", "").records[-1]
 
 
 def _describe_verdicts(verdicts: list[Verdict]) -> dict[str, Any]:

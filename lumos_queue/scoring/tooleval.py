@@ -1,4 +1,4 @@
-"""ToolEval's rates of tool agents from a judge's labels (spec/sum2act.md 6): what passes, and who wins. No chance.
+"""ToolEval's rates of tool agents from a judge's labels (spec/sum2act.md 6): what passes, who wins. Nothing is random.
 
 A judge gives each run several votes. ToolEval's own code flips a coin where its table says `unsure` and where two runs
 cannot be told apart; here both are worth 1/2, and so are votes that are tied. A run that is missing keeps its place in
@@ -39,7 +39,7 @@ class Preference(StrEnum):
     TIE = "tie"
 
 
-#: ToolEval's table: so an answer that is not there may pass where nobody could have given one.
+#: ToolEval's table. A run without an answer may pass: where the request cannot be solved.
 TABLE: Mapping[AnswerLabel, Mapping[TaskLabel, float]] = {
     AnswerLabel.SOLVED: {TaskLabel.SOLVABLE: PASS, TaskLabel.UNSURE: PASS, TaskLabel.UNSOLVABLE: PASS},
     AnswerLabel.UNSURE: {TaskLabel.SOLVABLE: HALF, TaskLabel.UNSURE: HALF, TaskLabel.UNSOLVABLE: PASS},
@@ -56,7 +56,7 @@ class Vote:
     task: TaskLabel | None = None
 
     @property
-    def passed(self) -> float:
+    def worth(self) -> float:
         """1 pass, 1/2 unsure, 0 fail."""
         if self.answer == AnswerLabel.SOLVED:
             return PASS
@@ -76,7 +76,7 @@ def strict_pass(votes: Sequence[Vote]) -> float:
 
 def tooleval_pass(votes: Sequence[Vote]) -> float:
     """Whether most votes pass by ToolEval's table."""
-    return majority([vote.passed for vote in votes])
+    return majority([vote.worth for vote in votes])
 
 
 def solvable_pass(votes: Sequence[Vote]) -> float:
@@ -91,7 +91,7 @@ def settle_round(own: Vote | None, other: Vote | None) -> float | None:
     """
     if own is None or other is None:
         return HALF if own is other else float(own is not None)
-    return own.passed if {own.passed, other.passed} == {PASS, FAIL} else None
+    return own.worth if {own.worth, other.worth} == {PASS, FAIL} else None
 
 
 def compare_round(own_first: Preference, other_first: Preference) -> float:

@@ -15,6 +15,7 @@ from db.filters import Filter, Term
 from db.jobs import get_job
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.compat.toolbench.answer_file import CHAINS, TREE, AnswerFile, with_decisions
+from lumos_queue.compat.toolbench.answer_reading import MAX_PATH
 from lumos_queue.compat.toolbench.messages import Wording
 from lumos_queue.compat.toolbench.stored_steps import decisions_of
 from lumos_queue.compat.toolbench.tooleval import tooleval_of
@@ -119,7 +120,13 @@ def _write_files(folder: Path, files: Iterator[AnswerFile]) -> int:
         path = folder / Path(file.name).name
         if path.exists():
             raise SpecError(f"Two episodes would both be written as '{path.name}': their tasks have the same number.")
-        path.write_text(_as_text(file.content()), encoding="utf-8", newline="\n")
+        content = file.content()
+        if file.kind == TREE and (deep := content["tree"]["max_length"] - 1) > MAX_PATH:
+            raise SpecError(
+                f"The tree of '{path.name}' has a path of {deep:,} nodes. In a file it may have {MAX_PATH}, to be read "
+                "again: limit the depth of the search."
+            )
+        path.write_text(_as_text(content), encoding="utf-8", newline="\n")
         count += 1
     return count
 

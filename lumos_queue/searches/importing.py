@@ -10,15 +10,14 @@ from pathlib import Path
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
-from db.new_jobs import NewJob
 from lumos_queue.commands import digest
+from lumos_queue.compat.importing import import_job
 from lumos_queue.compat.toolbench.answer_file import AnswerFile
 from lumos_queue.compat.toolbench.answer_reading import read_answer_file
 from lumos_queue.compat.toolbench.trees import count_nodes
 from lumos_queue.errors import SpecError
 from lumos_queue.searches.recorded import formulation_of, recorded_episode
 from lumos_queue.settings import Settings
-from lumos_queue.util.version import code_version
 
 MAX_FILES = 100_000
 
@@ -45,22 +44,8 @@ def import_answer_files(
     formulation, digests, counts = _look(paths)
     identity = [text for name in sorted(digests) for text in (name, digests[name])]
     dataset = digest("answer files", *identity)
-    new = NewJob(
-        kind="import",
-        pool="cpu",
-        digest=digest("import answer files", split, licence, *identity),
-        spec={"files": digests},
-        benchmark="toolbench",
-        formulation=formulation,
-        agent="",
-        split=split,
-        licence=licence,
-        seed=0,
-        project=settings.project,
-        submitted_by=settings.user,
-        priority=0,
-        code_version=code_version(),
-    )
+    key = digest("import answer files", split, licence, *identity)
+    new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence)
     job, created = store_episodes(database, new, _episodes(paths, dataset), "imported", dataset, again)
     return ImportSummary(job, created, formulation, len(paths), *counts)
 

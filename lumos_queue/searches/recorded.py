@@ -16,8 +16,9 @@ from lumos_queue.actions.tools.answers import SHOWN
 from lumos_queue.actions.tools.arguments import read_arguments, read_object
 from lumos_queue.actions.tools.finishing import read_finish
 from lumos_queue.actions.tools.functions import Function, functions_of
-from lumos_queue.actions.tools.interface import ANSWERS, API, FUNCTIONS
+from lumos_queue.actions.tools.interface import ANSWERS, API
 from lumos_queue.actions.tools.statuses import status_of
+from lumos_queue.actions.tools.task_functions import FUNCTIONS, functions_of_task
 from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Commands, Do, Step
 from lumos_queue.compat.toolbench.answer_file import FINISH, TREE, AnswerFile, header_of
 from lumos_queue.compat.toolbench.differences import find_changes
@@ -78,7 +79,7 @@ def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], 
 
 def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
     """The steps, each with its parent: positions are those that the formulation would have."""
-    functions = {one.name: one for one in functions_of(task.inputs[FUNCTIONS])}
+    functions = functions_of_task(task)
     exchange = Exchange(_walk(file, task))
     number = -1
     for position, command in enumerate(exchange):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from lumos_queue.limits import Limits
 
 LARGEST = 2**31 - 1  #: of a limit and of max_tokens; the largest number that both databases can store
 COUNTED_BY_FORMULATION = {"steps": "steps", "depth": "depth", "unit": "depth"}  #: name to the limit it needs
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)  # float() reads 1_0, ٣ and -0, too
 SAMPLED = ("temperature", "top_p", "max_tokens")
 
 
@@ -61,9 +63,9 @@ def read_samplings(
         if not dot:
             raise SpecError(f"--sampling {name[:80]}=… names no role: expected --sampling ROLE.NAME=VALUE.")
         if role not in roles:
-            raise unknown("role that --sampling can set here", role, roles)
+            raise unknown("role that --sampling can set here", role[:80], roles)
         if field not in SAMPLED:
-            raise unknown("setting of --sampling", field, SAMPLED)
+            raise unknown("setting of --sampling", field[:80], SAMPLED)
         before = found.get(role) or TOOL_ROLES.get(role, common)
         found[role] = replace(before, **{field: _read_value(f"--sampling {name}", field, value)})
     return found
@@ -92,11 +94,8 @@ def _read_value(option: str, name: str, text: str) -> float | int:
     if name == "max_tokens":
         return _count(option, text, 1)
     most = 1.0 if name == "top_p" else math.inf
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isfinite(value) and 0 <= value <= most:
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if math.isfinite(value) and value <= most:
         return value
     bounds = "a number from 0 to 1" if name == "top_p" else "a finite number that is not negative"
     raise SpecError(f"{option} must be {bounds}, not '{text[:40]}'.")

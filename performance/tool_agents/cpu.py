@@ -1,32 +1,35 @@
-"""CPU per model call of DFSDT and Sum2Act in one process on SQLite, beside a bare loop that sends the same prompts.
+"""CPU per model call of DFSDT and Sum2Act in one process on SQLite, beside bare loops that send the same prompts.
 
-    python -m performance.tool_agents.cpu [--pairs 5] [--episodes 400] [--out build/tool_agents_cpu.json]
+    python -m performance.tool_agents.cpu [--pairs 5] [--episodes 664] [--out build/tool_agents_cpu.json]
 
-The bare loop is as in performance/ref.py: uvloop, aiohttp, orjson, each episode stored in one transaction. It has all
-prompts beforehand: it reads no reply, keeps no transcript or state, and calls no tool, so the ratio is an upper bound.
+`ref` runs the same two methods as lean scripts (scripts.py) in the bare loop (bare.py): it reads questions and replies,
+looks recorded answers up, writes its prompts and stores calls and actions. `sent` is the same loop with all prompts
+beforehand: it reads nothing and calls no tool.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from lumos_queue.util.process import die_with_parent
 from performance.processes import tree_cpu
-from performance.statistics import Estimate, estimate
+from performance.statistics import estimate
 
 NAMES = ("dfsdt", "sum2act")
+KINDS = ("own", "ref", "sent")
 IN_FLIGHT, LATENCY = 64, 0.05  #: as scenario B of docs/performance.md
-WARM = 64  #: episodes before the measurement begins
+WARM = 64  #: episodes before the measurement begins; then, by default, 600: as many as ToolBench's queries
 LIMIT = 1.3  #: of the ratio
 
 
@@ -56,16 +59,8 @@ def run(kind: str, name: str, address: str, folder: Path, episodes: int) -> dict
 
 def work(kind: str, name: str, address: str, folder: Path, episodes: int) -> dict[str, float]:
     """What the process does."""
-    if kind == "ref":
-        from performance.tool_agents.bare import solve
-
-        texts = json.loads((folder / f"{name}.json").read_text())
-        url = f"http://{address}/generate"
-        with TemporaryDirectory(dir=folder) as place:
-            asyncio.run(solve(url, texts[:WARM], Path(place) / "warm.db", IN_FLIGHT))
-            before = tree_cpu(os.getpid())
-            calls = asyncio.run(solve(url, texts[WARM:], Path(place) / "work.db", IN_FLIGHT))
-            return {"calls": calls, "cpu": tree_cpu(os.getpid()) - before}
+    if kind != "own":
+        return bare(kind, name, f"http://{address}/generate", folder, episodes)
     from performance.tool_agents.embedded import Embedded, questions, rows_of
 
     rows = rows_of(questions(WARM, episodes))
@@ -77,28 +72,50 @@ def work(kind: str, name: str, address: str, folder: Path, episodes: int) -> dic
         return {"calls": calls, "cpu": tree_cpu(os.getpid()) - before}
 
 
-def measure(name: str, pairs: int, episodes: int, folder: Path) -> tuple[Estimate, list[dict[str, Any]]]:
-    """The ratio of CPU per call, from interleaved pairs."""
+def bare(kind: str, name: str, url: str, folder: Path, episodes: int) -> dict[str, float]:
+    """The same of the bare loop."""
+    import orjson
+    import uvloop
+
+    from performance.tool_agents.bare import begin, send, solve
+    from performance.tool_agents.embedded import answers, questions
+    from performance.tool_agents.scripts import SCRIPTS
+
+    if kind == "sent":
+        todo = [partial(send, prompts) for prompts in json.loads((folder / f"{name}.json").read_text())]
+    else:
+        known, tasks = answers(), [one.task() for one in questions(0, episodes)]
+        lines = [orjson.dumps([one.question, one.inputs["functions"]]) for one in tasks]
+        todo = [partial(begin, SCRIPTS[name], line, known) for line in lines]
+    with TemporaryDirectory(dir=folder) as place:
+        uvloop.run(solve(url, (one() for one in todo[:WARM]), Path(place) / "warm.db", IN_FLIGHT))
+        before = tree_cpu(os.getpid())
+        calls = uvloop.run(solve(url, (one() for one in todo[WARM:]), Path(place) / "work.db", IN_FLIGHT))
+        return {"calls": calls, "cpu": tree_cpu(os.getpid()) - before}
+
+
+def measure(name: str, pairs: int, episodes: int, folder: Path) -> dict[str, Any]:
+    """Milliseconds of CPU per call of each round, and the ratios of own to each bare loop."""
     from performance.tool_agents.embedded import write_prompts
 
     write_prompts(name, episodes, folder)
-    found = []
+    found: list[dict[str, float]] = []
     with server(folder / f"{name}.replies.json") as address:
         for pair in range(pairs):
-            kinds = ("own", "ref") if pair % 2 else ("ref", "own")
-            done = {kind: run(kind, name, address, folder, episodes) for kind in kinds}
-            if done["own"]["calls"] != done["ref"]["calls"]:
-                raise RuntimeError(f"{name}: {done['own']['calls']} calls beside {done['ref']['calls']}")
+            done = {kind: run(kind, name, address, folder, episodes) for kind in KINDS[:: 1 if pair % 2 else -1]}
+            if len({one["calls"] for one in done.values()}) > 1:
+                raise RuntimeError(f"{name}: not the same calls: {done}")
             found.append({kind: 1000 * one["cpu"] / one["calls"] for kind, one in done.items()})
-            print(f"{name} {pair + 1}: ms of CPU per call: own {found[-1]['own']:.3f}, ref {found[-1]['ref']:.3f}, "
-                  f"ratio {found[-1]['own'] / found[-1]['ref']:.2f}", flush=True)  # fmt: skip
-    return estimate([one["own"] / one["ref"] for one in found]), found
+            shown = ", ".join(f"{kind} {value:.3f}" for kind, value in sorted(found[-1].items()))
+            print(f"{name} {pair + 1}: ms of CPU per call: {shown}", flush=True)
+    ratios = {kind: estimate([one["own"] / one[kind] for one in found]) for kind in KINDS[1:]}
+    return {"rounds": found} | {f"own / {kind}": asdict(one) for kind, one in ratios.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="CPU per model call of tool agents, beside a bare loop.")
+    parser = argparse.ArgumentParser(description="CPU per model call of tool agents, beside bare loops.")
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--episodes", type=int, default=400)
+    parser.add_argument("--episodes", type=int, default=WARM + 600)
     parser.add_argument("--out", type=Path, default=Path("build/tool_agents_cpu.json"))
     for name in ("--run", "--name", "--address", "--folder"):
         parser.add_argument(name, help=argparse.SUPPRESS)
@@ -109,9 +126,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = {}
     with TemporaryDirectory(prefix="lumos-tool-agents-") as folder:
         for name in NAMES:
-            ratio, found = measure(name, options.pairs, options.episodes, Path(folder))
-            results[name] = {"median": ratio.median, "low": ratio.low, "high": ratio.high, "pairs": found}
-            print(f"{name}: own / ref {ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}], wanted ≤ {LIMIT}")
+            results[name] = measure(name, options.pairs, options.episodes, Path(folder))
+            for kind, wanted in (("ref", f", wanted ≤ {LIMIT}"), ("sent", "")):
+                one = results[name][f"own / {kind}"]
+                print(f"{name}: own / {kind} {one['median']:.2f} [{one['low']:.2f}, {one['high']:.2f}]{wanted}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(results, indent=1))
 

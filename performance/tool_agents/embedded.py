@@ -6,8 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
+import orjson
 from sqlalchemy import func, select
 
 from db.connection import open_database
@@ -27,6 +29,7 @@ from lumos_queue.submission.store import Rows, read_rows, submit
 from performance.tool_agents.faults import Setting
 from performance.tool_agents.questions import Question, make_questions
 from performance.tool_agents.running import Contest, journal_of
+from performance.tool_agents.scripts import Answers
 from performance.tool_agents.world import RELATIONS, World
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
@@ -39,7 +42,7 @@ def questions(first: int, last: int) -> list[Question]:
 
 
 def write_prompts(name: str, episodes: int, folder: Path) -> None:
-    """What the episodes ask, for the bare loop; and what is replied, by the sha256 of the prompt, for the server."""
+    """What the episodes ask, for the loop that only sends; and the replies by sha256 of the prompt, for the server."""
     listed, replies = [], {}
     for question in questions(0, episodes):
         steps = journal_of(CONTEST, question, name).steps
@@ -50,6 +53,16 @@ def write_prompts(name: str, episodes: int, folder: Path) -> None:
             replies[hashlib.sha256(ask.prompt.encode()).hexdigest()] = done.text
     (folder / f"{name}.json").write_text(json.dumps(listed))
     (folder / f"{name}.replies.json").write_text(json.dumps(replies))
+
+
+def answers() -> Answers:
+    """What every API answers, as the bare loop looks it up."""
+    found = {}
+    for name, one in RELATIONS.items():
+        for provider, thing in product(one.providers, CONTEST.world.things[one.of]):
+            body = json.dumps({"error": "", "response": CONTEST.world.tell(name, thing)}, ensure_ascii=False)
+            found[provider, name, orjson.dumps({one.of: thing})] = body, "ok"
+    return found
 
 
 def write_records(path: Path) -> None:

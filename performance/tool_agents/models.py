@@ -101,7 +101,7 @@ class Models:
                     number = numbers[relation, thing] = f"#E{len(numbers) + 1}"
                     arguments = json.dumps({wish.function.parameter: wish.argument})
                     lines.append(f"Plan: find the {relation}\n{number} = {wish.function.name} {arguments}")
-                thing = numbers[relation, thing]
+                thing = f"{numbers[relation, thing]}.{relation}"
         return "\n".join(lines)
 
     def _solve(self, prompt: str, draw: random.Random) -> str:

@@ -98,8 +98,9 @@ class View:
         evidence: dict[str, Seen] = {}
         for variable, name, arguments, told in _EVIDENCE.findall(self._prompt):
             argument = _argument(arguments)
-            if argument in evidence:
-                argument = evidence[argument].found or argument
+            number = argument.partition(".")[0]
+            if number in evidence:
+                argument = evidence[number].found or argument
             evidence[variable] = Seen(name, argument, told)
         yield from evidence.values()
 

@@ -58,8 +58,8 @@ def published(shared_data: Path) -> list[Path]:
     return sorted((shared_data / "toolbench" / "answer").rglob("*.json"))
 
 
-def imported(database: Database, tmp_path: Path, paths: list[Path], **options) -> ImportSummary:
-    return import_answer_files(database, Settings(home=tmp_path), paths, "train", "Apache-2.0", **options)
+def imported(database: Database, tmp_path: Path, paths: list[Path], split: str = "train", **options) -> ImportSummary:
+    return import_answer_files(database, Settings(home=tmp_path), paths, split, "Apache-2.0", **options)
 
 
 def episodes(database: Database, job: str) -> list[StoredEpisode]:
@@ -102,7 +102,14 @@ def replay_task(file: AnswerFile) -> Task:
 
 
 def infer(
-    tmp_path: Path, url: str, formulation: str, tasks: list[Task], samples: int = 1, scored: bool = False, **agent: Any
+    tmp_path: Path,
+    url: str,
+    formulation: str,
+    tasks: list[Task],
+    samples: int = 1,
+    scored: bool = False,
+    split: str = "I1-inst",
+    **agent: Any,
 ) -> tuple[Database, str]:
     """Runs a job of that formulation whose models are never asked: all replies are given."""
     loaded = FORMULATIONS.load(formulation)
@@ -110,8 +117,8 @@ def infer(
     roles = dict.fromkeys(loaded.roles, f"scripted:{tmp_path / 'nothing.json'}")
     made = Agent(roles, "tools", samplings=loaded.samplings, **{"limits": loaded.limits, **agent})
     digest = tasks[0].dataset
-    rows = Rows(open_benchmark("toolbench"), "I1-inst", digest, tuple(tasks), ())
-    job = Infer("toolbench", digest, "I1-inst", formulation, made, samples=samples)
+    rows = Rows(open_benchmark("toolbench"), split, digest, tuple(tasks), ())
+    job = Infer("toolbench", digest, split, formulation, made, samples=samples)
     return run_embedded(tmp_path, Evaluate(job) if scored else job, rows, url=url)
 
 
@@ -206,6 +213,28 @@ def test_what_cannot_be_replayed_is_refused_and_leaves_nothing(make, problem, da
     with pytest.raises(SpecError, match=problem):
         imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file(), x_2=make()))
     assert count(database, JobRow) == count(database, EpisodeRow) == 0
+
+
+@pytest.mark.parametrize("calls", [24, 25])
+def test_a_tree_is_as_deep_as_can_be_read_again_or_refused(calls, tmp_path):
+    """Two nodes for each call, one path of them."""
+    given = {"policy": [*(call(tool_apis.LATEST_NAME, parcelid=f"P{n}") for n in range(calls - 1)), finish("there")]}
+    task = Task("toolbench", "d", "7", "Where?", {**tool_apis.TASK.inputs, "given": given}, {"relevant": []})
+    database, job = infer(tmp_path, "", "dfsdt", [task], limits=Limits(calls=200))
+    if calls > 24:
+        with pytest.raises(SpecError, match=r"has a path of 50 nodes\. In a file it may have 48"):
+            export_answer_files(database, job, tmp_path / "out")
+        return
+    export_answer_files(database, job, tmp_path / "out")
+    (path,) = (tmp_path / "out").glob("*.json")
+    assert imported(database, tmp_path, [path]).nodes == 49, "with the root"
+    content = json.loads(path.read_text())
+    last = content["tree"]["tree"]
+    while last["children"]:
+        last = last["children"][0]
+    last["children"] = [tree_file()["tree"]["tree"]]
+    with pytest.raises(SpecError, match="nested more than 100 levels deep; a path may have 48 nodes"):
+        imported(database, tmp_path, write(tmp_path / "files", x_1=content))
 
 
 # --- episodes of jobs

@@ -24,11 +24,11 @@ FILES = {
 OPTIONS = {"format": "trl-sft", "formulations": ("react", "dfsdt", "sum2act", "rewoo")}
 
 
-def played(tmp_path, formulation, given):
+def played(tmp_path, formulation, given, split="train"):
     """A scored episode with these replies."""
     inputs = {**tool_apis.TASK.inputs, "answers": [tool_apis.record()], "given": given}
     task = Task("toolbench", "d", "7", "Where is parcel P1?", inputs, {"relevant": []})
-    return infer(tmp_path, "", formulation, [task], scored=True)
+    return infer(tmp_path, "", formulation, [task], scored=True, split=split)
 
 
 @pytest.mark.parametrize("formulation", GIVEN)
@@ -55,6 +55,24 @@ def test_rows_are_made_only_of_the_formulations_that_are_asked_for(tmp_path):
     database, job = played(tmp_path, "react", GIVEN["react"])
     with pytest.raises(SpecError, match="made by react"):
         make(database, tmp_path / "build", where=f"job={job}", **{**OPTIONS, "formulations": ("sum2act",)})
+
+
+@pytest.mark.parametrize("split", ["I1-inst", "I3-inst", "test"])
+def test_runs_and_files_of_the_test_queries_make_rows_only_where_that_is_said(split, tmp_path):
+    database, job = played(tmp_path, "react", GIVEN["react"], split)
+    found = imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file()), split)
+    for number, (one, rows) in enumerate(((job, 3), (found.job, 3))):
+        with pytest.raises(SpecError, match=r"1 of a test split\."):
+            make(database, tmp_path / f"none{number}", where=f"job={one}", **OPTIONS)
+        made = make(database, tmp_path / f"build{number}", where=f"job={one}", allow_test=True, **OPTIONS)
+        assert [file["rows"] for file in made["files"]] == [rows]
+
+
+def test_a_question_that_is_stored_as_a_test_query_makes_no_row_elsewhere(tmp_path):
+    database, _ = played(tmp_path, "react", GIVEN["react"], "I2-cat")
+    _, job = played(tmp_path, "dfsdt", GIVEN["dfsdt"], "train")
+    with pytest.raises(SpecError, match="1 of a test split stored here"):
+        make(database, tmp_path / "build", where=f"job={job}", **OPTIONS)
 
 
 def test_imported_searches_make_rows_of_the_path_to_their_answer(tmp_path):

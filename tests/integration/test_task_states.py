@@ -17,7 +17,9 @@ QUERY = [{
         "optional_parameters": [], "method": "GET", "template_response": {"state": "str"},
     }],
 }]  # fmt: skip
+REWRITTEN = {"results": [{"call": 1, "aim": "the state", "answer": "shipped"}], "failures": []}
 RULES = [
+    {"contains": "You keep the state", "reply": json.dumps(REWRITTEN)},
     {"contains": "You record what", "reply": '{"status": "success", "aim": "the state", "answer": "shipped"}'},
     {"contains": "Results:\n- state_for_orders", "reply": 'Action: Finish\nAction Input: {"Answer": "shipped"}'},
     {"contains": "", "reply": 'Action: state_for_orders\nAction Input: {"number": 17}'},
@@ -32,8 +34,9 @@ def evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     scripted = f"scripted:{tmp_path / 'rules.json'}"
 
-    def evaluate(formulation: str, *roles: str) -> str:
+    def evaluate(formulation: str, *roles: str, settings: str = "") -> str:
         asked = [word for role in roles for word in ("--role", f"{role}={scripted}")]
+        asked += ["--setting", settings] if settings else []
         told = run("evaluate", "toolbench", "--data", str(tmp_path / "queries.json"), "--split", "I1-inst",
                    "--formulation", formulation, "--tool", "answers=synthetic", *asked, "--json")  # fmt: skip
         assert told.startswith("exit code 0"), told
@@ -42,8 +45,9 @@ def evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return evaluate
 
 
-def test_the_state_before_each_decision(evaluated):
-    job = evaluated("sum2act", "router", "state_manager")
+@pytest.mark.parametrize("settings", ["", "update=rewrite"])
+def test_the_state_before_each_decision(evaluated, settings):
+    job = evaluated("sum2act", "router", "state_manager", settings=settings)
     told = run("show", f"{job}-0", "--state", "--json")
     shown = next(json.loads(line) for line in told.splitlines() if line.startswith("{"))
     assert [len(one["results"]) for one in shown["states"]] == [0, 1]

@@ -204,3 +204,22 @@ def test_what_was_stored_before_the_view_had_the_column_is_shown_with_it(url, tm
     assert len(before) == len(now) == 3 and {one["job"] for one in now} == {job}
     assert [list(one)[-1] for one in now] == ["provenance"] * 3
     assert [{name: one[name] for name in one if name != "provenance"} for one in now] == [dict(one) for one in before]
+
+
+def test_verdicts_of_a_rewritten_state_are_those_on_the_newest_call(home, capsys):
+    """The manager says the same as where it appends; of calls before it says nothing, or turns what it said."""
+
+    def rewriting(prompt: str) -> str | None:
+        if "You keep the state" not in prompt:
+            return state_agent(prompt)
+        newest = int(prompt.rsplit("has the number ", 1)[1].split(".")[0])
+        failure = {"call": newest, "aim": "the town", "reason": "it is empty"}
+        success = {"call": newest, "aim": "the town", "answer": "Ombry"}
+        if "parcel P2" in prompt:
+            return json.dumps({"results": [], "failures": [failure]})
+        return json.dumps({"results": [success], "failures": [{"call": one} for one in range(1, newest)]})
+
+    plain = evaluated(home, capsys, "sum2act")
+    report = evaluated(home, capsys, "sum2act", "--setting", "update=rewrite", reply=rewriting)
+    assert report["job"] != plain["job"] and report["router"] == plain["router"]
+    assert report["state_manager"] == plain["state_manager"]

@@ -92,6 +92,18 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
         ("policy.temperature", "nan", "must be a finite number"),
         ("policy.temperature", "inf", "must be a finite number"),
         ("policy.temperature", "warm", "not 'warm'"),
+        ("policy.temperature", "1_0", "not '1_0'"),
+        ("policy.temperature", "٣", "must be a finite number"),
+        ("policy.temperature", "-0", "must be a finite number"),
+        ("policy.temperature", " 1", "must be a finite number"),
+        ("policy.temperature", "", "not ''"),
+        ("policy.temperature", "1e999", "must be a finite number"),
+        ("policy.temperature", "9" * 5_000, "must be a finite number"),
+        (".temperature", "1", "No role that --sampling can set here called ''"),
+        ("policy.", "1", "No setting of --sampling called ''"),
+        ("a.policy.top_p", "1", "called 'a.policy'"),
+        ("x" * 5_000 + ".top_p", "1", "No role that --sampling can set here called 'xxx"),
+        ("policy." + "x" * 5_000, "1", "No setting of --sampling called 'xxx"),
         ("policy.top_p", "1.1", "--sampling policy.top_p must be a number from 0 to 1, not '1.1'."),
         ("policy.max_tokens", "0", f"policy.max_tokens must be a whole number from 1 to {LARGEST}, not '0'."),
         ("policy.max_tokens", "1e3", "must be a whole number"),
@@ -100,7 +112,7 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
 def test_a_sampling_that_cannot_be_is_one_line_with_the_way_out(name, value, message):
     with pytest.raises(SpecError) as caught:
         read_samplings(SEARCH, ROLES, COMMON, {name: value})
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 300
 
 
 DEPLOYED = {"broker_url": "redis://127.0.0.1:9/0"}  # nobody is asked who they are

@@ -15,6 +15,7 @@ from lumos_queue.execution.prefill import PrefilledReplies, bare, same_subgoal, 
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Work
 from lumos_queue.jobs.infer import Infer, InferContext
+from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, FinishReason, Outcome, Task
 from tests.unit.test_episode import REPLIES, TASK, executor
@@ -143,3 +144,18 @@ def test_subgoals_are_the_same_but_for_label_capitals_spaces_and_full_stop():
 def test_a_derived_task_names_the_row_it_comes_from():
     assert source_row(TASK) == "1"
     assert source_row(Task("b", "d", "1@k3f9a2cd-17:2", "", {"from": {"row": "1", "episode": "k3f9a2cd-17"}})) == "1"
+
+
+@pytest.mark.parametrize("given", range(5))
+def test_given_replies_count_as_calls_so_that_an_episode_ends_where_the_whole_one_would(given):
+    """Four calls are allowed, the fifth is the planner's third: whoever has made those before it."""
+    planned, grounded = (given + 1) // 2, given // 2
+    inputs = {"given": {"planner": REPLIES["planner"][:planned], "grounder": REPLIES["grounder"][:grounded]}}
+    limits = Limits(calls=4)
+    made = executor(REPLIES["planner"][planned:], REPLIES["grounder"][grounded:])
+    infer = Infer("b", "digest", "test", "iterative", Agent(roles={}, domain="maths", limits=limits))
+    journal = MemoryJournal()
+    work = Work(0, 0, replace(TASK, inputs=inputs))
+    outcome = asyncio.run(infer.run(work, journal, InferContext(made, (), {}))).outcome
+    assert (outcome.ending, outcome.message) == ("limit", "the limit of 4 model calls is reached")
+    assert len(calls(journal)) == 4 and sum(reason == FinishReason.GIVEN for *_, reason in calls(journal)) == given

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
 import pytest
 
+from lumos_queue.commands import Ask
 from lumos_queue.limits import Limits
 from performance.tool_agents.contests import EQUAL, SETTINGS, measure
 from performance.tool_agents.faults import KINDS, MISLEADING, RATE_LIMITED, Setting, Tools
 from performance.tool_agents.models import Models
 from performance.tool_agents.questions import Path, make_questions
-from performance.tool_agents.running import NAMES, Contest, play
+from performance.tool_agents.running import NAMES, Contest, journal_of, play
+from performance.tool_agents.scripts import SCRIPTS
 from performance.tool_agents.world import RELATIONS, World
 
 WORLD = World(0)
@@ -132,3 +135,44 @@ def test_paths_are_written_as_they_are_asked():
     assert Path("Ada Birch", ("home", "river")).write() == "the river of the home of Ada Birch"
     draw = random.Random(0)
     assert replace(draw.choice(QUESTIONS), paths=(Path("Ombry", ("mayor",)),)).text == "What is the mayor of Ombry?"
+
+
+class Answering(dict):
+    """What every API of a question answers, made when it is looked up."""
+
+    def __init__(self, tools: Tools):
+        super().__init__()
+        self._tools = tools
+
+    def get(self, key, _default=None):
+        tool, api, arguments = key
+        done = self._tools.answer(tool, api, json.loads(arguments), 0).execution()
+        return done.values[0]["text"], done.status
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+@pytest.mark.parametrize(
+    ("noise", "setting"), [(0.0, Setting()), (0.3, Setting()), (0.1, Setting(share=0.9)), (0.0, Setting(down=True))]
+)
+def test_the_bare_loop_sends_the_same_prompts_to_the_end(name, noise, setting):
+    """Also where decisions err, branches are gone back from, given up, and calls are repeated."""
+    contest = Contest(WORLD, setting, noise=noise)
+    branches = repeated = 0
+    for question in make_questions(WORLD, 5, 60):
+        steps = journal_of(contest, question, name).steps
+        asked = [(step.command, step.result) for step in steps if isinstance(step.command, Ask)]
+        tools = Tools(WORLD, question, contest.setting, contest.seed)
+        if any(fault == RATE_LIMITED for fault in tools._faults.values()):
+            continue  # the scripts look each answer up in a table of requests: there is no second one
+        task = question.task()
+        episode = SCRIPTS[name](task.question, task.inputs["functions"], Answering(tools))
+        sent, reply = [], None
+        for _, done in asked:
+            sent.append(episode.send(reply))
+            reply = done.text
+        with pytest.raises(StopIteration):
+            episode.send(reply)
+        assert sent == [(ask.role, ask.prompt) for ask, _ in asked], question.number
+        branches += any("not the first try" in ask.prompt for ask, _ in asked)
+        repeated += any("was made before" in ask.prompt for ask, _ in asked)
+    assert not noise or (branches if name == "dfsdt" else repeated)

@@ -170,16 +170,6 @@ def test_lists_and_objects_are_values_where_the_document_declares_another_type()
     assert "'d' must be" in refused(of, '{"o": 1, "d": [1]}')
 
 
-def test_variables_are_filled_into_texts_and_never_into_json():
-    of = function(parameter("q"), optional=[parameter("o", "OBJECT")])
-    known = {"#E1": {"text": 'Os"lo'}, "#E2": {"text": "x" * MAX_ARGUMENTS}}
-    assert read_arguments(of, '{"q": "in #E1, #E12 and #E3", "o": ["#E1"]}', known) == {
-        "q": 'in Os"lo, #E12 and #E3', "o": ['Os"lo'],
-    }  # fmt: skip
-    assert "variables filled in" in refused(of, '{"q": "#E2#E2"}', known)
-    assert "not JSON" in refused(of, '{"q": #E1}', known)
-
-
 @pytest.mark.parametrize(
     ("text", "answer"),
     [

@@ -216,15 +216,6 @@ def test_without_a_server_nothing_goes_outside():
     assert server.made == []
 
 
-def test_variables_of_a_plan_are_filled_in():
-    task = with_answers(record(arguments={"parcelid": "P1"}, response="the parcel"))
-    asked = [call(LATEST_NAME, {"parcelid": "P1"}, ("#E1",)), call(OFFICES_NAME, {"town": "near #E1"}, ("#E2",))]
-    given, journal, _ = played(asked, task, SYNTHETIC)
-    assert given[1].ok
-    made = calls(journal)[1][0].arguments["arguments"]
-    assert made == {"town": f"near {given[0].result}"}, "as the model was shown it"
-
-
 def test_episodes_at_the_same_time_have_their_own_answers():
     interface = ToolActions(SYNTHETIC)
 

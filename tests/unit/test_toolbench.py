@@ -11,8 +11,11 @@ from lumos_queue.actions.tools.functions import FINISH as FINISH_FUNCTION
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.actions.tools.shapes import read_shape
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import is_test, open_benchmark
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
+from lumos_queue.benchmarks.toolbench.rows import FILES
+from lumos_queue.builds.contamination import TestSplits
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
 from tests.gold_tools import FINISH, judged, other_calls, relevant_calls
@@ -135,7 +138,7 @@ def test_only_relevant_apis_that_were_called_with_success_count(tmp_path):
 @pytest.fixture(scope="module")
 def queries(shared_data):
     folder = shared_data / "stabletoolbench" / "solvable_queries" / "test_instruction"
-    return {split: list(BENCHMARK.read(folder, split)) for split in BENCHMARK.splits}
+    return {split: list(BENCHMARK.read(folder, split)) for split in BENCHMARK.test_splits}
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +216,19 @@ def test_published_examples_are_read(shared_data):
 
 def test_finish_is_no_function_of_a_published_task(tasks):
     assert all(one.name != FINISH_FUNCTION.name for task in tasks for one in functions_of(task.inputs["functions"]))
+
+
+def test_its_six_files_are_test_data_and_are_compared_with_as_one(tmp_path):
+    for split, name in FILES.items():
+        row = {"query_id": 1, "query": f"Where is the parcel of {split}, I ask?", "api_list": [LATEST]}
+        (tmp_path / name).write_text(json.dumps([row]))
+    assert all(is_test("toolbench", split) for split in FILES) and not is_test("toolbench", "train")
+    assert [is_test("mind2web", split) for split in ("train", "test_task", "test_domain")] == [False, True, True]
+    assert is_test("mylab", "test") and not is_test("mylab", "I1-inst")
+    given = TestSplits((f"toolbench:{tmp_path}",), KnownBenchmarks())
+    assert [one.rows for one in given.splits] == [6] and given.find("Where is the parcel of I2-cat, I ask?")
+    given = TestSplits((f"toolbench:{tmp_path / FILES['I3-inst']}",), KnownBenchmarks())
+    assert [one.rows for one in given.splits] == [1]
+    with pytest.raises(SpecError, match="give the file of the split 'train'"):
+        list(BENCHMARK.read(tmp_path, "train"))
+    assert len(list(BENCHMARK.read(tmp_path / FILES["I3-inst"], "train"))) == 1

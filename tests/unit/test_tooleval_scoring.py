@@ -49,7 +49,7 @@ def scores(verdict: ToolVerdict) -> dict[str, float]:
 )  # fmt: skip
 def test_every_cell_of_the_table(answer, task, passed):
     vote = Vote(AnswerLabel(answer), TaskLabel(task) if task else None)
-    assert vote.passed == tooleval_pass([vote]) == passed
+    assert vote.worth == tooleval_pass([vote]) == passed
 
 
 def test_the_table_is_complete():

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from lumos_queue.commands import ROOT, Ask, Call, Do, digest
+from lumos_queue.commands import ROOT, Ask, Call, Do, Note, digest
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
-from lumos_queue.records import Action, Completion, Execution, Outcome, Task
+from lumos_queue.records import Action, Completion, Execution, Outcome, Subgoal, Task
 
 TASK = Task("b", "digest", "1", "Question?")
 ADD = Action(("R1",), "Add", "1, 1", "R1 = Add(1, 1)")
@@ -151,3 +151,26 @@ def test_what_an_action_in_a_tree_calls_and_asks_sees_the_path_of_that_action():
         assert seen[f"{caller} a"] == ([], {}, 1)
         assert seen[f"{caller} b"] == ([], {}, 2), "the other branch is no part of it"
         assert seen[f"{caller} c"] == (["a"], {"R1": "a"}, 3)
+
+
+@pytest.mark.parametrize("parent", [0, 1, 5, 9, -2])
+@pytest.mark.parametrize("kind", [Ask, Do])
+def test_a_parent_that_is_no_step_of_a_tree_is_one_clear_error(kind, parent):
+    """0: an Ask without a parent, 1: a Note, 5: the step itself, 9: a later one, -2: none at all."""
+    carried_out = []
+
+    def wrong(task, agent):
+        yield Ask("policy", "outside of the tree")
+        yield Note(Subgoal(1, "Subgoal 1: a"))
+        for at in (ROOT, 2, 3):
+            yield Ask("policy", "in it", parent=at)
+        yield Ask("policy", "", parent=parent) if kind is Ask else act("R1", "a", parent)
+        return Outcome("x", "answered")
+
+    async def perform(command, context):
+        carried_out.append(context.position)
+        return Completion("x", "stop") if isinstance(command, Ask) else None
+
+    with pytest.raises(ValueError, match=f"step 5 names the parent {parent}, which is no step of a tree"):
+        asyncio.run(run_episode(wrong, TASK, None, MemoryJournal(), perform))
+    assert carried_out == [0, 1, 2, 3, 4], "it is not carried out"

@@ -15,6 +15,7 @@ MAX_BODY = 200_000  #: characters of a body that are kept
 SHOWN = 1_024  #: characters of a body that a model is shown, where nothing else is said
 MAX_MESSAGE = 1_000  #: characters of what people are told
 CUT = "..."  #: what follows a body that was cut, as in ToolBench
+_write_json = json.JSONEncoder(ensure_ascii=False).encode  # made once, not for each answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Answer:
 
 def envelope(error: str, response: Any) -> str:
     """The JSON text of an answer. Raises RecursionError, TypeError and ValueError for what is no JSON value."""
-    return json.dumps(storable_json({"error": error, "response": response}), ensure_ascii=False)
+    return _write_json(storable_json({"error": error, "response": response}))
 
 
 def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any]]:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.actions.tools.functions import Function, Parameter
 from lumos_queue.actions.tools.numbers import read_number
+from lumos_queue.actions.tools.references import References, as_text, is_reference
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sanitize import storable, storable_json
 from lumos_queue.util.untrusted_json import read_json
 
 MAX_ARGUMENTS = 20_000  #: characters of a call's arguments
-_VARIABLE = re.compile(r"#E[0-9]+\b")
 
 
 def read_arguments(function: Function, text: str, variables: Mapping[str, Mapping[str, Any]] | None = None) -> dict:
     """The arguments: for equal requests equal, with sorted names, numbers as numbers, and what is required filled in.
 
-    `variables`: what `#E1` in a text stands for. A required argument that is missing has its declared default, as in
-    the functions that ToolBench generated; an optional one has none: what its document calls so is an example.
+    `variables`: what references like `#E1` stand for (references.py); None: a text is never a reference. A required
+    argument that is missing has its declared default, as in the functions that ToolBench generated; an optional one
+    has none: what its document calls so is an example.
     Raises ActionError of kind 'invalid_arguments', which says what is wrong and what was expected.
     """
     given = storable_json(read_object(text))
-    if variables:
-        given = _filled_in(given, variables)
+    if variables is not None:
+        given = _fill_in(function, given, variables)
     return canonical(function, given)
 
 
@@ -65,27 +65,20 @@ def read_object(text: str) -> dict[str, Any]:
     return found
 
 
-def _filled_in(value: Any, variables: Mapping[str, Mapping[str, Any]]) -> Any:
-    """The value with each variable that is set replaced in its texts. Raises ActionError where it becomes too long."""
-    left = MAX_ARGUMENTS
-
-    def text_of(match: re.Match[str]) -> str:
-        nonlocal left
-        known = variables.get(match[0])
-        text = match[0] if known is None else str(known.get("text", ""))
-        left -= len(text)
-        if left < 0:
-            raise _invalid(f"the arguments have more than {MAX_ARGUMENTS:,} characters with their variables filled in")
-        return text
-
-    def walk(part: Any) -> Any:
-        if isinstance(part, str):
-            return _VARIABLE.sub(text_of, part)
-        if isinstance(part, dict):
-            return {name: walk(one) for name, one in part.items()}
-        return [walk(one) for one in part] if isinstance(part, list) else part
-
-    return walk(value)
+def _fill_in(
+    function: Function, given: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The arguments with what references stand for; a list or an object for a text is its JSON text."""
+    references = References(variables)
+    texts = [one for one in function.parameters if one.type == "string" and not one.structured]
+    names = {name for one in texts for name in (one.name, one.written)}
+    filled = {name: references.fill_in(value) for name, value in given.items()}
+    return {
+        name: as_text(value)
+        if isinstance(value, (dict, list)) and name in names and is_reference(given[name])
+        else value
+        for name, value in filled.items()
+    }
 
 
 def _check(parameter: Parameter, value: Any) -> Any:

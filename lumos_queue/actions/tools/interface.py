@@ -13,10 +13,11 @@ from lumos_queue.actions.tools.answering import LIVE, STRICT, find_answer
 from lumos_queue.actions.tools.answers import SHOWN, Answer, body_of, envelope, observe
 from lumos_queue.actions.tools.arguments import read_arguments
 from lumos_queue.actions.tools.finishing import read_finish
-from lumos_queue.actions.tools.functions import FINISH, Function, functions_of
+from lumos_queue.actions.tools.functions import FINISH, Function
 from lumos_queue.actions.tools.options import open_records, prepare_tools, read_limit
 from lumos_queue.actions.tools.records import Records, records_of
 from lumos_queue.actions.tools.statuses import ANSWERED, code_of, status_of_call
+from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
@@ -24,10 +25,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
 
 API = "api"  #: the tool that a call of a function names
-FUNCTIONS, ANSWERS = (
-    "functions",
-    "answers",
-)  #: the task's inputs: API entries, and recorded answers that it brings along
+ANSWERS = "answers"  #: the task's input that lists recorded answers, which it brings along
 
 
 class ToolActions:
@@ -91,7 +89,7 @@ class ToolSession:
 
     async def _call(self, action: Action, context: StepContext) -> Execution:
         function = self._find(action.name)
-        arguments = read_arguments(function, action.arguments, context.variables)
+        arguments = read_arguments(function, action.arguments, _variables(action, context))
         asked: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
         if self._actions.server:
             asked["server"] = self._actions.server
@@ -106,13 +104,12 @@ class ToolSession:
         message = called.message
         if self._bad and not called.ok:
             message = f"{message}; {self._bad:,} of the answers that the task brings along cannot be read"
-        return replace(called, status=status_of_call(called.status), result=shown, values=(value,), message=message)
+        return Execution(status_of_call(called.status), shown, (value,), message, provenance=called.provenance)
 
     def _find(self, name: str) -> Function:
         """The function of exactly this name. Raises ActionError of kind 'unknown_action'."""
         if self._functions is None:
-            found = functions_of(listed if isinstance(listed := self._task.inputs.get(FUNCTIONS), list) else ())
-            self._functions = {one.name: one for one in found}
+            self._functions = functions_of_task(self._task)
             self._records, self._bad = records_of(self._task.inputs.get(ANSWERS))
         if name not in self._functions:
             raise ActionError("unknown_action", f"there is no function '{name[:80]}'")
@@ -130,7 +127,7 @@ class ToolSession:
     def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:
         """The arguments of an earlier action; None where they could not be read, so that nothing was requested."""
         try:
-            return read_arguments(self._find(action.name), action.arguments, context.variables)
+            return read_arguments(self._find(action.name), action.arguments, _variables(action, context))
         except ActionError:
             return None
 
@@ -139,6 +136,11 @@ class ToolSession:
         message = storable(str(error))[0]
         shown, value = observe(envelope(message, ""), code_of(error.kind), self._actions.limit)
         return Execution(error.kind, shown, (value,), message)
+
+
+def _variables(action: Action, context: StepContext) -> Mapping[str, Mapping[str, Any]] | None:
+    """What references stand for; None where the action is not of a plan with numbered calls, and has none."""
+    return context.variables if action.variables else None
 
 
 def _finish(action: Action) -> Execution:

@@ -15,12 +15,12 @@ MAX_NAME = 64  #: characters of a function's name, of which the last ones are ke
 FINISH_NAME = "Finish"
 _MARK = 8  #: characters of the digest that tells two functions of one name apart
 _RESERVED = ("from", "class", "return", "false", "true", "id", "and")
-_OTHERS = re.compile("[^A-Za-z0-9_\u4e00-\u9fa5]")
+_OTHERS = re.compile("[^A-Za-z0-9\u4e00-\u9fa5]+")
 
 
 def standardize(text: str) -> str:
     """Small letters, digits, Chinese characters and single underscores; empty where the text has nothing of these."""
-    name = re.sub("_+", "_", _OTHERS.sub("_", text)).lower().strip("_")
+    name = _OTHERS.sub("_", text).lower().strip("_")
     return f"get_{name}" if name[:1].isdigit() else name
 
 

@@ -52,7 +52,8 @@ class Records:
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
         """The answer to the nth equal request, counted from 0; None where nothing equal is recorded."""
-        found = self._of(function).get(_key(arguments))
+        keyed = self._of(function)
+        found = keyed.get(_key(arguments)) if keyed else None
         return found[min(nth, len(found) - 1)].answer if found else None
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
@@ -84,15 +85,16 @@ class Records:
 
     def _of(self, function: Function) -> dict[str, list[Record]]:
         """The calls of a function's API by their arguments, in the form in which equal ones are equal."""
-        if function not in self._keyed:
+        if not self._by_api:
+            return {}
+        if (keyed := self._keyed.get(function)) is None:
             written = (function.category, function.tool, function.api)
             plain = (category_name(function.category), standardize(function.tool), safe_name(function.api))
-            keyed: dict[str, list[Record]] = {}
+            keyed = self._keyed[function] = {}
             for names in dict.fromkeys((written, plain)):
                 for record in self._by_api.get(names, ()):
                     keyed.setdefault(_key(_canonical(function, record.arguments)), []).append(record)
-            self._keyed[function] = keyed
-        return self._keyed[function]
+        return keyed
 
 
 def read_records(path: Path) -> Records:
@@ -186,5 +188,4 @@ def _canonical(function: Function, arguments: Mapping[str, Any]) -> Mapping[str,
         return arguments
 
 
-def _key(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+_key = json.JSONEncoder(sort_keys=True).encode  # made once, not for each request

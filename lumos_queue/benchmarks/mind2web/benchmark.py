@@ -39,6 +39,7 @@ class Mind2Web(Benchmark):
     domain = "web_agent"
     licence = "CC-BY-4.0"
     splits = ("train", "test_task", "test_website", "test_domain")
+    test_splits = splits[1:]
     by_answer = False
     metrics = METRICS
     check_level = "format"

@@ -40,6 +40,7 @@ class ScienceQA(Benchmark):
     domain = "multimodal"
     licence = "CC-BY-NC-SA-4.0"
     splits = ("train", "val", "test", "trainval", "minitrain", "minival", "minitest")
+    test_splits = ("test", "minitest")
     metrics = METRICS
     options = OPTIONS | {"subset": "IMG: problems with an image (default); all: every problem"}
 

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.actions.tools.functions import functions_of
+from lumos_queue.actions.tools.task_functions import functions_of_task
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.toolbench.retrieval import Pool
-from lumos_queue.benchmarks.toolbench.rows import FILES, file_of, listed_apis, query_rows, query_task
+from lumos_queue.benchmarks.toolbench.rows import FILES, file_of, files_of, listed_apis, query_rows, query_task
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
@@ -37,20 +37,24 @@ class ToolBench(Benchmark):
     name = "toolbench"
     domain = "tools"
     licence = "Apache-2.0"
-    splits = tuple(FILES)
+    test_splits = tuple(FILES)
+    splits = (*test_splits, "train")  # a file of other queries in the same format, as ToolBench's training data
     by_answer = False
     metrics = ("answered", "relevant_apis")
     options = OPTIONS
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        """Of a folder the file of that split, or all of them where the split is 'test' (builds --against)."""
         count = _read_tools(options.get("tools", ORACLE))
         self.notes, made = [], 0
         pool = Pool(listed_apis(path)) if count and path else None
         to_task = partial(_retrieve, pool, count) if pool else _oracle
-        for item in tasks(query_rows(file_of(path, split)), to_task):
-            made += isinstance(item, Task)
-            yield item
-        self.notes = [f"{made:,} rows; StableToolBench has {PUBLISHED[split]:,} of {split}"]
+        for file in files_of(path) if path and split == "test" else [file_of(path, split)]:
+            for item in tasks(query_rows(file), to_task):
+                made += isinstance(item, Task)
+                yield item
+        has = f"; StableToolBench has {PUBLISHED[split]:,} of {split}" if split in PUBLISHED else ""
+        self.notes = [f"{made:,} rows{has}"]
         if pool:
             self.notes.append(f"the {count:,} best of {len(pool.apis):,} APIs are offered for each row, found by words")
 
@@ -65,7 +69,7 @@ class ToolBench(Benchmark):
         relevant = {tuple(one) for one in task.gold["relevant"]}
         if not relevant:
             return (Score("answered", answered),)
-        functions = {one.name: one for one in functions_of(task.inputs["functions"])}
+        functions = functions_of_task(task)
         known = [functions[action.name] for action, done in result.seen if done.ok and action.name in functions]
         called = relevant & {(one.tool, one.api) for one in known}
         detail = f"{len(called)} of {len(relevant)}"

@@ -41,6 +41,8 @@ def file_of(path: Path | None, split: str) -> Path | None:
     """The file with a split's rows: the path itself, or the file of that split in this folder. Raises SpecError."""
     if path is None or not path.is_dir():
         return path
+    if split not in FILES:
+        raise SpecError(f"'{path}' is a folder of test queries: give the file of the split '{split}'.")
     if not (found := path / FILES[split]).is_file():
         raise SpecError(f"'{path}' has no file '{FILES[split]}' for the split '{split}'. Expected {FORMAT}.")
     return found

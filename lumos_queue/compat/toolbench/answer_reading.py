@@ -16,11 +16,12 @@ from lumos_queue.compat.toolbench.trees import RecordedDecision, read_chain, rea
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
 from lumos_queue.util.sanitize import storable_json
-from lumos_queue.util.untrusted_json import read_json
+from lumos_queue.util.untrusted_json import MAX_DEPTH, read_json
 
 FORMAT = "a ToolBench answer file: an object with 'answer_generation', and with 'tree' or 'trys'"
 MAX_BYTES = 32 * 2**20
 MAX_FUNCTIONS = 1_000
+MAX_PATH = (MAX_DEPTH - 4) // 2  #: nodes of a path: each is an object in a list; ToolBench's paths have 12 to 14
 
 
 def read_answer_file(path: Path) -> AnswerFile:
@@ -37,7 +38,8 @@ def read_answer_file(path: Path) -> AnswerFile:
     except UnicodeDecodeError as error:
         raise SpecError(f"'{path}' is not {FORMAT}: not UTF-8 at byte {error.start}.") from error
     except ValueError as error:
-        raise SpecError(f"'{path}' is not {FORMAT}: {error}.") from error
+        deep = f"; a path may have {MAX_PATH} nodes" if "levels deep" in str(error) else ""
+        raise SpecError(f"'{path}' is not {FORMAT}: {error}{deep}.") from error
     except BadRow as bad:
         raise SpecError(f"'{path}' is not {FORMAT}: '{bad.field}': {bad.problem}.") from None
 

@@ -1,0 +1,35 @@
+"""The functions of a task, read from its documents once for an episode: prompt, session and score all ask for them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lumos_queue.actions.tools.functions import Function, functions_of
+from lumos_queue.records import Task
+
+FUNCTIONS = "functions"  #: the task's input that lists API entries
+RECENT = 256  #: tasks whose functions are kept, as many as are in flight; of a further one they are read again
+MAX_KEPT = 200  #: functions of a task that are kept
+
+Functions = Mapping[str, Function]  #: by name, in their order
+#: By the identity of the list, which is kept beside them, so that no other list can have it.
+_recent: OrderedDict[int, tuple[list[Any], Functions]] = OrderedDict()
+
+
+def functions_of_task(task: Task) -> Functions:
+    """What the entries of the task's list document (`functions_of`); nothing where it has no list."""
+    entries = task.inputs.get(FUNCTIONS)
+    if not isinstance(entries, list):
+        return {}
+    known = _recent.get(id(entries))
+    if known is not None:
+        return known[1]
+    found = MappingProxyType({one.name: one for one in functions_of(entries)})
+    if len(found) <= MAX_KEPT:
+        _recent[id(entries)] = entries, found
+        while len(_recent) > RECENT:
+            _recent.popitem(last=False)
+    return found

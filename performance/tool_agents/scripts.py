@@ -1,0 +1,175 @@
+"""DFSDT and Sum2Act as lean scripts: the same prompts as this project sends, byte for byte, and no more.
+
+What any implementation must do, they do, by the shortest way: list the functions of a question's documents, read the
+three lines of a reply, parse the action's input as JSON, look the recorded answer up in a dict, append it to the
+transcript or to the state, and write the next prompt. They search and go back as the paper's DFSDT does, and refuse
+repeated calls as Sum2Act does.
+
+What they leave out: arguments are not checked against the documents; a reply that is not as asked for ends the run;
+marks of roles in texts are not broken; a state or transcript is never shortened; no digest is made, and nothing can be
+resumed. Of the project they have the wording of the prompts, and nothing of it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from lumos_queue.actions.tools.functions import FINISH
+from lumos_queue.formulations.dfsdt import DIVERSITY
+from lumos_queue.prompts.tool_agent import POLICY, ROUTER, STATE_MANAGER, SYSTEM
+
+WIDTH, DEEP, MAX_CALLS = 2, 12, 200  #: of DFSDT: decisions at a node, ToolBench's nodes on a path, calls
+STEPS = 30  #: of Sum2Act
+SHOWN, SHOWN_TO_MANAGER = 1024, 2048  #: characters of an answer
+USER, ASSISTANT, END = "<|user|>\n", "\n<|assistant|>\n", "</s>\n"
+_FINISH = FINISH.describe()  # a constant
+_UNKNOWN = '{"error": "no answer to this request is available", "response": ""}', "not_recorded"
+_REPLY = re.compile(r"(?:Thought: (.*)\n)?Action: (\S+)\nAction Input: (.+)", re.DOTALL)
+_OTHERS = re.compile("[^a-z0-9]+")
+
+Key = tuple[str, str, bytes]  #: tool, API, arguments as JSON with sorted names
+Answers = Mapping[Key, tuple[str, str]]  #: to the body and the status
+Row = tuple[str, str, str, str]  #: of an action: name, arguments, status, what was shown
+#: Yields (role, prompt), is sent the reply, returns the answer, None where there is none, and the actions.
+Episode = Generator[tuple[str, str], str, tuple[str | None, list[Row]]]
+
+
+class Functions:
+    """What a question's documents offer: lines for the prompt, and answers."""
+
+    def __init__(self, documents: Sequence[Mapping[str, Any]], answers: Answers):
+        self._answers = answers
+        self._apis: dict[str, tuple[str, str]] = {}
+        self.lines: dict[str, str] = {}
+        for one in documents:
+            tool, api = one["tool_name"], one["api_name"]
+            name = f"{_plain(api)}_for_{_plain(tool)}"
+            needed = [f"{_plain(each['name'])}: {each['type'].lower()}" for each in one["required_parameters"]]
+            needed += [f"[{_plain(each['name'])}: {each['type'].lower()}]" for each in one["optional_parameters"]]
+            self._apis[name] = tool, api
+            said = f"A function of the tool '{tool}'. {one['api_description']}"
+            self.lines[name] = f"{name}({'; '.join(needed)}): {said}"
+
+    def ask_for(self, question: str) -> str:
+        return "Functions:\n" + "\n".join((*self.lines.values(), _FINISH)) + f"\n\nRequest: {question}"
+
+    def call(self, name: str, arguments: Any) -> tuple[str, str]:
+        """Body and status."""
+        key = (*self._apis[name], orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS))
+        return self._answers.get(key, _UNKNOWN)
+
+
+def _plain(name: str) -> str:
+    return _OTHERS.sub("_", name.lower()).strip("_")
+
+
+def read(reply: str) -> tuple[str, str, str]:
+    """Thought, name and arguments. Raises ValueError for other than the three lines."""
+    found = _REPLY.fullmatch(reply)
+    if found is None:
+        raise ValueError(f"not three lines: {reply[:80]!r}")
+    return found[1] or "", found[2], found[3]
+
+
+def shorten(body: str, most: int) -> str:
+    return body if len(body) <= most else body[:most] + "..."
+
+
+class _Search:
+    """One search of DFSDT."""
+
+    def __init__(self, question: str, documents: Sequence[Mapping[str, Any]], answers: Answers):
+        self._functions = Functions(documents, answers)
+        self._head = f"{SYSTEM}{POLICY}{USER}{self._functions.ask_for(question)}"
+        self.actions: list[Row] = []
+        self.answer: str | None = None
+        self._calls = 0
+
+    def expand(self, path: str, nodes: int, latest: str) -> Generator[tuple[str, str], str, bool]:
+        """Search below the node that `path` leads to; returns whether the search goes on elsewhere."""
+        tried: list[dict[str, str]] = []
+        for _ in range(WIDTH):
+            told = _tell(tried, latest) if tried else ""
+            reply = yield "policy", f"{self._head}{path}{told}{ASSISTANT}"
+            self._calls += 1
+            if self._calls == MAX_CALLS:
+                return False
+            thought, name, given = read(reply)
+            arguments = orjson.loads(given)
+            if name == "Finish":
+                if arguments["return_type"] == "give_answer":
+                    self.answer = arguments["final_answer"]
+                    self.actions.append((name, given, "ok", self.answer or ""))
+                    return False
+                self.actions.append((name, given, "give_up", ""))
+                return True  # two levels back: no sibling is tried
+            body, status = self._functions.call(name, arguments)
+            shown = shorten(body, SHOWN)
+            self.actions.append((name, given, status, shown))
+            tried.append({"name": name, "arguments": given, "function_output": shown})
+            deeper = nodes + 2 + bool(thought)
+            if deeper < DEEP:
+                below = f"{path}{ASSISTANT}{reply}{END}{USER}Observation: {shown}"
+                if not (yield from self.expand(below, deeper, shown)):
+                    return False
+        return True
+
+
+def _tell(tried: list[dict[str, str]], latest: str) -> str:
+    shown = json.dumps(tried, indent=2, ensure_ascii=False)
+    told = DIVERSITY.format(tried=shown) + (f"The latest observation is: {latest}\n" if latest else "")
+    return f"\n\n{told.rstrip()}"
+
+
+def dfsdt(question: str, documents: Sequence[Mapping[str, Any]], answers: Answers) -> Episode:
+    search = _Search(question, documents, answers)
+    yield from search.expand("", 0, "")
+    return search.answer, search.actions
+
+
+def sum2act(question: str, documents: Sequence[Mapping[str, Any]], answers: Answers) -> Episode:
+    functions = Functions(documents, answers)
+    head = f"{SYSTEM}{ROUTER}{USER}{functions.ask_for(question)}\n\n"
+    manager = f"{SYSTEM}{STATE_MANAGER}{USER}Request: {question}\n\nCall: "
+    solved, failed, results = [], [], []
+    made: set[tuple[str, bytes]] = set()
+    actions: list[Row] = []
+    for _ in range(STEPS):
+        answered, refused, found = "\n".join(solved), "\n".join(failed), "\n".join(results)
+        state = f"Already solved:\n{answered or 'nothing'}\nFailed calls:\n{refused or 'none'}\nResults:\n"
+        thought, name, given = read((yield "router", f"{head}{state}{found or 'none'}{ASSISTANT}"))
+        arguments = orjson.loads(given)
+        if name == "Finish":
+            answer = arguments.get("final_answer")
+            actions.append((name, given, "ok" if answer else "give_up", answer or ""))
+            return answer, actions
+        call = name, orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
+        if call in made:
+            failed.append(f"- {name} {given}: this call of {name} was made before")
+            actions.append((name, given, "repeated", ""))
+            continue
+        made.add(call)
+        body, status = functions.call(name, arguments)
+        actions.append((name, given, status, shorten(body, SHOWN)))
+        told = (
+            f"{name} {given}\nPurpose: {thought}\nFunction: {functions.lines[name]}\n\n"
+            f"Returned: {shorten(body, SHOWN_TO_MANAGER)}"
+        )
+        record = orjson.loads((yield "state_manager", f"{manager}{told}{ASSISTANT}"))
+        if record["status"] == "success":
+            solved.append(f"- {record['aim']}")
+            results.append(f"- {name} {given}: {record['answer']}")
+        else:
+            failed.append(f"- {name} {given}: {record['reason']}")
+    return None, actions
+
+
+SCRIPTS: Mapping[str, Callable[[str, Sequence[Mapping[str, Any]], Answers], Episode]] = {
+    "dfsdt": dfsdt,
+    "sum2act": sum2act,
+}
