@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lumos_queue.experts.base import Kind, Slot
 
 MAX_MODULES = 10  #: experts one after another: of the longest branch and the tail
-_WIRE = re.compile(r"(?:\([^()]*\))*[^()]*")
+_WIRE = re.compile(r"(?:\([^()]*+\)\s*+)*+[^()]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,7 @@ def read_wire(text: str) -> Plan:
     if not _WIRE.fullmatch(text):
         raise ValueError(f"not the wire form of a plan, such as '(A,B,)(C,)J,': '{text[:80]}'")
     *branches, tail = text.split(")")
-    if any(not one.startswith("(") for one in branches):
-        raise ValueError(f"a branch does not begin with '(': '{text[:80]}'")
-    return Plan(tuple(_read(one[1:]) for one in branches), _read(tail))
+    return Plan(tuple(_read(one.strip()[1:]) for one in branches), _read(tail))
 
 
 def _write(names: tuple[str, ...]) -> str:
