@@ -52,6 +52,7 @@ MAIN_METRICS = (
     "answered",
     "exact_match",
     "executed",
+    "feasible",
     "pass",
     "reward",
     "rouge_l",
