@@ -1,7 +1,7 @@
 """OpenAGI's 185 tasks, by rule (Ge et al. 2023, arXiv:2304.04370, table A.6), in the order of the released list.
 
-A task is what is given, what was done to it, and what is wanted. Its gold plan takes back what was done, the last first,
-then runs the model of what is wanted, then translates where German is wanted. Other plans can be right, too.
+A task is what is given, what was done to it, and what is wanted. Its gold plan takes back what was done, the last
+first, then runs the model of what is wanted, then translates where German is wanted. Other plans can be right, too.
 """
 
 from __future__ import annotations

@@ -83,9 +83,7 @@ def draw_part(pen: ImageDraw.ImageDraw, part: Part, spot: Spot, colour: Colour) 
     """A part of a thing, four times as large as the picture."""
     fill = colour if part.colour == MAIN else part.colour
     origin = (spot.left, spot.top)
-    points = [
-        (origin[axis % 2] * 100 + value * spot.size) * _SCALE // 100 for axis, value in enumerate(part.points)
-    ]
+    points = [(origin[axis % 2] * 100 + value * spot.size) * _SCALE // 100 for axis, value in enumerate(part.points)]
     if part.form == "line":
         pen.line(points, fill=fill, width=max(_SCALE, spot.size * _SCALE // 14))
     elif part.angles:

@@ -39,9 +39,7 @@ def count_noun(noun: Noun, adjective: Phrase, count: int) -> Phrase:
         en = f"{article(adjective.en)} {adjective.en} {noun.en}"
         return Phrase(en, f"{_EIN[noun.gender]} {adjective.de}{_ENDING[noun.gender]} {noun.de}")
     number = NUMBERS[count - 2]
-    return Phrase(
-        f"{number.en} {adjective.en} {noun.en_plural}", f"{number.de} {adjective.de}e {noun.de_plural}"
-    )
+    return Phrase(f"{number.en} {adjective.en} {noun.en_plural}", f"{number.de} {adjective.de}e {noun.de_plural}")
 
 
 def object_noun(noun: Noun, adjective: Phrase) -> Phrase:

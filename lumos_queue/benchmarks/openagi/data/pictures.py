@@ -1,4 +1,4 @@
-"""Samples with a picture: one thing and its class, several and a caption, many and their names, boards and a question."""
+"""Samples with a picture: one thing and its class, a few and a caption, many and their names, boards and a question."""
 
 from __future__ import annotations
 
@@ -15,12 +15,27 @@ _SMALL = 19  #: pixels of one of several things
 _YELLOW, _WHITE = (250, 220, 90), (242, 242, 242)
 #: What boards say, and its German.
 WORDS = (
-    Phrase("bread", "Brot"), Phrase("milk", "Milch"), Phrase("tea", "Tee"), Phrase("books", "Bücher"),
-    Phrase("hotel", "Hotel"), Phrase("bank", "Bank"), Phrase("post", "Post"), Phrase("zoo", "Zoo"),
-    Phrase("school", "Schule"), Phrase("market", "Markt"), Phrase("music", "Musik"), Phrase("open", "geöffnet"),
-    Phrase("closed", "geschlossen"), Phrase("exit", "Ausgang"), Phrase("taxi", "Taxi"), Phrase("pizza", "Pizza"),
-    Phrase("toys", "Spielzeug"), Phrase("shoes", "Schuhe"), Phrase("stop", "Halt"), Phrase("water", "Wasser"),
-)  # fmt: skip
+    Phrase("bread", "Brot"),
+    Phrase("milk", "Milch"),
+    Phrase("tea", "Tee"),
+    Phrase("books", "Bücher"),
+    Phrase("hotel", "Hotel"),
+    Phrase("bank", "Bank"),
+    Phrase("post", "Post"),
+    Phrase("zoo", "Zoo"),
+    Phrase("school", "Schule"),
+    Phrase("market", "Markt"),
+    Phrase("music", "Musik"),
+    Phrase("open", "geöffnet"),
+    Phrase("closed", "geschlossen"),
+    Phrase("exit", "Ausgang"),
+    Phrase("taxi", "Taxi"),
+    Phrase("pizza", "Pizza"),
+    Phrase("toys", "Spielzeug"),
+    Phrase("shoes", "Schuhe"),
+    Phrase("stop", "Halt"),
+    Phrase("water", "Wasser"),
+)
 #: Questions about boards, by what answers them. Some say it twice, so that a masked word can be told from the others.
 QUESTIONS = {
     "word": ("what word is written on the sign ?", "which word can be read in letters on the sign ?"),

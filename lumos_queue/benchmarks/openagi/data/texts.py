@@ -37,7 +37,8 @@ def draw_report(random: Random) -> tuple[object, str, Phrase]:
     opening = [] if random.random() < 0.7 else [f"People in {city.en} still talk about last {day.en} ."]
     document = " ".join([*opening, lead, *details, closed])
     summary = Phrase(
-        f"{capitalize(article(event))} {event} {verb.en} {hit.en} in {city.en} . It will stay closed until {until.en} .",
+        f"{capitalize(article(event))} {event} {verb.en} {hit.en} in {city.en} . "
+        f"It will stay closed until {until.en} .",
         f"{capitalize(event_de)} {verb.de} {hit.de} in {city.de} . "
         f"{capitalize(PRONOUNS[building.gender])} bleibt bis {until.de} geschlossen .",
     )
@@ -47,9 +48,10 @@ def draw_report(random: Random) -> tuple[object, str, Phrase]:
 def _details(random: Random, building: Noun, city: Phrase, other: Phrase) -> list[str]:
     """Three or four sentences that a summary leaves out."""
     person, job = f"{random.choice(PEOPLE)} {random.choice(SURNAMES)}", random.choice(JOBS).en
+    begun = random.choice(("morning", "afternoon", "evening"))
     said = (
         f"{person} , {article(job)} {job} , said that nobody had expected it .",
-        f"It began in the {random.choice(('morning', 'afternoon', 'evening'))} and lasted {random.randint(2, 9)} hours .",
+        f"It began in the {begun} and lasted {random.randint(2, 9)} hours .",
         f"About {random.randint(2, 9) * 10} people had to leave the {building.en} .",
         f"Something like this was last seen in {other.en} {random.randint(2, 9)} years ago .",
         f"The mayor of {city.en} thanked all who helped .",
