@@ -29,7 +29,7 @@ _HORIZON = 34
 _LARGE, _SMALL = range(36, 49, 2), (19,)  #: sizes of things in pixels: one alone, one of several
 _BESIDE_BOARDS = (22,)
 _MAX_SPOTS = 6
-_LEAST = 0.3  #: of what the first thing explains, that a further one must explain
+_LEAST = 0.4  #: of the difference between picture and bare place, that a thing after the first must explain
 _YELLOW, _WHITE = (250, 220, 90), (242, 242, 242)
 
 
@@ -40,6 +40,7 @@ class Match:
     top: int
     size: int
     explains: float
+    share: float  #: of the difference between picture and bare place where it is
 
 
 class Picture:
@@ -84,7 +85,7 @@ class Picture:
         while len(found) < most:
             candidates = (_best(pixels, bare, thing_sprites(size, self.gray)) for size in sizes)
             match = max((one for one in candidates if one), key=_explains, default=None)
-            if match is None or match.explains <= (_LEAST * found[0].explains if found else 0):
+            if match is None or (found and match.share < _LEAST):
                 break
             found.append(match)
             box = np.s_[match.top : match.top + match.size, match.left : match.left + match.size]
@@ -105,12 +106,13 @@ def _best(pixels: Array, bare: Array, sprites: Sequence[Sprite]) -> Match | None
     colours = np.stack([one.colours.transpose(2, 0, 1).ravel() for one in sprites], axis=1)
     windows = sliding_window_view(pixels, (height, width), axis=(0, 1))
     rows, columns = windows.shape[:2]
-    off = sliding_window_view(((pixels - bare) ** 2).sum(axis=2) - (pixels**2).sum(axis=2), (height, width))
-    explained = off.reshape(rows * columns, -1) @ masks
+    apart = sliding_window_view(((pixels - bare) ** 2).sum(axis=2), (height, width)).reshape(rows * columns, -1) @ masks
+    explained = apart - sliding_window_view((pixels**2).sum(axis=2), (height, width)).reshape(rows * columns, -1) @ masks
     explained += 2 * (windows.reshape(rows * columns, -1) @ colours) - (colours**2).sum(axis=0)
     at, which = divmod(int(explained.argmax()), len(sprites))
     top, left = divmod(at, columns)
-    return Match(sprites[which].name, left, top, width, float(explained.max()))
+    explains = float(explained.max())
+    return Match(sprites[which].name, left, top, width, explains, explains / max(1e-6, float(apart[at, which])))
 
 
 def _find_place(pixels: Array, gray: bool) -> tuple[str, Array]:
