@@ -22,7 +22,7 @@ from lumos_queue.benchmarks.openagi.data.augmentations import (
     mask_token,
 )
 from lumos_queue.benchmarks.openagi.data.drawing import SIZE, Scene, Spot, board_size, draw_scene
-from lumos_queue.benchmarks.openagi.data.nouns import Noun, Phrase, count_noun, object_noun
+from lumos_queue.benchmarks.openagi.data.nouns import BilingualNoun, Phrase, count_noun, object_noun
 from lumos_queue.benchmarks.openagi.data.png import read_png, write_png
 from lumos_queue.benchmarks.openagi.data.samples import SOURCES, load_input, load_sample
 from lumos_queue.benchmarks.openagi.data.seeds import SPLITS
@@ -234,7 +234,10 @@ def test_summaries_are_said_by_their_report():
 # --- German
 
 
-BRIDGE, STATION = Noun("b", "bs", "Brücke", "Brücken", "f"), Noun("s", "ss", "Bahnhof", "Bahnhöfe", "m")
+BRIDGE, STATION = (
+    BilingualNoun("b", "bs", "Brücke", "Brücken", "f"),
+    BilingualNoun("s", "ss", "Bahnhof", "Bahnhöfe", "m"),
+)
 
 
 @pytest.mark.parametrize(

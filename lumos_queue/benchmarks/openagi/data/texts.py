@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from lumos_queue.benchmarks.openagi.data.nouns import PRONOUNS, Noun, Phrase, article, capitalize, object_noun
+from lumos_queue.benchmarks.openagi.data.nouns import PRONOUNS, BilingualNoun, Phrase, article, capitalize, object_noun
 from lumos_queue.benchmarks.openagi.data.seeds import split_of
 from lumos_queue.benchmarks.openagi.data.words import (
     BAD,
@@ -46,7 +46,7 @@ def draw_report(random: Random) -> tuple[object, str, Phrase]:
     return (event, verb.en, building.en, look.en, city.en), document, summary
 
 
-def _details(random: Random, building: Noun, city: Phrase, other: Phrase) -> list[str]:
+def _details(random: Random, building: BilingualNoun, city: Phrase, other: Phrase) -> list[str]:
     """Three or four sentences that a summary leaves out."""
     person, job = f"{random.choice(PEOPLE)} {random.choice(SURNAMES)}", random.choice(JOBS).en
     begun = random.choice(("morning", "afternoon", "evening"))
