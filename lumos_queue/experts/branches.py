@@ -5,7 +5,8 @@ one step after the other:
 
 1. The first expert that takes as many inputs as the task has is the join; what follows it is the tail.
 2. A step before it goes to a branch whose type it takes. Of several such branches it is the one whose channel the step
-   names ('Fill Mask on the question'), else the first that does not have this expert yet, else the first.
+   names ('Fill Mask on the question', or on the query), else the first that does not have this expert yet, else the
+   first.
 3. A step whose type no branch has goes to the first branch: the plan is not feasible then, and says so.
 """
 
@@ -44,7 +45,7 @@ def assign_branches(steps: Sequence[Step], signature: Signature) -> Plan:
 
 def _choose(step: Step, branches: Sequence[Sequence[str]], fits: Sequence[bool], signature: Signature) -> int:
     fitting = [index for index, one in enumerate(fits) if one]
-    words = set(re.findall(r"[a-z]+", step.text.lower()))
+    words = {"question" if word == "query" else word for word in re.findall(r"[a-z]+", step.text.lower())}
     named = [index for index in fitting if signature.inputs[index].name in words]
     fresh = [index for index in fitting if step.name not in branches[index]]
     return next(iter((named if len(named) == 1 else ()) or fresh or fitting), 0)

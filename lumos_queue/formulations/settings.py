@@ -18,6 +18,17 @@ def read_number(least: int, most: int) -> Callable[[str, str], int]:
     return read
 
 
+def read_choice(*choices: str) -> Callable[[str, str], str]:
+    """A reader of one of these words, which raises SpecError for others."""
+
+    def read(name: str, value: str) -> str:
+        if value not in choices:
+            raise SpecError(f"The setting {name} must be one of {', '.join(choices)}, not '{value[:40]}'.")
+        return value
+
+    return read
+
+
 def read_yes_no(name: str, value: str) -> bool:
     """Raises SpecError for anything but yes and no."""
     if value not in ("yes", "no"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from lumos_queue.experts.base import Kind, Slot
 from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
 from lumos_queue.experts.feasibility import infeasible_because

@@ -61,7 +61,7 @@ def draw_scene(scene: Scene) -> Pixels:
     for spot in scene.spots:
         colour = _shade(THINGS[spot.thing].colour, random)
         for part in THINGS[spot.thing].parts:
-            _draw_part(pen, part, spot, colour)
+            draw_part(pen, part, spot, colour)
     small = large.reduce(_SCALE)
     _write_boards(small, scene.boards)
     return np.asarray(small)
@@ -79,7 +79,8 @@ def _shade(colour: Colour, random: Random) -> Colour:
     return red, green, blue
 
 
-def _draw_part(pen: ImageDraw.ImageDraw, part: Part, spot: Spot, colour: Colour) -> None:
+def draw_part(pen: ImageDraw.ImageDraw, part: Part, spot: Spot, colour: Colour) -> None:
+    """A part of a thing, four times as large as the picture."""
     fill = colour if part.colour == MAIN else part.colour
     origin = (spot.left, spot.top)
     points = [(origin[axis % 2] * 100 + value * spot.size) * _SCALE // 100 for axis, value in enumerate(part.points)]
