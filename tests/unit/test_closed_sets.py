@@ -11,7 +11,14 @@ from lumos_queue.records import LEVELS, Completion, Ending, FinishReason, Level,
 
 STORED = {
     Ending: (
-        "answered", "no_answer", "limit", "gave_up", "action_error", "unreadable", "infeasible", "cancelled",
+        "answered",
+        "no_answer",
+        "limit",
+        "gave_up",
+        "action_error",
+        "unreadable",
+        "infeasible",
+        "cancelled",
         "infra_error",
     ),
     FinishReason: ("stop", "length", "empty", "refused", "given"),

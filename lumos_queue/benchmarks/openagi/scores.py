@@ -40,7 +40,7 @@ COMPARISONS: tuple[Comparison, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class PlanRun:
     """What an episode did."""
 
     plan: Plan | None  #: None where what ran is not a plan
@@ -66,24 +66,24 @@ def score_episode(
     return (*found, *_compare(task, ran, result, comparisons))
 
 
-def read_run(task: Task, result: EpisodeResult) -> Ran:
+def read_run(task: Task, result: EpisodeResult) -> PlanRun:
     """The plan that ran, and what came out of it."""
     wanted = len(task.inputs["channels"][0]["values"])
     nothing: list[str | None] = [None] * wanted
     if result.ending == Ending.INFEASIBLE:
-        return Ran(None, "the plan that was proposed is not feasible", nothing)
+        return PlanRun(None, "the plan that was proposed is not feasible", nothing)
     if not result.seen:
-        return Ran(None, "no expert ran", nothing)
+        return PlanRun(None, "no expert ran", nothing)
     signature = read_signature(task.inputs)
     try:
         nodes = [_read_node(action) for action, _ in result.seen]
         plan = read_graph(nodes, signature)
     except ValueError as error:
-        return Ran(None, f"what ran is not a plan: {error}", nothing)
+        return PlanRun(None, f"what ran is not a plan: {error}", nothing)
     problem = infeasible_because(plan, signature)
     if not problem and not _is_same_graph(nodes, plan, signature):
         problem = "what ran is not a plan: an expert was not given what the one before it made"
-    return Ran(plan, problem, _final_items(result.seen[-1][1], wanted))
+    return PlanRun(plan, problem, _final_items(result.seen[-1][1], wanted))
 
 
 def _read_node(action: Action) -> Node:
@@ -126,7 +126,7 @@ def _count_equal(items: Sequence[str | None], references: Sequence[str]) -> list
     return [one is not None and one == wanted for one, wanted in zip(items, references, strict=True)]
 
 
-def _compare(task: Task, ran: Ran, result: EpisodeResult, comparisons: Sequence[Comparison]) -> list[Score]:
+def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Sequence[Comparison]) -> list[Score]:
     """The scores of values: a mean over the task's samples, where one without a value counts 0."""
     found = []
     for one in comparisons:

@@ -39,7 +39,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TaskGoal:
     """What a task asks for."""
 
     words: str  #: 'return the caption', with the language left out
@@ -56,7 +56,7 @@ class TaskSpec:
     id: int  #: its place in the released list, from 0
     category: str  #: 'image-text', 'text+text-text', …
     channels: tuple[Channel, ...]
-    wanted: Wanted
+    wanted: TaskGoal
     language: str = ""  #: of the output: 'de' or 'en'; '' of an image
 
     @property
@@ -98,16 +98,16 @@ _IMAGE, _TEXT = Slot("image", Kind.IMAGE), Slot("text", Kind.TEXT)
 _DOCUMENT, _QUESTION = Slot("document", Kind.TEXT), Slot("question", Kind.TEXT)
 _NOUNS = {"image": "image", "text": "text", "document": "document", "question": "query"}
 
-REGULAR = Wanted("return the regular image", "", "ImageNet-1K val", Kind.IMAGE, "vit")
-CAPTION = Wanted("return the caption", "Image Captioning", "COCO captions val2017", Kind.TEXT, "bert")
-LABEL = Wanted("return the class label", "Image Classification", "ImageNet-1K val", Kind.TEXT, "bert")
-OBJECTS = Wanted("return the object names", "Object Detection", "COCO instances val2017", Kind.TEXT, "bert")
-PICTURE = Wanted("generate a image", "Text to Image Generation", "COCO captions val2017", Kind.IMAGE, "clip")
-SUMMARY = Wanted("return the summarization", "Text Summarization", "CNN/DailyMail test", Kind.TEXT, "bert")
-TRANSLATION = Wanted("translate the text", "Machine Translation", "COCO captions val2017", Kind.TEXT, "bert")
-SENTIMENT = Wanted("return the sentiment", "Sentiment Analysis", "SST-2 val", Kind.TEXT, "bert")
-ANSWER_IMAGE = Wanted("answer the question", "Visual Question Answering", "TextVQA val", Kind.TEXT, "bert")
-ANSWER_TEXT = Wanted("answer the question", "Question Answering", "SQuAD val", Kind.TEXT, "bert")
+REGULAR = TaskGoal("return the regular image", "", "ImageNet-1K val", Kind.IMAGE, "vit")
+CAPTION = TaskGoal("return the caption", "Image Captioning", "COCO captions val2017", Kind.TEXT, "bert")
+LABEL = TaskGoal("return the class label", "Image Classification", "ImageNet-1K val", Kind.TEXT, "bert")
+OBJECTS = TaskGoal("return the object names", "Object Detection", "COCO instances val2017", Kind.TEXT, "bert")
+PICTURE = TaskGoal("generate a image", "Text to Image Generation", "COCO captions val2017", Kind.IMAGE, "clip")
+SUMMARY = TaskGoal("return the summarization", "Text Summarization", "CNN/DailyMail test", Kind.TEXT, "bert")
+TRANSLATION = TaskGoal("translate the text", "Machine Translation", "COCO captions val2017", Kind.TEXT, "bert")
+SENTIMENT = TaskGoal("return the sentiment", "Sentiment Analysis", "SST-2 val", Kind.TEXT, "bert")
+ANSWER_IMAGE = TaskGoal("answer the question", "Visual Question Answering", "TextVQA val", Kind.TEXT, "bert")
+ANSWER_TEXT = TaskGoal("answer the question", "Question Answering", "SQuAD val", Kind.TEXT, "bert")
 
 
 def _describe(channel: Channel) -> str:
@@ -115,7 +115,7 @@ def _describe(channel: Channel) -> str:
     return " ".join((*channel.augmentations, *language, _NOUNS[channel.slot.name]))
 
 
-def _tasks() -> Iterator[tuple[str, tuple[Channel, ...], Wanted, str]]:
+def _tasks() -> Iterator[tuple[str, tuple[Channel, ...], TaskGoal, str]]:
     """Category, channels, what is wanted and its language, in the released order."""
     for names in _SETS:
         yield "image-image", (Channel(_IMAGE, names),), REGULAR, ""

@@ -15,7 +15,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
+class BilingualNoun:
     """A thing or a person."""
 
     en: str
@@ -33,7 +33,7 @@ _ENDING_AFTER_DEN = {"m": "en", "f": "e", "n": "e"}
 PRONOUNS: Mapping[str, str] = {"m": "er", "f": "sie", "n": "es"}
 
 
-def count_noun(noun: Noun, adjective: Phrase, count: int) -> Phrase:
+def count_noun(noun: BilingualNoun, adjective: Phrase, count: int) -> Phrase:
     """'a red apple', 'two red apples': German in the nominative. `count` is 1 to 4."""
     if count == 1:
         en = f"{article(adjective.en)} {adjective.en} {noun.en}"
@@ -42,7 +42,7 @@ def count_noun(noun: Noun, adjective: Phrase, count: int) -> Phrase:
     return Phrase(f"{number.en} {adjective.en} {noun.en_plural}", f"{number.de} {adjective.de}e {noun.de_plural}")
 
 
-def object_noun(noun: Noun, adjective: Phrase) -> Phrase:
+def object_noun(noun: BilingualNoun, adjective: Phrase) -> Phrase:
     """'the old bridge' as what something happens to: German in the accusative."""
     german = f"{_DEN[noun.gender]} {adjective.de}{_ENDING_AFTER_DEN[noun.gender]} {noun.de}"
     return Phrase(f"the {adjective.en} {noun.en}", german)

@@ -7,6 +7,7 @@ from random import Random
 
 from lumos_queue.benchmarks.openagi.data.drawing import SIZE, Board, Scene, Spot, board_size
 from lumos_queue.benchmarks.openagi.data.nouns import Phrase, count_noun
+from lumos_queue.benchmarks.openagi.data.seeds import split_of
 from lumos_queue.benchmarks.openagi.data.things import PLACES, THINGS
 
 _NAMES, _PLACES = tuple(THINGS), tuple(PLACES)
@@ -51,10 +52,13 @@ def draw_label(random: Random) -> tuple[Scene, str]:
     return Scene(random.choice(_PLACES), (spot,), (), random.getrandbits(32)), name
 
 
-def combine_label(drawn: tuple[Scene, str]) -> object:
-    """A kind of thing in a place."""
+def split_label(drawn: tuple[Scene, str]) -> str:
+    """By a kind of thing in a place: of its five places each kind has one for test, one for dev and three for train.
+
+    By rule, as chance would leave kinds out of so few.
+    """
     scene, name = drawn
-    return name, scene.place
+    return ("test", "dev", "train", "train", "train")[(_NAMES.index(name) + _PLACES.index(scene.place)) % 5]
 
 
 def draw_caption(random: Random) -> tuple[Scene, Phrase]:
@@ -69,11 +73,6 @@ def draw_caption(random: Random) -> tuple[Scene, Phrase]:
     return scene, Phrase(f"{english} {place.en}", f"{german} {place.de}")
 
 
-def combine_caption(drawn: tuple[Scene, Phrase]) -> object:
-    """Kinds of things with their numbers, in whatever order, in a place."""
-    return combine_objects(drawn)
-
-
 def draw_objects(random: Random) -> tuple[Scene, Phrase]:
     """Two to five things, and their names from left to right, each as often as it is there."""
     kinds = random.sample(_NAMES, random.randint(2, 3))
@@ -83,10 +82,10 @@ def draw_objects(random: Random) -> tuple[Scene, Phrase]:
     return scene, Phrase(", ".join(one.en for one in nouns), ", ".join(one.de for one in nouns))
 
 
-def combine_objects(drawn: tuple[Scene, Phrase]) -> object:
-    """Kinds of things with their numbers, in a place."""
+def split_objects(drawn: tuple[Scene, Phrase]) -> str:
+    """By kinds of things with their numbers, in whatever order, in a place."""
     scene = drawn[0]
-    return sorted(Counter(one.thing for one in scene.spots).items()), scene.place
+    return split_of("things", sorted(Counter(one.thing for one in scene.spots).items()), scene.place)
 
 
 def draw_signs(random: Random) -> tuple[Scene, str, Phrase]:
@@ -106,10 +105,10 @@ def draw_signs(random: Random) -> tuple[Scene, str, Phrase]:
     return scene, random.choice(QUESTIONS[about]), answers[about]
 
 
-def combine_signs(drawn: tuple[Scene, str, Phrase]) -> object:
-    """A word with a number and a thing."""
+def split_signs(drawn: tuple[Scene, str, Phrase]) -> str:
+    """By a word with a number and a thing."""
     scene = drawn[0]
-    return [one.text for one in scene.boards], scene.spots[0].thing
+    return split_of("signs", [one.text for one in scene.boards], scene.spots[0].thing)
 
 
 def _spread(things: list[str], random: Random) -> tuple[Spot, ...]:

@@ -37,38 +37,38 @@ class Sample:
 
 
 def _label(split: str, number: int) -> Sample:
-    scene, name = draw_of_split("labels", split, number, pictures.draw_label, pictures.combine_label)
+    scene, name = draw_of_split("labels", split, number, pictures.draw_label, pictures.split_label)
     noun = THINGS[name].noun
     return Sample(Phrase(noun.en, noun.de), scene)
 
 
 def _caption(split: str, number: int) -> Sample:
-    scene, caption = draw_of_split("captions", split, number, pictures.draw_caption, pictures.combine_caption)
+    scene, caption = draw_of_split("captions", split, number, pictures.draw_caption, pictures.split_objects)
     return Sample(caption, scene, {"text": caption.en})
 
 
 def _objects(split: str, number: int) -> Sample:
-    scene, names = draw_of_split("objects", split, number, pictures.draw_objects, pictures.combine_objects)
+    scene, names = draw_of_split("objects", split, number, pictures.draw_objects, pictures.split_objects)
     return Sample(names, scene)
 
 
 def _sign(split: str, number: int) -> Sample:
-    scene, question, answer = draw_of_split("signs", split, number, pictures.draw_signs, pictures.combine_signs)
+    scene, question, answer = draw_of_split("signs", split, number, pictures.draw_signs, pictures.split_signs)
     return Sample(answer, scene, {"question": question})
 
 
 def _report(split: str, number: int) -> Sample:
-    _, document, summary = draw_of_split("documents", split, number, texts.draw_report, texts.combine_report)
+    _, document, summary = draw_of_split("documents", split, number, texts.draw_report, texts.split_report)
     return Sample(summary, None, {"text": document})
 
 
 def _opinion(split: str, number: int) -> Sample:
-    _, sentence, sentiment = draw_of_split("sentiments", split, number, texts.draw_opinion, texts.combine_opinion)
+    _, sentence, sentiment = draw_of_split("sentiments", split, number, texts.draw_opinion, texts.split_opinion)
     return Sample(sentiment, None, {"text": sentence})
 
 
 def _passage(split: str, number: int) -> Sample:
-    _, document, question, answer = draw_of_split("passages", split, number, texts.draw_life, texts.combine_life)
+    _, document, question, answer = draw_of_split("passages", split, number, texts.draw_life, texts.split_life)
     return Sample(answer, None, {"document": document, "question": question})
 
 

@@ -33,12 +33,12 @@ def draws(*parts: object) -> Iterator[Random]:
 
 
 def draw_of_split(
-    source: str, split: str, number: int, draw: Callable[[Random], Drawn], combine: Callable[[Drawn], object]
+    source: str, split: str, number: int, draw: Callable[[Random], Drawn], assign: Callable[[Drawn], str]
 ) -> Drawn:
-    """The sample with that number: the first draw whose combination belongs to the split."""
+    """The sample with that number: the first draw that `assign` gives to the split."""
     for random in draws(source, split, number):
         found = draw(random)
-        if split_of(source, combine(found)) == split:
+        if assign(found) == split:
             return found
     raise ValueError(f"no draw of '{source}' belongs to '{split}': expected one of {', '.join(SPLITS)}")
 

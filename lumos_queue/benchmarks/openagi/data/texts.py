@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from lumos_queue.benchmarks.openagi.data.nouns import PRONOUNS, Noun, Phrase, article, capitalize, object_noun
+from lumos_queue.benchmarks.openagi.data.nouns import PRONOUNS, BilingualNoun, Phrase, article, capitalize, object_noun
+from lumos_queue.benchmarks.openagi.data.seeds import split_of
 from lumos_queue.benchmarks.openagi.data.words import (
     BAD,
     BUILDINGS,
@@ -45,7 +46,7 @@ def draw_report(random: Random) -> tuple[object, str, Phrase]:
     return (event, verb.en, building.en, look.en, city.en), document, summary
 
 
-def _details(random: Random, building: Noun, city: Phrase, other: Phrase) -> list[str]:
+def _details(random: Random, building: BilingualNoun, city: Phrase, other: Phrase) -> list[str]:
     """Three or four sentences that a summary leaves out."""
     person, job = f"{random.choice(PEOPLE)} {random.choice(SURNAMES)}", random.choice(JOBS).en
     begun = random.choice(("morning", "afternoon", "evening"))
@@ -59,9 +60,9 @@ def _details(random: Random, building: Noun, city: Phrase, other: Phrase) -> lis
     return random.sample(said, random.randint(3, 4))
 
 
-def combine_report(drawn: tuple[object, str, Phrase]) -> object:
-    """What happened to which building of which city."""
-    return drawn[0]
+def split_report(drawn: tuple[object, str, Phrase]) -> str:
+    """By what happened to which building of which city."""
+    return split_of("documents", drawn[0])
 
 
 def draw_opinion(random: Random) -> tuple[object, str, Phrase]:
@@ -80,9 +81,9 @@ def draw_opinion(random: Random) -> tuple[object, str, Phrase]:
     return (form, first, second, one_part), forms[form], POSITIVE if good else NEGATIVE
 
 
-def combine_opinion(drawn: tuple[object, str, Phrase]) -> object:
-    """A form of sentence with two opinions of a part of the film."""
-    return drawn[0]
+def split_opinion(drawn: tuple[object, str, Phrase]) -> str:
+    """By a form of sentence with two opinions of a part of the film."""
+    return split_of("sentiments", drawn[0])
 
 
 def draw_life(random: Random) -> tuple[object, str, str, Phrase]:
@@ -109,6 +110,6 @@ def draw_life(random: Random) -> tuple[object, str, str, Phrase]:
     return (first, last), " ".join([facts[0], *tail]), question, asked[question]
 
 
-def combine_life(drawn: tuple[object, str, str, Phrase]) -> object:
-    """A person's name."""
-    return drawn[0]
+def split_life(drawn: tuple[object, str, str, Phrase]) -> str:
+    """By a person's name."""
+    return split_of("passages", drawn[0])

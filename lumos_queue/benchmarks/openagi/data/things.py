@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lumos_queue.benchmarks.openagi.data.nouns import Noun, Phrase
+from lumos_queue.benchmarks.openagi.data.nouns import BilingualNoun, Phrase
 
 Colour = tuple[int, int, int]
 MAIN: Colour = (-1, -1, -1)  #: in a part: the thing's own colour
@@ -25,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    noun: Noun
+    noun: BilingualNoun
     adjective: Phrase  #: the name of its colour
     colour: Colour
     parts: tuple[Part, ...]
@@ -43,7 +43,7 @@ _DARK, _TRUNK, _LEAF, _GLASS = (45, 40, 40), (105, 70, 40), (60, 140, 50), (200,
 
 _ALL = (
     Thing(
-        Noun("apple", "apples", "Apfel", "Äpfel", "m"),
+        BilingualNoun("apple", "apples", "Apfel", "Äpfel", "m"),
         RED,
         (205, 35, 40),
         (
@@ -55,7 +55,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("banana", "bananas", "Banane", "Bananen", "f"),
+        BilingualNoun("banana", "bananas", "Banane", "Bananen", "f"),
         YELLOW,
         (240, 210, 50),
         (
@@ -65,7 +65,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("tree", "trees", "Baum", "Bäume", "m"),
+        BilingualNoun("tree", "trees", "Baum", "Bäume", "m"),
         GREEN,
         (45, 130, 55),
         (
@@ -76,7 +76,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("house", "houses", "Haus", "Häuser", "n"),
+        BilingualNoun("house", "houses", "Haus", "Häuser", "n"),
         BROWN,
         (150, 95, 55),
         (
@@ -87,7 +87,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("car", "cars", "Auto", "Autos", "n"),
+        BilingualNoun("car", "cars", "Auto", "Autos", "n"),
         BLUE,
         (40, 80, 200),
         (
@@ -102,7 +102,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("boat", "boats", "Boot", "Boote", "n"),
+        BilingualNoun("boat", "boats", "Boot", "Boote", "n"),
         WHITE,
         (245, 245, 240),
         (
@@ -113,7 +113,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("flower", "flowers", "Blume", "Blumen", "f"),
+        BilingualNoun("flower", "flowers", "Blume", "Blumen", "f"),
         VIOLET,
         (150, 60, 190),
         (
@@ -128,7 +128,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("fish", "fish", "Fisch", "Fische", "m"),
+        BilingualNoun("fish", "fish", "Fisch", "Fische", "m"),
         ORANGE,
         (240, 130, 30),
         (
@@ -140,7 +140,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("bird", "birds", "Vogel", "Vögel", "m"),
+        BilingualNoun("bird", "birds", "Vogel", "Vögel", "m"),
         BLACK,
         (35, 35, 45),
         (
@@ -154,7 +154,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("cup", "cups", "Tasse", "Tassen", "f"),
+        BilingualNoun("cup", "cups", "Tasse", "Tassen", "f"),
         GREEN,
         (70, 170, 120),
         (
@@ -165,7 +165,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("ball", "balls", "Ball", "Bälle", "m"),
+        BilingualNoun("ball", "balls", "Ball", "Bälle", "m"),
         RED,
         (220, 60, 60),
         (
@@ -175,7 +175,7 @@ _ALL = (
         ),
     ),
     Thing(
-        Noun("bell", "bells", "Glocke", "Glocken", "f"),
+        BilingualNoun("bell", "bells", "Glocke", "Glocken", "f"),
         GOLDEN,
         (215, 165, 50),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumos_queue.benchmarks.openagi.data.nouns import Noun, Phrase
+from lumos_queue.benchmarks.openagi.data.nouns import BilingualNoun, Phrase
 
 #: What happens, without and with the German article.
 EVENTS = (
@@ -20,14 +20,14 @@ VERBS = (
     Phrase("hit", "traf"),
 )
 BUILDINGS = (
-    Noun("bridge", "bridges", "Brücke", "Brücken", "f"),
-    Noun("school", "schools", "Schule", "Schulen", "f"),
-    Noun("station", "stations", "Bahnhof", "Bahnhöfe", "m"),
-    Noun("museum", "museums", "Museum", "Museen", "n"),
-    Noun("theatre", "theatres", "Theater", "Theater", "n"),
-    Noun("library", "libraries", "Bibliothek", "Bibliotheken", "f"),
-    Noun("harbour", "harbours", "Hafen", "Häfen", "m"),
-    Noun("town hall", "town halls", "Rathaus", "Rathäuser", "n"),
+    BilingualNoun("bridge", "bridges", "Brücke", "Brücken", "f"),
+    BilingualNoun("school", "schools", "Schule", "Schulen", "f"),
+    BilingualNoun("station", "stations", "Bahnhof", "Bahnhöfe", "m"),
+    BilingualNoun("museum", "museums", "Museum", "Museen", "n"),
+    BilingualNoun("theatre", "theatres", "Theater", "Theater", "n"),
+    BilingualNoun("library", "libraries", "Bibliothek", "Bibliotheken", "f"),
+    BilingualNoun("harbour", "harbours", "Hafen", "Häfen", "m"),
+    BilingualNoun("town hall", "town halls", "Rathaus", "Rathäuser", "n"),
 )
 LOOKS = (Phrase("old", "alt"), Phrase("new", "neu"), Phrase("famous", "berühmt"), Phrase("small", "klein"))
 CITIES = (
