@@ -109,7 +109,7 @@ def _format_expert_runs(report: dict[str, Any]) -> str:
     if not (found := report.get("expert_runs")):
         return ""
     parts = [f"{count:,} {name}" for name, count in found["runs"].items()]
-    parts += [f"{count:,} {name}" for name, count in found["failed"].items()]
+    parts += [f"{count:,} failed ({name})" for name, count in found["failed"].items()]
     without = sum(found["samples"]["without_value"].values())
     return ", ".join(parts) + (f"; {without:,} of {found['samples']['n']:,} samples without a value" if without else "")
 
