@@ -32,7 +32,7 @@ from transformers import (
     ViTForImageClassification,
 )
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *["the", "a", "film", "is", "dull", "good", "story", "what", "where", "in", "Paris", "was", "born", "Anna", ".", "?"]]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"the a film is dull good story what where in Paris was born Anna . ?".split()]
 _BERT = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 _SQUARE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}  # fmt: skip
 
