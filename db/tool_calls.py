@@ -35,6 +35,31 @@ def recorded_call(
     return load_executions(connection, rows[-1:])[0]
 
 
+def recorded_anywhere(connection: Connection, command: str) -> Execution | None:
+    """What the call with this digest gave, of whatever job; the earliest that succeeded. None when there is none.
+
+    Looked up through `tool_call_command_index`.
+    """
+    rows = connection.execute(
+        select(ToolCallRow.__table__)
+        .where(ToolCallRow.command == command, ToolCallRow.status == "ok")
+        .order_by(ToolCallRow.episode, ToolCallRow.attempt, ToolCallRow.position, ToolCallRow.branch)
+        .limit(1)
+    ).all()
+    return load_executions(connection, rows)[0] if rows else None
+
+
+def accepted_calls(connection: Connection, job: str, tool: str) -> list[Execution]:
+    """What the calls of a tool gave, in the accepted attempts of the job's finished episodes."""
+    rows = connection.execute(
+        select(ToolCallRow.__table__)
+        .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt)
+        .where(ToolCallRow.tool == tool)
+    ).all()
+    return load_executions(connection, rows)
+
+
 def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> tuple[int, int] | None:
     """The earliest episode and attempt of the job with such a call."""
     found = connection.execute(

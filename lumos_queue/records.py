@@ -17,6 +17,7 @@ class Ending(StrEnum):
     GAVE_UP = "gave_up"  #: the model said that it cannot solve the task
     ACTION_ERROR = "action_error"  #: the action that the answer depends on failed
     UNREADABLE = "unreadable"  #: a model's reply could not be read
+    INFEASIBLE = "infeasible"  #: the plan that the model wrote cannot run: nothing of it was run
     CANCELLED = "cancelled"  #: a person stopped it
     INFRA_ERROR = "infra_error"  #: something beside models and task failed: the item is not counted as finished
 
@@ -51,6 +52,7 @@ MAIN_METRICS = (
     "answered",
     "exact_match",
     "executed",
+    "feasible",
     "pass",
     "reward",
     "rouge_l",

@@ -24,9 +24,19 @@ def clean_environment(monkeypatch):
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real benchmark records that lies beside the checkout; none of it is part of the project."""
-    folder = ROOT.parent / "shared" / "data"
+    return _shared_folder("data", "the benchmark records")
+
+
+@pytest.fixture(scope="session")
+def shared_spec() -> Path:
+    """The folder of specifications that lies beside the checkout."""
+    return _shared_folder("spec", "the specifications")
+
+
+def _shared_folder(name: str, what: str) -> Path:
+    folder = ROOT.parent / "shared" / name
     if not folder.is_dir():
-        message = "needs the benchmark records in ../shared/data"
+        message = f"needs {what} in ../shared/{name}"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)

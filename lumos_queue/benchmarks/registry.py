@@ -16,6 +16,7 @@ _USES = {
     "mawps": (TEST, TEACH),
     "mind2web": (TEST, TEACH),
     "musique": (TEST, TEACH),
+    "openagi": (TEST,),
     "prm800k": (TEACH,),
     "rewoo": (TEACH,),
     "scienceqa": (TEST,),

@@ -15,7 +15,14 @@ from lumos_queue.records import MODULES, Annotation, Completion
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-FAILED = ("limit", "no_answer", "action_error", "unreadable", "gave_up")  #: endings that the models themselves caused
+FAILED = (
+    "limit",
+    "no_answer",
+    "action_error",
+    "unreadable",
+    "gave_up",
+    "infeasible",
+)  #: endings that the models themselves caused
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class Domain:
     calls: bool = True  #: whether actions are calls, `R1 = Name(…)`; else anything may follow `R1 = `
     stateless: bool = False  #: whether actions depend on the variables alone, so that they run outside any episode
     functions: bool = False  #: whether a task brings its own functions, which tool agents call
+    experts: bool = False  #: whether its actions are runs of expert models on what a task brings
     option_roles: Mapping[str, str] = field(default_factory=dict)  #: option `NAME=VALUE` to the role that it asks
     concludes_by_qa: bool = False  #: whether the answer is what its QA tool makes of all answers (Agent.answer_by)
 

@@ -15,5 +15,6 @@ DOMAINS: Registry[Domain] = Registry(
         "webshop": "lumos_queue.domains.webshop:DOMAIN",
         "intercode_sql": "lumos_queue.domains.intercode_sql:DOMAIN",
         "tools": "lumos_queue.domains.tools:DOMAIN",
+        "experts": "lumos_queue.domains.experts:DOMAIN",
     },
 )

@@ -19,6 +19,7 @@ FORMULATIONS: Registry[Formulation] = Registry(
         "dfsdt": f"{_ROOM}.dfsdt:FORMULATION",
         "rewoo": f"{_ROOM}.rewoo:FORMULATION",
         "sum2act": f"{_ROOM}.sum2act:FORMULATION",
+        "model-synthesis": f"{_ROOM}.model_synthesis:FORMULATION",
         "tooleval": f"{_ROOM}.tooleval:FORMULATION",
         "teacher-forced": f"{_ROOM}.teacher_forced:FORMULATION",
     },

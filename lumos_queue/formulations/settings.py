@@ -23,7 +23,7 @@ def read_choice(*choices: str) -> Callable[[str, str], str]:
 
     def read(name: str, value: str) -> str:
         if value not in choices:
-            raise SpecError(f"The setting {name} must be {' or '.join(choices)}, not '{value[:40]}'.")
+            raise SpecError(f"The setting {name} must be one of {', '.join(choices)}, not '{value[:40]}'.")
         return value
 
     return read

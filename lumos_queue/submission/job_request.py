@@ -159,14 +159,8 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
-    formulation, has_functions = FORMULATIONS.load(options.formulation), DOMAINS.load(benchmark.domain).functions
-    if formulation.executes and formulation.functions != has_functions:
-        fitting = [name for name in FORMULATIONS if FORMULATIONS.load(name).functions == has_functions]
-        brings = "functions, which" if has_functions else "no functions, but actions, which"
-        raise SpecError(
-            f"A task of '{benchmark.name}' brings {brings} the formulation '{options.formulation}' does not call. "
-            f"Choose one of: {', '.join(sorted(fitting))}."
-        )
+    formulation = FORMULATIONS.load(options.formulation)
+    _check_actions(formulation, benchmark)
     if not formulation.executes:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")
@@ -175,6 +169,25 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
                 f"The benchmark '{benchmark.name}' is judged by the actions done, and the formulation "
                 f"'{options.formulation}' runs no actions: use iterative."
             )
+
+
+def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
+    """Raises SpecError if the formulation runs actions of another kind than the benchmark's domain has."""
+    domain = DOMAINS.load(benchmark.domain)
+    wanted = domain.functions, domain.experts
+    if not formulation.executes or (formulation.functions, formulation.experts) == wanted:
+        return
+    loaded = map(FORMULATIONS.load, FORMULATIONS)
+    fitting = sorted(one.name for one in loaded if (one.functions, one.experts) == wanted)
+    brings = "no functions, but actions, which"
+    if domain.functions:
+        brings = "functions, which"
+    elif domain.experts:
+        brings = "inputs for expert models, which"
+    raise SpecError(
+        f"A task of '{benchmark.name}' brings {brings} the formulation '{formulation.name}' does not call. "
+        f"Choose one of: {', '.join(fitting)}."
+    )
 
 
 def resolve_job(settings: Settings, job: str) -> str:

@@ -15,7 +15,6 @@ by the wall clock, much longer, is for a machine that does not answer at all: In
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import math
 import os
@@ -23,18 +22,15 @@ import queue
 import resource
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import ActionError, InfrastructureError
-from lumos_queue.util.process import die_with_parent
+from lumos_queue.util.child_process import ADDRESS_SPACE, ChildProcess
 
 MEMORY = 1 << 30  #: bytes of address space
 MAX_REQUEST = 60_000  #: bytes; less than a pipe holds, so that writing a request never waits for the child
@@ -42,16 +38,6 @@ MAX_REPLY = 1 << 20  #: bytes
 WALL_START, WALL_PER_SECOND = 120.0, 20.0  #: seconds by the wall clock: to start, and for a processor second
 MAX_SERVED = 500  #: requests after which a child is replaced, so that its caches do not fill its memory
 
-_ROOT = Path(__file__).resolve().parents[2]
-#: What the child runs; its arguments are this project's folder, the module, bytes of memory, the parent's id.
-_START = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from lumos_queue.util.sandbox import enter
-enter(int(sys.argv[3]), int(sys.argv[4]))
-import importlib
-importlib.import_module(sys.argv[2]).main()
-"""
 _OVERTIME = (signal.SIGPROF, signal.SIGXCPU)
 
 
@@ -132,9 +118,8 @@ class _Child:
     """One helper process; used by one thread at a time."""
 
     def __init__(self, module: str, memory: int):
-        self._command = [sys.executable, "-s", "-P", "-c", _START, str(_ROOT), module, str(memory), str(os.getpid())]
-        self._process: Any = None  #: a Popen while it runs
-        self._finalizer: Any = None
+        self.module, self.memory = module, memory
+        self._process: Any = None  #: a ChildProcess while it runs
         self.served = 0  #: requests since it was started
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any]:
@@ -142,7 +127,7 @@ class _Child:
         self._start_if_needed()
         self.served += 1
         try:
-            os.write(self._process.stdin.fileno(), b"%.3f " % seconds + line)
+            os.write(self._process.stdin, b"%.3f " % seconds + line)
         except BrokenPipeError:
             raise self._why_ended(seconds) from None
         reply = json.loads(self._read_line(WALL_START + WALL_PER_SECOND * seconds, seconds))
@@ -154,28 +139,15 @@ class _Child:
     def end(self) -> int | None:
         """Kill the process and collect its exit status."""
         process, self._process, self.served = self._process, None, 0
-        if process is None:
-            return None
-        self._finalizer.detach()
-        return _end(process, os.getpid())
+        return None if process is None else process.end()
 
     def _start_if_needed(self) -> None:
         if self._process is not None:
             return
         try:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                env={"PYTHONHASHSEED": "0"},
-                cwd="/",
-                start_new_session=True,
-            )
+            self._process = ChildProcess(self.module, ADDRESS_SPACE, self.memory, {})
         except OSError as error:
             raise InfrastructureError(f"cannot start the helper process: {error}") from error
-        self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
         try:
             self._read_line(WALL_START, 0)
         except _Ended as death:
@@ -183,7 +155,7 @@ class _Child:
 
     def _read_line(self, wall: float, seconds: float) -> bytes:
         """One line of the child's, without the line break."""
-        pipe = self._process.stdout.fileno()
+        pipe = self._process.stdout
         poll = select.poll()
         poll.register(pipe, select.POLLIN)
         deadline = time.monotonic() + wall
@@ -202,33 +174,14 @@ class _Child:
         return bytes(line)
 
     def _why_ended(self, seconds: float) -> _Ended:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
+        self._process.wait(5)
         code = self.end()
         if code is not None and -code in _OVERTIME:
             return _Ended("timeout", f"the action needs more than {seconds:g} s of processor time")
         return _Ended("crashed", f"the helper process ended with status {code}")
 
 
-def _end(process: Any, owner: int) -> int:
-    """Close the pipes of a process, kill it and wait for it. A fork of its owner leaves it alone."""
-    for pipe in (process.stdin, process.stdout):
-        pipe.close()
-    if os.getpid() != owner:
-        process.returncode = 0
-        return 0
-    process.kill()
-    return process.wait()
-
-
 # --- in the child -----------------------------------------------------------------------------------------------------
-
-
-def enter(memory: int, parent: int) -> None:
-    """Limit this process before it imports anything large; leave at once if the parent is gone already."""
-    die_with_parent(parent)
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def serve(handle: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

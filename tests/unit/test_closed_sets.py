@@ -10,7 +10,17 @@ from lumos_queue.commands import Ask, digest
 from lumos_queue.records import LEVELS, Completion, Ending, FinishReason, Level, Outcome
 
 STORED = {
-    Ending: ("answered", "no_answer", "limit", "gave_up", "action_error", "unreadable", "cancelled", "infra_error"),
+    Ending: (
+        "answered",
+        "no_answer",
+        "limit",
+        "gave_up",
+        "action_error",
+        "unreadable",
+        "infeasible",
+        "cancelled",
+        "infra_error",
+    ),
     FinishReason: ("stop", "length", "empty", "refused", "given"),
     Level: ("format", "oracle_tool", "executed", "perturbed"),
 }

@@ -1,0 +1,1 @@
+"""Runs of expert models on lists of images and texts."""

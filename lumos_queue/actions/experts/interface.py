@@ -1,0 +1,187 @@
+"""The domain experts: runs of expert models on the images and texts of a task.
+
+An action names an expert and, as a JSON list, where its inputs are: channels of the task, or variables. Each makes one
+recorded call, which is answered from an equal one where there was one (reuse.py), with a row of its own all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from lumos_queue.actions.base import LocalTool
+from lumos_queue.actions.experts.options import DEFAULT, open_experts, prepare_experts
+from lumos_queue.actions.experts.reuse import RECORDED, Results, ReusedRuns
+from lumos_queue.actions.experts.session import ExpertSession, Run
+from lumos_queue.actions.experts.values import MAX_CHARACTERS, Values, show
+from lumos_queue.commands import Call
+from lumos_queue.episode import StepContext
+from lumos_queue.errors import ActionError, EpisodeError
+from lumos_queue.experts.backends.base import BackendFacts, Fidelity
+from lumos_queue.experts.backends.oracle import run_oracle
+from lumos_queue.experts.base import Expert, Kind
+from lumos_queue.experts.originals import ORIGINALS, Originals
+from lumos_queue.experts.problems import BAD_OUTPUT, Problem
+from lumos_queue.records import Execution, Task
+from lumos_queue.settings import Settings
+from lumos_queue.util.sanitize import storable
+
+EXPERT = "expert"  #: the tool that a call names
+LIVE, ORACLE = "live", "oracle"  #: provenances of runs that were made
+
+
+class Host(Protocol):
+    """What runs experts: experts/host.py."""
+
+    async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> Results:
+        """A result for each sample. Raises ActionError when the expert cannot be loaded at all."""
+        ...
+
+
+class ExpertActions:
+    """Runs experts by the backends that its options name (options.py)."""
+
+    domain = "experts"
+    roles: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = {"experts": DEFAULT}
+
+    def __init__(
+        self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
+    ):
+        """Without settings nothing is looked up in a database. Raises SpecError as `open_experts` does."""
+        self.facts = open_experts(tools or {})
+        self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
+        self._host, self._runs = host, ReusedRuns()
+        self._recorded = _open_recorded(settings)
+
+    @staticmethod
+    def prepare(tools: Mapping[str, str]) -> dict[str, str]:
+        return prepare_experts(tools)
+
+    def begin(self, task: Task) -> ExpertSession:
+        return ExpertSession(self, task)
+
+    async def close(self) -> None:
+        """Stop what is under way. The processes of experts are shared by all that this process does."""
+        await self._runs.close()
+        if self._recorded is not None:
+            self._recorded.close()
+
+    def is_oracle(self, expert: Expert) -> bool:
+        return expert.name in self.facts and self.facts[expert.name].fidelity == Fidelity.ORACLE
+
+    def originals_of(self, task: Task) -> Originals | None:
+        """The originals of a task's generated inputs; None where it was not generated."""
+        known = task.benchmark in ORIGINALS and bool(task.inputs.get("sources"))
+        return ORIGINALS.load(task.benchmark) if known else None
+
+    async def call(self, run: Run, context: StepContext) -> Execution:
+        """Make the call of a run, which is recorded. Its value has an item for each of the run's samples."""
+        if (facts := self.facts.get(run.expert.name)) is None:
+            raise ActionError(
+                "not_run", f"no backend of '{run.expert.name}' is there: give --tool {run.expert.option}=…"
+            )
+        token = _ASKED.set((facts, run))
+        try:
+            return await context.call(EXPERT, **_arguments(facts, run))
+        finally:
+            _ASKED.reset(token)
+
+    async def _answer(self, arguments: Mapping[str, Any], _nth: int, context: StepContext) -> Execution:
+        facts, run = _ASKED.get()
+        key = Call(EXPERT, arguments).digest
+
+        async def find_or_run() -> tuple[Results, str]:
+            if (found := await self._find_recorded(key, run, context)) is not None:
+                return found, RECORDED
+            inputs = [[await _load(values, sample, context) for sample in run.samples] for values in run.inputs]
+            if facts.fidelity != Fidelity.ORACLE:
+                return await self._open_host().run(facts, inputs), LIVE
+            if run.originals is None:
+                raise ActionError("not_run", "oracles need the originals of a task's inputs: generated tasks have them")
+            return run_oracle(run.expert, inputs, _origins(run), run.originals), ORACLE
+
+        try:
+            results, provenance = await self._runs.find_or_run(key, find_or_run)
+        except ActionError as error:
+            return Execution(error.kind, message=storable(str(error))[0])
+        return _keep(run, results, provenance, context)
+
+    async def _find_recorded(self, key: str, run: Run, context: StepContext) -> Results | None:
+        """What the database has of an equal call; None where it has none that can be used, with all its bytes."""
+        done = await self._recorded.find(key) if self._recorded is not None else None
+        if done is None or len(done.values) != 1 or done.values[0].get("problems"):
+            return None
+        items = done.values[0].get("items")
+        if not isinstance(items, list) or len(items) != len(run.samples) or not all(isinstance(i, str) for i in items):
+            return None
+        values = Values(run.expert.output, tuple(items))
+        try:
+            return [await _load(values, index, context) for index in range(len(items))]
+        except EpisodeError:  # it was removed meanwhile
+            return None
+
+    def _open_host(self) -> Host:
+        if self._host is None:
+            from lumos_queue.experts.host import experts_of_this_process
+
+            self._host = experts_of_this_process()
+        return self._host
+
+
+_ASKED: ContextVar[tuple[BackendFacts, Run]] = ContextVar("run of an expert")
+
+
+def _arguments(facts: BackendFacts, run: Run) -> dict[str, Any]:
+    """What the result depends on: the expert, its backend, its inputs; of an oracle, where they come from."""
+    inputs = [[values.digest_of(sample) for sample in run.samples] for values in run.inputs]
+    found: dict[str, Any] = {"expert": run.expert.name, "digest": facts.digest, "inputs": inputs}
+    if facts.fidelity == Fidelity.ORACLE:
+        found["origins"] = [[one.as_json() if one else None for one in slot] for slot in _origins(run)]
+    return found
+
+
+def _origins(run: Run) -> list[list[Any]]:
+    return [[one.origins[sample] if one.origins else None for sample in run.samples] for one in run.inputs]
+
+
+async def _load(values: Values, sample: int, context: StepContext) -> bytes:
+    item = values.items[sample]
+    assert item is not None
+    return await context.load(item) if values.kind is Kind.IMAGE else item.encode()
+
+
+def _keep(run: Run, results: Results, provenance: str, context: StepContext) -> Execution:
+    """The results as a value: images are kept for this episode, whoever made them."""
+    items: list[str | None] = []
+    problems: dict[int, str] = {}
+    for index, one in enumerate(results):
+        if isinstance(one, bytes) and run.expert.output is Kind.TEXT:
+            one = _read_text(one)
+        if isinstance(one, Problem):
+            problems[index] = storable(f"{one.kind}: {one.message}")[0]
+            items.append(None)
+        else:
+            items.append(one if isinstance(one, str) else context.keep(one, "image/png"))
+    values = Values(run.expert.output, tuple(items), problems)
+    value = values.as_json(show(values, [one for one in results if isinstance(one, bytes)]))
+    return Execution("ok", value["text"], (value,), provenance=provenance)
+
+
+def _read_text(data: bytes) -> str | Problem:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return Problem(BAD_OUTPUT, "expected UTF-8")
+    if len(text) > MAX_CHARACTERS:
+        return Problem(BAD_OUTPUT, f"a text of {len(text):,} characters: at most {MAX_CHARACTERS:,}")
+    return storable(text)[0]
+
+
+def _open_recorded(settings: Settings | None) -> Any:
+    if settings is None:
+        return None
+    from lumos_queue.actions.experts.recorded import RecordedRuns
+
+    return RecordedRuns(settings)

@@ -1,0 +1,93 @@
+"""Which backend runs each expert: `--tool experts=own`, and `--tool image-denoising=package:opencv` for one of them.
+
+Without an option an expert is run by the checkpoint that OpenAGI's paper names. What is not there is said at
+submission; the experts that no task needs may be missing, and their runs say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from lumos_queue.actions.options import check_option_names
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.backends.base import BackendFacts
+from lumos_queue.experts.backends.oracle import oracle_facts
+from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
+
+DOMAIN, ALL, DIGEST = "experts", "experts", "experts_sha256"
+DEFAULT = "hf"
+ORACLE = "oracle:"
+NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
+_BY_OPTION = {one.option: one for one in EXPERTS.values()}
+OPTIONS = {
+    ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules and small models of our own; "
+    "oracle, which measures planning alone; or http://HOST/…",
+    **{option: f"what runs {one.name}: oracle:, own:[PATH], package:NAME, hf:ID, http://HOST/…"
+       for option, one in _BY_OPTION.items()},
+}  # fmt: skip
+Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError
+
+
+def resolve_backend(expert: str, url: str) -> BackendFacts:
+    """The facts of an expert's backend. Raises SpecError: 'not run: needs …'."""
+    if url == ORACLE:
+        return oracle_facts(EXPERTS[expert])
+    from lumos_queue.experts.backends.registry import resolve
+
+    return resolve(expert, url)
+
+
+def prepare_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, str]:
+    """The options, checked, and one digest of the backends of all experts that there are. Raises SpecError."""
+    check_option_names(tools, DOMAIN, OPTIONS)
+    found, missing = _resolve_all(tools, resolve)
+    if needed := [one for one in missing if EXPERTS[one].name in NEEDED]:
+        what = f"{len(needed)} of {len(NEEDED)} experts cannot run; choose --tool experts=…"
+        raise SpecError(f"{needed[0]}: {missing[needed[0]]} ({what})")
+    own = {option: found[one.name].url for option, one in _BY_OPTION.items() if option in tools}
+    return {ALL: tools.get(ALL, DEFAULT), **own, DIGEST: _digest_of(found)}
+
+
+def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
+    """The facts of the experts of prepared options, by canonical name; none of options that were not prepared.
+
+    Raises SpecError when one is missing here, or is not the one that was submitted.
+    """
+    if DIGEST not in tools:
+        return {}
+    found, missing = _resolve_all(tools, resolve)
+    if _digest_of(found) != tools[DIGEST]:
+        gone = "".join(f" {name}: {why}" for name, why in missing.items() if name in NEEDED)
+        raise SpecError(
+            f"The experts here are not those that the job was submitted with: restore them, or submit again.{gone}"
+        )
+    return found
+
+
+def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, BackendFacts], dict[str, str]]:
+    """The experts that there are, by name, and why the others are not. Raises SpecError for one with its own option."""
+    found: dict[str, BackendFacts] = {}
+    missing: dict[str, str] = {}
+    for expert in EXPERTS.values():
+        try:
+            found[expert.name] = resolve(expert.name, _url(expert.option, tools))
+        except SpecError as error:
+            if expert.option in tools:
+                raise
+            missing[expert.name] = str(error)
+    return found, missing
+
+
+def _url(option: str, tools: Mapping[str, str]) -> str:
+    """The URL of one expert's backend, from its own option or that for all."""
+    said = tools.get(option) or tools.get(ALL, DEFAULT)
+    if ":" in said:
+        return said
+    if said not in (DEFAULT, "own", "oracle"):
+        raise SpecError(f"--tool {ALL}={said[:40]} is not known: expected hf, own, oracle or http://HOST/….")
+    return f"hf:{_BY_OPTION[option].checkpoint}" if said == DEFAULT else f"{said}:"
+
+
+def _digest_of(found: Mapping[str, BackendFacts]) -> str:
+    return digest(*(part for name in sorted(found) for part in (name, found[name].digest)))

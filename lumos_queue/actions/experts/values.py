@@ -1,0 +1,109 @@
+"""What experts take and give: a list of images or texts, one for each sample of the task.
+
+In memory and in rows an image is the sha256 of its artifact. A sample that has no value has a problem instead, and is
+left out of what comes later; the others go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lumos_queue.errors import ActionError
+from lumos_queue.experts.base import Kind
+from lumos_queue.experts.originals import Origin, read_origin
+
+MAX_SAMPLES = 1000
+MAX_CHARACTERS = 60_000  #: of one text
+MAX_ALL_CHARACTERS = 2_000_000  #: of the texts of one value together
+MAX_SHOWN = 300  #: characters of one text that a person is shown
+SHOWN = 3  #: texts
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One for each sample, in the order of the task's samples."""
+
+    kind: Kind
+    items: tuple[str | None, ...]  #: sha256 of images, or texts; None where there is a problem
+    problems: Mapping[int, str] = field(default_factory=dict)  #: sample, counted from 0, to why it has no value
+    origins: tuple[Origin | None, ...] = ()  #: of the values, where experts are oracles; else ()
+
+    def as_json(self, text: str) -> dict[str, Any]:
+        """The value of a variable. `text` is what a person is shown of it."""
+        problems = {str(sample): problem for sample, problem in sorted(self.problems.items())}
+        found: dict[str, Any] = {
+            "kind": "values", "type": str(self.kind), "items": list(self.items), "problems": problems, "text": text,
+        }  # fmt: skip
+        if any(self.origins):
+            found["origins"] = [one.as_json() if one else None for one in self.origins]
+        return found
+
+    def digest_of(self, sample: int) -> str:
+        """sha256 of the bytes of a sample that has a value."""
+        item = self.items[sample]
+        assert item is not None
+        return item if self.kind is Kind.IMAGE else hashlib.sha256(item.encode()).hexdigest()
+
+
+def read_items(kind: Kind, items: object) -> tuple[str | None, ...]:
+    """The items of a channel or a variable. Raises ActionError for what is not a list of such values, or too large."""
+    if not isinstance(items, list) or not items:
+        raise ActionError("bad_value", "a list of images or texts was expected")
+    if len(items) > MAX_SAMPLES:
+        raise ActionError("too_large", f"a value may have {MAX_SAMPLES:,} samples, this has {len(items):,}")
+    if not all(one is None or isinstance(one, str) for one in items):
+        raise ActionError("bad_value", "a list of images or texts was expected")
+    if kind is Kind.IMAGE and not all(one is None or _DIGEST.fullmatch(one) for one in items):
+        raise ActionError("bad_value", "an image is named by its sha256")
+    if kind is Kind.TEXT:
+        check_sizes([one for one in items if one is not None])
+    return tuple(items)
+
+
+def read_values(value: Mapping[str, Any]) -> Values:
+    """The value of a variable, as `as_json` wrote it. Raises ActionError for another one."""
+    if value.get("kind") != "values" or value.get("type") not in tuple(Kind):
+        raise ActionError("wrong_type", "the variable holds no images or texts of samples")
+    kind = Kind(value["type"])
+    items = read_items(kind, value.get("items"))
+    problems = {int(sample): str(one) for sample, one in dict(value.get("problems") or {}).items()}
+    return Values(kind, items, problems, tuple(map(read_origin, value.get("origins") or ())))
+
+
+def check_sizes(texts: Sequence[str]) -> None:
+    """Raises ActionError where a text, or all of them, are longer than a value may be."""
+    longest, together = max(map(len, texts), default=0), sum(map(len, texts))
+    if longest > MAX_CHARACTERS or together > MAX_ALL_CHARACTERS:
+        raise ActionError(
+            "too_large",
+            f"a text may have {MAX_CHARACTERS:,} characters and all of them {MAX_ALL_CHARACTERS:,}; "
+            f"the longest has {longest:,}, all have {together:,}",
+        )
+
+
+def show(values: Values, images: Sequence[bytes] = ()) -> str:
+    """A line for people: `10 images (64x64)`, or the first texts. `images`: the bytes of those that have a value."""
+    known = [one for one in values.items if one is not None]
+    missing = f"; {len(values.items) - len(known)} without a value" if len(known) < len(values.items) else ""
+    if values.kind is Kind.TEXT:
+        texts = [one if len(one) <= MAX_SHOWN else f"{one[:MAX_SHOWN]}…" for one in known[:SHOWN]]
+        more = f" … ({len(known)} texts)" if len(known) > SHOWN else ""
+        return " | ".join(texts) + more + missing
+    sizes = sorted({size for one in images if (size := read_size(one))})
+    shown = f" ({', '.join(sizes[:SHOWN])})" if sizes else ""
+    return f"{len(known)} image{'s' * (len(known) != 1)}{shown}{missing}"
+
+
+def read_size(image: bytes) -> str:
+    """`256x128` of a PNG, from its header; '' of anything else."""
+    if not image.startswith(_PNG) or len(image) < 24:
+        return ""
+    width, height = struct.unpack_from(">II", image, 16)
+    return f"{width}x{height}"

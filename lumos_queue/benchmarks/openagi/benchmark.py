@@ -1,0 +1,97 @@
+"""OpenAGI: 185 tasks that are solved by composing expert models into a plan (arXiv:2304.04370).
+
+Without data: generated pictures and texts (MIT; data/samples.py). With `--data`: the folder in the released layout
+(released.py). An episode is a task; its samples are the lists in its channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.openagi.baselines import plan_by_keywords, plan_of_nearest
+from lumos_queue.benchmarks.openagi.rows import NAME
+from lumos_queue.benchmarks.openagi.scores import AGREEMENT, COMPARISONS, baseline_verdicts, score_episode
+from lumos_queue.benchmarks.openagi.splits import SPLITS, tasks_of
+from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.records import Score, Task
+
+SAMPLES, MAX_SAMPLES = 10, 1000
+PROFILES = ("released", "strong")
+OPTIONS = {
+    "samples": f"how many samples a task has, {SAMPLES} by default as in the released code; the paper has 100",
+    "profile": f"how strong augmentations of generated data are: '{PROFILES[0]}' (default) or '{PROFILES[1]}'",
+}
+
+
+class OpenAGI(Benchmark):
+    name = NAME
+    domain = "experts"
+    licence = "MIT"
+    splits = SPLITS
+    needs_data = False
+    by_answer = False
+    slow = True
+    metrics = ("feasible", "recovery", *AGREEMENT, *dict.fromkeys(one.metric for one in COMPARISONS))
+    options = OPTIONS
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        samples = _read_samples(options.get("samples", str(SAMPLES)))
+        profile = options.get("profile", PROFILES[0])
+        if profile not in PROFILES:
+            raise unknown("profile", profile, PROFILES)
+        if split not in SPLITS:
+            raise unknown("split", split, SPLITS)
+        if path is not None and "profile" in options:
+            raise SpecError("--option profile=… is for generated data: leave it out with --data.")
+        return self._generate(split, samples, profile) if path is None else self._read_folder(path, split, samples)
+
+    def _generate(self, split: str, samples: int, profile: str) -> Iterator[Task]:
+        from lumos_queue.benchmarks.openagi.generated import generate_task
+
+        artifacts: dict[str, bytes] = {}
+        self.artifacts = artifacts
+        self.notes = [f"pictures and texts are generated, {samples:,} samples a task, profile '{profile}'"]
+        for spec in tasks_of(split):
+            yield generate_task(spec, samples, profile, artifacts)
+
+    def _read_folder(self, path: Path, split: str, samples: int) -> Iterator[Task | BadRow]:
+        from lumos_queue.benchmarks.openagi.released import ReleasedFolder
+
+        folder = ReleasedFolder(path)
+        self.artifacts, self.notes = folder.artifacts, []
+        fewest = samples
+        for place, spec in enumerate(tasks_of(split), start=1):
+            found = folder.read_task(spec, place, samples)
+            if isinstance(found, Task):
+                fewest = min(fewest, len(found.inputs["channels"][0]["values"]))
+            yield found
+        if fewest < samples:
+            self.notes.append(f"at least one task has only {fewest:,} of {samples:,} samples")
+
+    def gold_answer(self, task: Task) -> str:
+        """The gold plan in wire form: other plans can be right, too."""
+        return task.gold["plan"]
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        return score_episode(task, result)
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
+        """Plans by rule; the first of each rule's figures is to be compared with `feasible`."""
+        rules = {"keyword rule": plan_by_keywords, "nearest demonstration": plan_of_nearest}
+        return {
+            rule if metric == "feasible" else f"{rule}: {metric}": values
+            for rule, make in rules.items()
+            for metric, values in baseline_verdicts(tasks, make).items()
+        }
+
+
+def _read_samples(said: str) -> int:
+    """Raises SpecError."""
+    if said.isascii() and said.isdecimal() and 0 < int(said[:9]) <= MAX_SAMPLES:
+        return int(said)
+    raise SpecError(f"--option samples={said[:40]} cannot be read: expected a number from 1 to {MAX_SAMPLES:,}.")
+
+
+benchmark = OpenAGI()

@@ -1,0 +1,48 @@
+"""Pictures of the released layout at the size at which the released code loads them, decoded in a child.
+
+256 x 256 whatever their shape, bilinear, as torchvision does it. The bytes are those of png.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lumos_queue.benchmarks.openagi.data.png import write_png
+from lumos_queue.errors import ActionError
+from lumos_queue.util.images import DECODE_SECONDS, image_error, read_image
+from lumos_queue.util.sandbox import Sandbox, serve
+
+SIDE = 256
+_resizer = Sandbox("lumos_queue.benchmarks.openagi.pixels")
+
+
+def read_resized(path: Path) -> bytes:
+    """The PNG of a picture file, SIDE x SIDE. Blocking. Raises SpecError for what cannot be used, bombs too."""
+    read_image(path)
+    try:
+        found = asyncio.run(_resizer.call({"path": str(path.absolute())}, DECODE_SECONDS))
+    except ActionError as error:
+        raise image_error(path, f"decoding it failed ({error.kind}: {error})") from None
+    pixels = np.frombuffer(base64.b64decode(found["pixels"]), np.uint8)
+    return write_png(pixels.reshape(SIDE, SIDE, 3))
+
+
+# --- in the child -----------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    serve(_resize)
+
+
+def _resize(request: dict[str, Any]) -> dict[str, Any]:
+    """`pixels`: SIDE x SIDE x 3 bytes, as base64."""
+    from PIL import Image
+
+    with Image.open(request["path"], formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
+        small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+    return {"pixels": base64.b64encode(small.tobytes()).decode()}

@@ -1,0 +1,1 @@
+"""Experts by rule that know how the generated data are made: baselines, and what tests run."""

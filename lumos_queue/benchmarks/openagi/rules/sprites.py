@@ -1,0 +1,74 @@
+"""What things and boards look like, as arrays to compare pictures with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from lumos_queue.benchmarks.openagi.data.drawing import Board, Scene, Spot, board_size, draw_part, draw_scene
+from lumos_queue.benchmarks.openagi.data.things import PLACES, THINGS
+
+Array = NDArray[np.float32]
+_SCALE = 4
+_LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sprite:
+    """One thing or board of one size: colours where it covers the picture, and where that is."""
+
+    name: str
+    colours: Array  #: height x width x channels, 0 to 1; 0 where it covers nothing
+    mask: Array  #: height x width, 0 or 1
+
+
+@lru_cache(maxsize=64)
+def thing_sprites(size: int, gray: bool) -> tuple[Sprite, ...]:
+    """Every kind of thing at a size in pixels."""
+    return tuple(_draw_thing(name, size, gray) for name in THINGS)
+
+
+@lru_cache(maxsize=256)
+def board_sprite(text: str, colour: tuple[int, int, int], gray: bool) -> Sprite:
+    """A board with that writing."""
+    width, height = board_size(text)
+    scene = Scene("sea", (), (Board(text, 0, 0, colour),))
+    pixels = draw_scene(scene)[:height, :width].astype(np.float32) / 255
+    return Sprite(text, to_gray(pixels) if gray else pixels, np.ones((height, width), dtype=np.float32))
+
+
+@lru_cache(maxsize=16)
+def place_picture(name: str, gray: bool) -> Array:
+    """A place with nothing in it."""
+    pixels = draw_scene(Scene(name, ())).astype(np.float32) / 255
+    return to_gray(pixels) if gray else pixels
+
+
+def place_names() -> tuple[str, ...]:
+    return tuple(PLACES)
+
+
+def to_gray(pixels: Array) -> Array:
+    """Luminance, height x width x 1."""
+    return (pixels @ _LUMA)[..., None].astype(np.float32)
+
+
+def is_gray(pixels: Array) -> bool:
+    """Whether the picture has no colours worth the name."""
+    return float(np.abs(pixels - pixels.mean(axis=2, keepdims=True)).mean()) < 0.01
+
+
+def _draw_thing(name: str, size: int, gray: bool) -> Sprite:
+    large = Image.new("RGBA", (size * _SCALE, size * _SCALE))
+    pen = ImageDraw.Draw(large)
+    thing = THINGS[name]
+    for part in thing.parts:
+        draw_part(pen, part, Spot(name, 0, 0, size), thing.colour)
+    small = np.asarray(large.reduce(_SCALE), dtype=np.float32) / 255
+    mask = (small[..., 3] > 0.9).astype(np.float32)
+    colours = small[..., :3] * mask[..., None]
+    return Sprite(name, to_gray(colours) if gray else colours, mask)

@@ -1,0 +1,165 @@
+"""The scores of an episode: was its plan feasible, how near is it to the gold plan, and did its values come out right.
+
+The plan is what ran: the actions of the episode as a graph, those that failed or were left out after a failure, too.
+An infeasible plan scores 0 in everything; a feasible one whose experts fail keeps its `feasible`, and the samples that
+have no value score 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lumos_queue.benchmarks.base import EpisodeResult
+from lumos_queue.benchmarks.openagi.agreement import is_exact, name_difference, order, overlap
+from lumos_queue.experts.base import Kind
+from lumos_queue.experts.feasibility import infeasible_because
+from lumos_queue.experts.graph import Node, read_graph, read_signature, ready_sets
+from lumos_queue.experts.plans import Plan, Signature, read_wire
+from lumos_queue.records import Action, Ending, Execution, Score, Task
+
+Value = bytes | str  #: a picture's bytes, or a text
+AGREEMENT = {"plan_exact": is_exact, "plan_set": overlap, "plan_order": order}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A metric that compares final values with what is wanted, sample by sample."""
+
+    metric: str
+    output: Kind  #: of the tasks that it judges
+    compare: Callable[[Value, Value], float]  #: (value, what is wanted) → from 0 to 1
+    wanted: str = "references"  #: where the task's gold has what is wanted: 'references' or 'captions'
+
+
+#: Metrics of values by what they need: none of them has weights of a model.
+COMPARISONS: tuple[Comparison, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRun:
+    """What an episode did."""
+
+    plan: Plan | None  #: None where what ran is not a plan
+    problem: str  #: why it is not feasible; '' if it is
+    items: Sequence[str | None]  #: the final value of each sample: a text or a sha256
+
+
+def score_episode(
+    task: Task, result: EpisodeResult, comparisons: Sequence[Comparison] = COMPARISONS
+) -> Sequence[Score]:
+    """A score for each metric that applies to the task."""
+    ran = read_run(task, result)
+    gold = read_wire(task.gold["plan"])
+    found = [Score("feasible", float(not ran.problem), detail=ran.problem)]
+    if references := task.gold["references"]:
+        right = [] if ran.problem else _count_equal(ran.items, references)
+        of = len(references)
+        found.append(Score("recovery", sum(right) / of, detail=f"{sum(right)} of {of}", of=of))
+    difference = name_difference(ran.plan, gold) if ran.plan else ""
+    for name, agree in AGREEMENT.items():
+        value = agree(ran.plan, gold) if ran.plan and not ran.problem else 0.0
+        found.append(Score(name, value, detail=difference))
+    return (*found, *_compare(task, ran, result, comparisons))
+
+
+def read_run(task: Task, result: EpisodeResult) -> PlanRun:
+    """The plan that ran, and what came out of it."""
+    wanted = len(task.inputs["channels"][0]["values"])
+    nothing: list[str | None] = [None] * wanted
+    if result.ending == Ending.INFEASIBLE:
+        return PlanRun(None, "the plan that was proposed is not feasible", nothing)
+    if not result.seen:
+        return PlanRun(None, "no expert ran", nothing)
+    signature = read_signature(task.inputs)
+    try:
+        nodes = [_read_node(action) for action, _ in result.seen]
+        plan = read_graph(nodes, signature)
+    except ValueError as error:
+        return PlanRun(None, f"what ran is not a plan: {error}", nothing)
+    problem = infeasible_because(plan, signature)
+    if not problem and not _is_same_graph(nodes, plan, signature):
+        problem = "what ran is not a plan: an expert was not given what the one before it made"
+    return PlanRun(plan, problem, _final_items(result.seen[-1][1], wanted))
+
+
+def _read_node(action: Action) -> Node:
+    """The run of an expert that an action asks for. Raises ValueError."""
+    try:
+        inputs = json.loads(action.arguments)
+    except RecursionError:
+        raise ValueError("arguments are nested too deep") from None
+    if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs) or not inputs:
+        raise ValueError("arguments are not a list of names")
+    if len(action.variables) != 1:
+        raise ValueError(f"{len(action.variables)} variables for the output of one expert")
+    return Node(action.variables[0], action.name, tuple(inputs))
+
+
+def _is_same_graph(nodes: Sequence[Node], plan: Plan, signature: Signature) -> bool:
+    """Whether these runs are those of the plan, whatever their variables are called."""
+    meant = [node for level in ready_sets(plan, signature) for node in level]
+    return Counter(_history(nodes)) == Counter(_history(meant))
+
+
+def _history(nodes: Sequence[Node]) -> list[str]:
+    """How each value came about, in words: 'Colorization(Image Deblurring(image))'."""
+    made: dict[str, str] = {}
+    for node in nodes:
+        made[node.variable] = f"{node.expert}({', '.join(made.get(one, one) for one in node.inputs)})"
+    return list(made.values())
+
+
+def _final_items(execution: Execution, wanted: int) -> Sequence[str | None]:
+    """The value of each sample; None for those that have none."""
+    values = execution.values[0] if execution.ok and execution.values else {}
+    items = values.get("items")
+    if not isinstance(items, list) or len(items) != wanted:
+        return [None] * wanted
+    return [one if isinstance(one, str) else None for one in items]
+
+
+def _count_equal(items: Sequence[str | None], references: Sequence[str]) -> list[bool]:
+    return [one is not None and one == wanted for one, wanted in zip(items, references, strict=True)]
+
+
+def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Sequence[Comparison]) -> list[Score]:
+    """The scores of values: a mean over the task's samples, where one without a value counts 0."""
+    found = []
+    for one in comparisons:
+        wanted = task.gold[one.wanted]
+        if one.output != task.inputs["output"] or not wanted:
+            continue
+        values = [0.0] * len(wanted)
+        if not ran.problem:
+            for place, (item, expected) in enumerate(zip(ran.items, wanted, strict=True)):
+                if item is not None:
+                    values[place] = one.compare(_load(item, one.output, result), _load_wanted(expected, one, result))
+        found.append(Score(one.metric, sum(values) / len(values), of=len(values)))
+    return found
+
+
+def _load_wanted(expected: str, comparison: Comparison, result: EpisodeResult) -> Value:
+    kind = comparison.output if comparison.wanted == "references" else Kind.TEXT
+    return _load(expected, kind, result)
+
+
+def _load(item: str, kind: Kind, result: EpisodeResult) -> Value:
+    if kind is Kind.TEXT:
+        return item
+    assert result.artifact is not None, "an evaluation can load artifacts"
+    return result.artifact(item)
+
+
+def baseline_verdicts(tasks: Sequence[Task], rule: Callable[[str], Plan]) -> Mapping[str, Sequence[float]]:
+    """Of the plans that a rule makes from descriptions: metric to a value for each task."""
+    made: list[dict[str, float]] = []
+    for task in tasks:
+        plan, gold = rule(task.question), read_wire(task.gold["plan"])
+        feasible = not infeasible_because(plan, read_signature(task.inputs))
+        verdicts: dict[str, Any] = {name: agree(plan, gold) * feasible for name, agree in AGREEMENT.items()}
+        made.append({"feasible": float(feasible), **verdicts})
+    return {name: [one[name] for one in made] for name in ("feasible", *AGREEMENT)}

@@ -1,0 +1,1 @@
+"""Expert models: what is known of each, plans that compose them, and what runs them (backends/)."""

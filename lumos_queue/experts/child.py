@@ -1,0 +1,70 @@
+"""In an expert's process: load the model that the first frame names, then answer one sample a frame.
+
+The process has no network (where the kernel lets it give it up), and no variables, so no database either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import sys
+from importlib import import_module
+
+from lumos_queue.experts.backends.base import Model
+from lumos_queue.experts.frames import PROBLEM, READY, VALUE, Closed, pack, read_frame, unpack, write_frame
+from lumos_queue.experts.problems import BAD_OUTPUT, FAILED, MEMORY, SampleError, one_line
+from lumos_queue.util.process import die_with_parent
+
+_NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000  # of unshare(2)
+
+
+def main() -> None:
+    replies = os.dup(1)
+    os.dup2(2, 1)  # what a library prints is no reply
+    with contextlib.suppress(Closed):
+        _serve(sys.stdin.fileno(), replies)
+
+
+def _serve(requests: int, replies: int) -> None:
+    setup = json.loads(read_frame(requests))
+    if not setup["network"]:
+        _leave_network()
+    die_with_parent(setup["parent"])  # again, as a change of user ends it
+    try:
+        module, _, name = setup["model"].partition(":")
+        model: Model = getattr(import_module(module), name)(**setup["options"])
+    except BaseException as error:
+        write_frame(replies, PROBLEM + pack([_kind(error).encode(), one_line(error).encode()]))
+        raise SystemExit(1) from None
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # not before: torch looks for a folder that it can write to
+    write_frame(replies, READY)
+    while True:
+        write_frame(replies, _answer(model, unpack(read_frame(requests))))
+
+
+def _answer(model: Model, inputs: list[bytes]) -> bytes:
+    try:
+        value = model.run(*inputs)
+        if isinstance(value, bytes):
+            return VALUE + value
+        error: Exception = SampleError(BAD_OUTPUT, f"the model answered with a {type(value).__name__}, not bytes")
+    except Exception as raised:
+        error = raised
+    return PROBLEM + pack([_kind(error).encode(), one_line(error).encode(errors="replace")])
+
+
+def _kind(error: BaseException) -> str:
+    if isinstance(error, SampleError):
+        return error.kind
+    return MEMORY if isinstance(error, MemoryError) or "allocate" in str(error) else FAILED
+
+
+def _leave_network() -> None:
+    """Go where no interface is. Kernels that allow it to no one but root are left at that: the weights are local."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if libc.unshare(_NEW_NETWORK):
+            libc.unshare(_NEW_USER | _NEW_NETWORK)

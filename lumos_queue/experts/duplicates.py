@@ -1,0 +1,25 @@
+"""What becomes of a plan that names an expert twice in one branch, or in the tail."""
+
+from __future__ import annotations
+
+from lumos_queue.experts.plans import Plan
+
+DUPLICATES = {
+    "keep": "the plan stays as it is, and is not feasible",
+    "dedupe_first": "only the first of them stays, as in OpenAGI's code",
+    "reject": "the plan is rejected as repeating it, whatever else is wrong with it",
+}
+
+
+def apply_policy(plan: Plan, policy: str) -> tuple[Plan, str]:
+    """The plan by that policy, and why it is rejected, or ''."""
+    segments = (*plan.branches, plan.tail)
+    if policy == "dedupe_first":
+        *branches, tail = (tuple(dict.fromkeys(one)) for one in segments)
+        return Plan(tuple(branches), tail), ""
+    if policy == "reject":
+        for segment in segments:
+            for name in segment:
+                if segment.count(name) > 1:
+                    return plan, f"'{name}' is repeated (duplicates=reject)"
+    return plan, ""

@@ -1,0 +1,136 @@
+"""Runs experts, each in a process of its own: loaded when it is first needed, ended when memory asks for it.
+
+One sample is one request. A sample whose process dies, hangs, takes too much memory or answers something else than it
+must gets a Problem; the process is started anew and the other samples go on. What may be due to earlier samples (all
+but a sample that takes too long) is tried once more in a fresh process first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+
+from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.experts.backends.base import MIB, BackendFacts
+from lumos_queue.experts.check import check_value
+from lumos_queue.experts.memory import MemoryBudget
+from lumos_queue.experts.problems import MEMORY, TIMEOUT, Problem
+from lumos_queue.experts.worker import ExpertProcess, Stopped
+
+MEMORY_VARIABLE = "LUMOS_EXPERT_MEMORY"  #: bytes for all experts of one worker process together
+DEFAULT_MEMORY = 4096 * MIB
+Result = bytes | Problem
+
+
+class ExpertHost:
+    """The experts of one process; usable from any event loop and thread.
+
+    Closing is final for the processes, not for the object: the next call starts new ones.
+    """
+
+    def __init__(self, memory: int = DEFAULT_MEMORY):
+        self.memory = memory  #: bytes that all processes together may write to
+        self._owner = 0  #: the id of the process that started them
+        self._lock = threading.Lock()
+        self._budget = MemoryBudget(memory)
+        self._lines: dict[str, _Line] = {}
+
+    async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> list[Result]:
+        """A result for each sample. `inputs`: for each slot of the expert a list over the samples.
+
+        A caller that is cancelled goes at once; the sample that is being worked on is finished.
+        Raises ActionError of kind `expert` when the expert cannot be loaded at all.
+        """
+        samples = [list(sample) for sample in zip(*inputs, strict=True)]
+        gone = threading.Event()
+        future = self._line_of(facts).submit(samples, gone)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            gone.set()
+            raise
+
+    async def close(self) -> None:
+        """End the processes and wait until they are gone."""
+        with self._lock:
+            lines, self._lines = self._lines, {}
+        if self._owner == os.getpid():
+            await asyncio.gather(*(asyncio.to_thread(line.close) for line in lines.values()))
+
+    def _line_of(self, facts: BackendFacts) -> _Line:
+        """The expert's queue. After a fork the parent's processes are left to the parent."""
+        assert facts.loading is not None, "oracles run where their inputs are known"
+        if facts.loading.memory > self.memory:
+            raise ActionError(
+                "expert",
+                f"{facts.expert} needs {facts.loading.memory // MIB} MiB and {MEMORY_VARIABLE} allows "
+                f"{self.memory // MIB} MiB for all experts: raise it.",
+            )
+        with self._lock:
+            if self._owner != os.getpid():
+                self._owner, self._lines, self._budget = os.getpid(), {}, MemoryBudget(self.memory)
+            key = f"{facts.expert}\n{facts.digest}"
+            if key not in self._lines:
+                self._lines[key] = _Line(facts, self._budget)
+            return self._lines[key]
+
+
+class _Line:
+    """The calls of one expert, one after the other, in a thread of its own."""
+
+    def __init__(self, facts: BackendFacts, budget: MemoryBudget):
+        assert facts.loading is not None
+        self.facts, self.budget = facts, budget
+        self.process = ExpertProcess(facts.loading)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"expert {facts.expert}")
+
+    def submit(self, samples: list[list[bytes]], gone: threading.Event) -> Future[list[Result]]:
+        return self._thread.submit(self._run, samples, gone)
+
+    def close(self) -> None:
+        self._thread.shutdown(cancel_futures=True)
+        self.process.end()
+        self.budget.forget(self.process)
+
+    def _run(self, samples: list[list[bytes]], gone: threading.Event) -> list[Result]:
+        if gone.is_set():
+            return []
+        self.budget.acquire(self.process)
+        try:
+            return [self._try_sample(sample) for sample in samples if not gone.is_set()]
+        finally:
+            self.budget.release(self.process)
+
+    def _try_sample(self, sample: list[bytes]) -> Result:
+        used = self.process.served > 0
+        result = self._ask(sample)
+        if used and isinstance(result, Problem) and result.kind != TIMEOUT and self.process.served == 0:
+            return self._ask(sample)
+        return result
+
+    def _ask(self, sample: list[bytes]) -> Result:
+        try:
+            result = self.process.ask(sample)
+        except Stopped as stop:
+            return Problem(stop.kind, str(stop))
+        if isinstance(result, Problem):
+            if result.kind == MEMORY:
+                self.process.end()
+            return result
+        return check_value(self.facts.output, result)
+
+
+@cache
+def experts_of_this_process() -> ExpertHost:
+    """The host that everything in this process shares, so that the cap holds for all of it.
+
+    Raises SpecError for a setting that is not a number of bytes.
+    """
+    text = os.environ.get(MEMORY_VARIABLE, str(DEFAULT_MEMORY))
+    if not text.isdecimal() or int(text) < 64 * MIB:
+        raise SpecError(f"{MEMORY_VARIABLE}='{text}': expected a number of bytes, at least {64 * MIB}.")
+    return ExpertHost(int(text))

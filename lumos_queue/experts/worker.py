@@ -1,0 +1,135 @@
+"""One expert's process as its host sees it: started when needed, asked one sample at a time, ended when it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from lumos_queue.errors import ActionError, InfrastructureError
+from lumos_queue.experts.backends.base import Loading
+from lumos_queue.experts.frames import (
+    PROBLEM,
+    READY,
+    VALUE,
+    Closed,
+    Garbage,
+    Late,
+    pack,
+    read_frame,
+    unpack,
+    write_frame,
+)
+from lumos_queue.experts.problems import BAD_OUTPUT, DIED, TIMEOUT, Problem
+from lumos_queue.util.child_process import DATA, ChildProcess
+
+#: One thread for each expert: many of them share the machine with the worker. Nothing is ever downloaded.
+_VARIABLES = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+    "HF_HUB_OFFLINE": "1",
+    "HOME": "/nonexistent",
+    "PATH": "/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+class Stopped(Exception):
+    """Raised when the process is gone instead of having answered; `kind` is that of a Problem."""
+
+    def __init__(self, kind: str, message: str):
+        self.kind = kind
+        super().__init__(message)
+
+
+class ExpertProcess:
+    """Used by one thread at a time."""
+
+    def __init__(self, loading: Loading):
+        self.loading = loading
+        self.memory = loading.memory
+        self.served = 0  #: samples since it was started
+        self._child: ChildProcess | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the running process."""
+        return self._child and self._child.pid
+
+    def ask(self, sample: list[bytes]) -> bytes | Problem:
+        """The answer for one sample, a value for each slot.
+
+        Raises Stopped; ActionError of kind `expert` when the model cannot be loaded; InfrastructureError.
+        """
+        child = self._started()
+        self.served += 1
+        deadline = time.monotonic() + self.loading.seconds
+        try:
+            write_frame(child.stdin, pack(sample), deadline)
+            return _read_answer(read_frame(child.stdout, deadline))
+        except Late:
+            self.end()
+            raise Stopped(TIMEOUT, f"no answer within {self.loading.seconds:g} s") from None
+        except Closed:
+            raise Stopped(DIED, f"the expert's process ended with status {self._status()}") from None
+        except (Garbage, UnicodeDecodeError, ValueError) as error:
+            self.end()
+            raise Stopped(BAD_OUTPUT, f"the expert's process did not keep to the protocol: {error}") from None
+
+    def end(self) -> int | None:
+        """Kill the process; returns its exit status."""
+        child, self._child, self.served = self._child, None, 0
+        return None if child is None else child.end()
+
+    def _status(self) -> int | None:
+        if self._child is not None:
+            self._child.wait(5)
+        return self.end()
+
+    def _started(self) -> ChildProcess:
+        if self._child is not None:
+            return self._child
+        try:
+            child = ChildProcess("lumos_queue.experts.child", DATA, self.memory, _VARIABLES)
+        except OSError as error:
+            raise InfrastructureError(f"cannot start an expert's process: {error}") from error
+        self._child = child
+        setup = {
+            "model": self.loading.model,
+            "options": dict(self.loading.options),
+            "network": self.loading.network,
+            "parent": os.getpid(),
+        }
+        deadline = time.monotonic() + self.loading.start_seconds
+        try:
+            write_frame(child.stdin, json.dumps(setup).encode(), deadline)
+            answer = read_frame(child.stdout, deadline)
+        except Closed:
+            raise ActionError("expert", f"the expert cannot be loaded: it ended, status {self._status()}") from None
+        except (Late, Garbage) as error:
+            self.end()
+            raise ActionError("expert", f"the expert cannot be loaded: {type(error).__name__.lower()}") from None
+        if answer != READY:
+            self.end()
+            raise ActionError("expert", f"the expert cannot be loaded: {_said(answer)}")
+        return child
+
+
+def _read_answer(answer: bytes) -> bytes | Problem:
+    """Raises Garbage for one that is neither a value nor a problem."""
+    if answer[:1] == VALUE:
+        return answer[1:]
+    if answer[:1] == PROBLEM:
+        kind, message = unpack(answer[1:])
+        return Problem(kind.decode("ascii")[:20], message.decode()[:200])
+    raise Garbage("an answer of no known kind")
+
+
+def _said(answer: bytes) -> str:
+    try:
+        problem = _read_answer(answer)
+    except (Garbage, ValueError):
+        return "it did not keep to the protocol"
+    return problem.message if isinstance(problem, Problem) else "it answered before it was asked"

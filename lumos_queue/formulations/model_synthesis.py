@@ -1,0 +1,100 @@
+"""Model synthesis: a planner composes expert models into a plan, which runs as a graph (OpenAGI, arXiv:2304.04370).
+
+One model call. Experts that do not need each other run side by side. A plan that cannot run ends the episode as
+`infeasible`, and nothing of it is run; a sample for which an expert fails is no reason to: its value is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.experts.duplicates import DUPLICATES, apply_policy
+from lumos_queue.experts.encoder import open_parser, read_parser
+from lumos_queue.experts.feasibility import infeasible_because
+from lumos_queue.experts.graph import Node, read_signature, ready_sets
+from lumos_queue.experts.parsing import ParsedPlan, parse_plan
+from lumos_queue.experts.plans import Plan, Signature
+from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.settings import read_choice
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.model_synthesis import HEADS, planner_prefixes, planner_prompt
+from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Task
+
+WRITING = Sampling(max_tokens=512, stop=())
+MAX_NOTES = 64  #: steps of a reply that are noted down
+UNRESOLVED = "names no expert: "  #: what the note of a step begins with that was not understood
+
+
+def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
+    """The planner's call, a note for each of its steps, and the runs of the experts, level by level."""
+    chosen = FORMULATION.read_settings(agent)
+    try:
+        signature = read_signature(task.inputs)
+    except ValueError as error:
+        return Outcome(None, Ending.INFEASIBLE, str(error))
+    reply = yield from Ask("planner", planner_prompt(task, chosen["schema"], agent))
+    parsed = parse_plan(reply.text, signature, open_parser(chosen["parser"]))
+    for number, step in enumerate(_steps_of(parsed)[:MAX_NOTES], start=1):
+        yield Note(Subgoal(number, f"Subgoal {number}: {step}"))
+    plan, problem = apply_policy(parsed.plan, chosen["duplicates"])
+    problem = problem or infeasible_because(plan, signature)
+    if problem:
+        return Outcome(None, Ending.INFEASIBLE, problem)
+    return (yield from run_plan(plan, signature))
+
+
+def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
+    """Run a feasible plan. The answer is what the last of its experts gives, as text."""
+    last = Execution("ok")
+    for ready in ready_sets(plan, signature):
+        done = yield [Do(_action(node)) for node in ready]
+        assert isinstance(done, list) and isinstance(done[-1], Execution)
+        last = done[-1]
+    if not last.ok:
+        return Outcome(None, Ending.ACTION_ERROR, f"{last.status}: {last.message}")
+    return Outcome(last.result, Ending.ANSWERED)
+
+
+def _action(node: Node) -> Action:
+    return Action((node.variable,), node.expert, json.dumps(node.inputs))
+
+
+def _steps_of(parsed: ParsedPlan) -> Sequence[str]:
+    """The experts in the order in which they are written, then what was not understood."""
+    return (*parsed.plan.names, *(f"{UNRESOLVED}{one}" for one in parsed.unresolved), *parsed.issues)
+
+
+def _prefixes(agent: Agent) -> dict[str, str]:
+    settings: dict[str, Any] = FORMULATION.read_settings(agent)
+    return planner_prefixes(settings["schema"])
+
+
+FORMULATION = Formulation(
+    "model-synthesis",
+    model_synthesis,
+    ("planner",),
+    experts=True,
+    trainable=False,
+    expected_calls=lambda subgoals, limit: 1,
+    settings={
+        "schema": Setting("prompt-2", f"what the planner is told: {', '.join(HEADS)}", read_choice(*HEADS)),
+        "parser": Setting(
+            "names",
+            "how the steps of a reply become experts: by their 'names', or 'encoder:FOLDER', the nearest name by the "
+            "cosine of a sentence encoder; 'encoder:FOLDER@0.5' sets the least cosine",
+            read_parser,
+        ),
+        "duplicates": Setting(
+            "keep",
+            "what becomes of an expert that a branch names twice: "
+            + "; ".join(f"{name}: {meaning}" for name, meaning in DUPLICATES.items()),
+            read_choice(*DUPLICATES),
+        ),
+    },
+    samplings={"planner": WRITING},
+    prefixes=_prefixes,
+)

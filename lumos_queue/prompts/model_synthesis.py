@@ -1,0 +1,71 @@
+"""What a planner of expert models is told, in each of OpenAGI's schemas (arXiv:2304.04370). The wording is ours.
+
+    zero-shot  the objective alone
+    prompt-1   the role of a planner, the objective and the names of the models
+    prompt-2   the same, and what each model is for and takes
+    few-shot   solved problems of the labelled split, then the problem
+
+Prompts 1 and 2 list the 14 models that tasks need: as in the paper, not Text Generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS, Solved
+from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
+from lumos_queue.records import Task
+
+LISTED = tuple(name for name in PLANNABLE if name != "Text Generation")
+_STEPS = """\
+Write each step on a line of its own that begins with "Step" and its number, as in "Step 1: …". Write nothing else.
+"""
+_PLANNER = f"""\
+You plan the work of a robot. Write the shortest to-do list that reaches the objective. Every step must be relevant \
+and necessary, and uses one model of the list, by its name, and nothing else. Where the objective has several inputs, \
+first list the steps for each of them, then the step that uses them together.
+{_STEPS}"""
+_ZERO_SHOT = f"""\
+Solve the problem by steps that artificial intelligence models can do, one model a step.
+{_STEPS}"""
+_FEW_SHOT = """\
+Solve the last problem in the way of the others. Write its solution only, a model on each line.
+"""
+
+
+def _list_names() -> str:
+    return "".join(f"- {name}\n" for name in LISTED)
+
+
+def _list_descriptions() -> str:
+    return "".join(f"- {name}: {EXPERTS[name].description}\n" for name in LISTED)
+
+
+def _write(solved: Solved) -> str:
+    lines = "".join(f"Step {number}: {name},\n" for number, name in enumerate(solved.steps, start=1))
+    return f"\nProblem: {solved.problem}\nSolution:\n{lines}"
+
+
+HEADS: Mapping[str, str] = {  #: schema to what its prompts begin with
+    "zero-shot": _ZERO_SHOT,
+    "prompt-1": f"{_PLANNER}The models:\n{_list_names()}",
+    "prompt-2": f"{_PLANNER}The models:\n{_list_descriptions()}",
+    "few-shot": _FEW_SHOT + "".join(map(_write, DEMONSTRATIONS)),
+}
+_ASKED = {
+    "zero-shot": "Problem: {}",
+    "prompt-1": "Objective: {}",
+    "prompt-2": "Objective: {}",
+    "few-shot": "Problem: {}\nSolution:",
+}
+
+
+def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
+    """The prompt of a task. Marks of roles in its text are broken."""
+    return first_prompt(HEADS[schema], _ASKED[schema].format(task.question.strip()), agent)
+
+
+def planner_prefixes(schema: str) -> dict[str, str]:
+    return {"planner": SYSTEM + HEADS[schema]}

@@ -1,0 +1,84 @@
+"""One helper process: this project's code in a session of its own, with pipes, that ends with whoever started it.
+
+The child has no variables but those given, `/` as its folder, no open files but its pipes, and limits that it sets
+before it imports anything large (`enter`). A fork of the process that started it leaves it alone.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.util.process import die_with_parent
+
+_ROOT = Path(__file__).resolve().parents[2]
+#: What the child runs; its arguments are this project's folder, the module, the kind of limit, bytes, the parent's id.
+_START = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from lumos_queue.util.child_process import enter
+enter(sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+import importlib
+importlib.import_module(sys.argv[2]).main()
+"""
+#: What counts as a child's memory: all its address space, or what it can write to (libraries such as torch map
+#: gigabytes that they never touch).
+ADDRESS_SPACE, DATA = "AS", "DATA"
+
+
+class ChildProcess:
+    """A process that runs `module.main()`. Close or drop the object, and the process is gone."""
+
+    def __init__(self, module: str, limit: str, memory: int, variables: Mapping[str, str]):
+        """Raises OSError when it cannot be started."""
+        arguments = [str(_ROOT), module, limit, str(memory), str(os.getpid())]
+        self._process: Any = subprocess.Popen(
+            [sys.executable, "-s", "-P", "-c", _START, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={"PYTHONHASHSEED": "0", **variables},
+            cwd="/",
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self.stdin: int = self._process.stdin.fileno()
+        self.stdout: int = self._process.stdout.fileno()
+        self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
+
+    def wait(self, seconds: float) -> None:
+        """Let it end; returns when it has, or after `seconds`."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return
+
+    def end(self) -> int:
+        """Kill it, and return its exit status."""
+        self._finalizer.detach()
+        return _end(self._process, os.getpid())
+
+
+def _end(process: Any, owner: int) -> int:
+    """Close the pipes of a process, kill it and wait for it. A fork of its owner leaves it alone."""
+    for pipe in (process.stdin, process.stdout):
+        pipe.close()
+    if os.getpid() != owner:
+        process.returncode = 0
+        return 0
+    process.kill()
+    return process.wait()
+
+
+def enter(limit: str, memory: int, parent: int) -> None:
+    """In the child: limit this process before it imports anything large; leave at once if the parent is gone."""
+    die_with_parent(parent)
+    resource.setrlimit(getattr(resource, f"RLIMIT_{limit}"), (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

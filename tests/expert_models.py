@@ -1,0 +1,117 @@
+"""Experts that misbehave, run in real processes: what each does depends on the text that it is given."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
+from lumos_queue.experts.base import Kind
+
+
+def facts(model: str, output: Kind = Kind.TEXT, expert: str = "Fill Mask", **loading: Any) -> BackendFacts:
+    """A backend whose model is a class of this module."""
+    chosen = Loading(f"tests.expert_models:{model}", **{"memory": 256 * MIB, "seconds": 20.0, **loading})
+    return BackendFacts(expert, "own:", model.encode().hex(), "MIT", Fidelity.SUBSTITUTE, output, loading=chosen)
+
+
+class Echo:
+    """Answers in capitals, but does what a text of one word asks for."""
+
+    def __init__(self, ballast: str = "0"):
+        self.ballast = b"x" * (int(ballast) * MIB)
+        self.ballast.count(b"y")  # touch every page
+        self.grown: list[bytes] = []
+
+    def run(self, *inputs: bytes) -> Any:
+        text = inputs[0].decode()
+        deed = getattr(self, f"_{text}", None)
+        return deed() if deed else b" | ".join(inputs).upper()
+
+    def _die(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def _exit(self) -> None:
+        os._exit(3)
+
+    def _hang(self) -> None:
+        time.sleep(3600)
+
+    def _eat(self) -> bytes:
+        return b"x" * (1024 * MIB)
+
+    def _leak(self) -> bytes:
+        """Works in a fresh process, not in one that has done it before."""
+        self.grown.append(b"x" * (100 * MIB))
+        return b"leaked"
+
+    def _number(self) -> float:
+        return float("nan")
+
+    def _binary(self) -> bytes:
+        return b"\xff\xfe\x00"
+
+    def _raise(self) -> None:
+        raise ValueError("no such\nword")
+
+    def _garbage(self) -> bytes:
+        """Write to every open file but the standard ones: the pipe to the host is one of them."""
+        for number in range(3, 20):
+            try:
+                os.write(number, b"\xff\xff\xff\xff garbage")
+            except OSError:
+                continue
+        return b"after the garbage"
+
+    def _unknown(self) -> bytes:
+        for number in range(3, 20):
+            try:
+                os.write(number, b"\x00\x00\x00\x03?!?")
+            except OSError:
+                continue
+        return b"after the garbage"
+
+    def _environment(self) -> bytes:
+        return ",".join(sorted(os.environ)).encode()
+
+    def _connect(self) -> bytes:
+        import socket
+
+        try:
+            socket.create_connection(("127.0.0.1", 9), timeout=2).close()
+        except OSError as error:
+            return os.strerror(error.errno or 0).encode()
+        return b"connected"
+
+    def _pid(self) -> bytes:
+        return str(os.getpid()).encode()
+
+
+class Paint:
+    """Draws pixels that a float network could give when it goes wrong."""
+
+    def run(self, *inputs: bytes) -> bytes:
+        import numpy as np
+
+        from lumos_queue.experts.backends.pixels import from_pixels
+
+        pixels = np.full((4, 6, 3), 0.5, dtype=np.float32)
+        if inputs[0] == b"nan":
+            pixels[0, 0, 0] = np.nan
+        if inputs[0] == b"shape":
+            pixels = pixels[0]
+        if inputs[0] == b"text":
+            return b"a text where an image is due"
+        return from_pixels(pixels)
+
+
+class CannotLoad:
+    def __init__(self) -> None:
+        raise OSError("no weights here")
+
+
+class DiesLoading:
+    def __init__(self) -> None:
+        os._exit(7)

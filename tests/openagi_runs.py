@@ -1,0 +1,63 @@
+"""What the gold plans of OpenAGI run, counted from the plans alone, and again with experts that restore exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lumos_queue.benchmarks.openagi.data.samples import load_input, load_sample
+from lumos_queue.benchmarks.openagi.generated import DATA_SPLIT, SOURCE_OF
+from lumos_queue.benchmarks.openagi.tasks import TASKS, UNDOES, TaskSpec
+from lumos_queue.experts.graph import ready_sets
+
+Run = tuple[Any, ...]
+_UNDONE = {expert: augmentation for augmentation, expert in UNDOES.items()}
+
+
+def runs_by_history(tasks: Sequence[TaskSpec] = TASKS) -> list[Run]:
+    """Each run of a model for one sample: expert, source, and what its inputs went through since the clean original."""
+    found: list[Run] = []
+    for task in tasks:
+        made: dict[str, Run] = {one.slot.name: (one.slot.name, one.augmentations) for one in task.channels}
+        for node in _nodes(task):
+            made[node.variable] = (node.expert, task.wanted.source, *(made[name] for name in node.inputs))
+            found.append(made[node.variable])
+    return found
+
+
+def runs_by_bytes(number: int, tasks: Sequence[TaskSpec] = TASKS) -> list[tuple[str, tuple[bytes, ...]]]:
+    """The same for the sample with that number: expert, and the bytes that it is given.
+
+    Experts are exact: restoration takes away its augmentation alone, and a model gives the right answer.
+    """
+    found = []
+    for task in tasks:
+        source = SOURCE_OF[task.wanted.source]
+        left = {one.slot.name: one.augmentations for one in task.channels}
+        values = {name: _load(source, number, name, names) for name, names in left.items()}
+        origin = {name: name for name in left}
+        for node in _nodes(task):
+            inputs = tuple(values[name] for name in node.inputs)
+            found.append((node.expert, inputs))
+            channel = origin[node.variable] = origin[node.inputs[0]]
+            if node.expert in _UNDONE:
+                left[channel] = tuple(one for one in left[channel] if one != _UNDONE[node.expert])
+                values[node.variable] = _load(source, number, channel, left[channel])
+            else:
+                values[node.variable] = _answer(source, number, node.expert)
+    return found
+
+
+def _answer(source: str, number: int, expert: str) -> bytes:
+    target = load_sample(source, DATA_SPLIT, number).target
+    if expert == "Text to Image Generation":
+        return _load(source, number, "image", ())
+    return (target.de if expert == "Machine Translation" else target.en).encode()
+
+
+def _load(source: str, number: int, channel: str, augmentations: tuple[str, ...]) -> bytes:
+    return load_input(source, DATA_SPLIT, number, channel, augmentations)
+
+
+def _nodes(task: TaskSpec) -> Iterator[Any]:
+    return (node for level in ready_sets(task.plan, task.signature) for node in level)

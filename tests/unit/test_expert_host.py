@@ -1,0 +1,217 @@
+"""Experts in real processes: what goes wrong in one sample or one expert stays there, and memory stays below a cap."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import psutil
+import pytest
+
+from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.experts.backends.base import MIB
+from lumos_queue.experts.base import Kind
+from lumos_queue.experts.host import ExpertHost, experts_of_this_process
+from lumos_queue.experts.problems import Problem
+from tests.expert_models import facts
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+def ask(host: ExpertHost, texts: list[str], model: str = "Echo", **values: object) -> list[bytes | Problem]:
+    return asyncio.run(host.run(facts(model, **values), [[text.encode() for text in texts]]))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def host() -> Iterator[ExpertHost]:
+    host = ExpertHost()
+    yield host
+    asyncio.run(host.close())
+
+
+def test_one_result_for_each_sample_and_slots_stay_together(host):
+    made = asyncio.run(host.run(facts("Echo"), [[b"a", b"b"], [b"one", b"two"]]))
+    assert made == [b"A | ONE", b"B | TWO"]
+
+
+@pytest.mark.parametrize(
+    ("deed", "kind", "says"),
+    [
+        ("die", "died", "status -11"),
+        ("exit", "died", "status 3"),
+        ("eat", "memory", ""),
+        ("number", "bad_output", "float"),
+        ("binary", "bad_output", "UTF-8"),
+        ("raise", "failed", "no such word"),
+        ("garbage", "bad_output", "protocol"),
+        ("unknown", "bad_output", "protocol"),
+    ],
+)
+def test_a_bad_sample_costs_itself_alone(host, deed, kind, says):
+    before, bad, after = ask(host, ["before", deed, "after"])
+    assert (before, after) == (b"BEFORE", b"AFTER")
+    assert isinstance(bad, Problem) and bad.kind == kind and says in bad.message and "\n" not in bad.message
+
+
+def test_a_sample_that_hangs_is_given_up_in_time_and_not_tried_again(host):
+    ask(host, ["warm"], seconds=1.5)
+    begin = time.monotonic()
+    before, bad, after = ask(host, ["before", "hang", "after"], seconds=1.5)
+    assert (before, after) == (b"BEFORE", b"AFTER")
+    assert isinstance(bad, Problem) and bad.kind == "timeout"
+    assert time.monotonic() - begin < 1.5 * 2 + 5, "one time limit and one start"
+
+
+def test_what_an_earlier_sample_left_behind_is_no_fault_of_this_one(host):
+    assert ask(host, ["leak", "leak", "leak"]) == [b"leaked"] * 3
+
+
+@pytest.mark.parametrize(("what", "says"), [("nan", "NaN"), ("shape", "shape"), ("text", "PNG")])
+def test_an_image_that_is_none_is_a_problem(host, what, says):
+    bad, good = ask(host, [what, "fine"], "Paint", output=Kind.IMAGE)
+    assert isinstance(bad, Problem) and bad.kind == "bad_output" and says in bad.message
+    assert isinstance(good, bytes) and good.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("model", "says"), [("CannotLoad", "no weights here"), ("DiesLoading", "status 7")])
+def test_an_expert_that_cannot_be_loaded_fails_the_call_with_one_line(host, model, says):
+    with pytest.raises(ActionError, match=says) as raised:
+        ask(host, ["a"], model)
+    assert raised.value.kind == "expert"
+    assert ask(host, ["b"]) == [b"B"], "others go on"
+
+
+def test_a_process_has_no_variables_of_ours_and_no_network(host, monkeypatch):
+    monkeypatch.setenv("LUMOS_DATABASE_URL", "postgresql://secret")
+    variables, network = ask(host, ["environment", "connect"])
+    assert isinstance(variables, bytes) and b"LUMOS" not in variables and b"PYTHONHASHSEED" in variables
+    if b"refused" in network:  # type: ignore[operator]
+        pytest.skip("this kernel lets no process leave the network")
+    assert network == b"Network is unreachable"
+
+
+def test_a_cap_that_cannot_hold_an_expert_says_what_to_raise():
+    with pytest.raises(ActionError, match=r"needs 256 MiB and LUMOS_EXPERT_MEMORY allows 100 MiB"):
+        ask(ExpertHost(100 * MIB), ["a"])
+
+
+def test_a_cap_that_is_no_number_is_named(monkeypatch):
+    monkeypatch.setenv("LUMOS_EXPERT_MEMORY", "4G")
+    experts_of_this_process.cache_clear()
+    with pytest.raises(SpecError, match="LUMOS_EXPERT_MEMORY='4G'"):
+        experts_of_this_process()
+
+
+class Watch:
+    """The largest sum of resident memory of this process's children, and how many ran at once."""
+
+    def __init__(self) -> None:
+        self.bytes, self.children = 0, 0
+        self._stop = Event()
+        self._thread = Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.02):
+            sizes = []
+            for child in psutil.Process().children():
+                try:
+                    sizes.append(child.memory_info().rss)
+                except psutil.Error:
+                    continue
+            self.bytes, self.children = max(self.bytes, sum(sizes)), max(self.children, len(sizes))
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def test_twenty_callers_of_six_experts_keep_to_the_cap():
+    cap, ballast = 400 * MIB, 80
+
+    async def main() -> list[list[bytes | Problem]]:
+        host = ExpertHost(cap)
+        experts = [
+            facts("Echo", expert=f"Expert {number}", memory=130 * MIB, options={"ballast": str(ballast)})
+            for number in range(6)
+        ]
+        calls = (host.run(experts[number % 6], [[b"%d" % number, b"x"]]) for number in range(20))
+        try:
+            return await asyncio.gather(*calls)
+        finally:
+            await host.close()
+
+    with Watch() as watch:
+        made = asyncio.run(main())
+    assert made == [[b"%d" % number, b"X"] for number in range(20)]
+    assert watch.children == 3, "as many as fit, no more"
+    assert ballast * MIB * 2 < watch.bytes < cap
+    assert not psutil.Process().children()
+
+
+def test_the_least_recently_used_expert_makes_room(host):
+    host = ExpertHost(2 * 256 * MIB)
+    first, second, third = (facts("Echo", expert=name) for name in ("first", "second", "third"))
+
+    async def main() -> list[bytes]:
+        pids = [(await host.run(one, [[b"pid"]]))[0] for one in (first, second, first, third, first, second)]
+        await host.close()
+        return pids  # type: ignore[return-value]
+
+    pids = asyncio.run(main())
+    assert pids[0] == pids[2] == pids[4], "the first stays loaded"
+    assert pids[1] != pids[5], "the second was used before it, and made room for the third"
+
+
+def test_a_caller_that_is_cancelled_goes_at_once_and_leaves_the_rest_undone(host):
+    async def main() -> None:
+        call = asyncio.ensure_future(host.run(facts("Echo", seconds=3.0), [[b"a"] + [b"hang"] * 50]))
+        await asyncio.sleep(1.0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert await asyncio.wait_for(host.run(facts("Echo", seconds=3.0), [[b"next"]]), 15) == [b"NEXT"]
+
+    asyncio.run(main())
+
+
+def test_processes_go_with_a_parent_that_is_killed(tmp_path):
+    program = (
+        "import asyncio, os, sys\n"
+        "from lumos_queue.experts.host import ExpertHost\n"
+        "from tests.expert_models import facts\n"
+        "async def main():\n"
+        "    host = ExpertHost()\n"
+        "    pids = await asyncio.gather(*(host.run(facts('Echo', expert=n), [[b'pid']]) for n in 'ab'))\n"
+        "    print(*(pid[0].decode() for pid in pids), flush=True)\n"
+        "    await host.run(facts('Echo', expert='a', seconds=60.0), [[b'hang']])\n"
+        "asyncio.run(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+    assert parent.stdout is not None
+    pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2 and all(psutil.pid_exists(pid) for pid in pids)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    deadline = time.monotonic() + 5
+    while any(_runs(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a process outlived its parent"
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
