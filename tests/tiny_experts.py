@@ -32,9 +32,11 @@ from transformers import (
     ViTForImageClassification,
 )
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"the a film is dull good story what where in Paris was born Anna . ?".split()]
-_BERT = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-_SQUARE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}  # fmt: skip
+_TEXT = "the a film is dull good story what where in Paris was born Anna . ?"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_TEXT.split()]
+_SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+_BERT = {"vocab_size": len(WORDS), **_SIZES}
+_SQUARE = {**_SIZES, "image_size": 16, "patch_size": 8}
 
 
 def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> Path:
@@ -75,7 +77,9 @@ def sequences(folder: Path) -> Path:
 
 
 def words(folder: Path) -> Path:
-    return save(folder, GPT2LMHeadModel(GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, eos_token_id=3)))
+    return save(
+        folder, GPT2LMHeadModel(GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, eos_token_id=3))
+    )
 
 
 _VIT = {"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "width": 16}}

@@ -50,7 +50,9 @@ def scores(task, result, **options):
 
 def test_every_gold_plan_scores_1(tasks):
     for task in tasks.values():
-        assert scores(task, run_plan(task, read_wire(task.gold["plan"]))) == dict.fromkeys(NAMES, 1.0), task.row
+        compared = ["chrf"] if task.inputs["output"] == "text" and task.gold["references"] else []
+        expected = dict.fromkeys([*NAMES, *compared], 1.0)
+        assert scores(task, run_plan(task, read_wire(task.gold["plan"]))) == expected, task.row
 
 
 def test_variables_may_have_other_names(tasks):

@@ -23,7 +23,7 @@ _BY_OPTION = {one.option: one for one in EXPERTS.values()}
 OPTIONS = {
     ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules and small models of our own; "
     "oracle, which measures planning alone; or http://HOST/…",
-    **{option: f"what runs {one.name}: oracle:, own:[PATH], package:NAME, hf:ID, http://HOST/…"
+    **{option: f"what runs {one.name}: oracle:, own:, package:NAME, hf:ID, http://HOST/…"
        for option, one in _BY_OPTION.items()},
 }  # fmt: skip
 Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError

@@ -94,5 +94,6 @@ def named_things(text: str) -> list[tuple[str, int]]:
     kinds = {form: name for name, one in THINGS.items() for form in (one.noun.en_plural, one.noun.en)}
     for at, word in enumerate(words):
         if word in kinds:
-            found.append((kinds[word], next((_NUMBERS[one] for one in words[max(0, at - 2) : at] if one in _NUMBERS), 1)))
+            said = [_NUMBERS[one] for one in words[max(0, at - 2) : at] if one in _NUMBERS]
+            found.append((kinds[word], said[0] if said else 1))
     return found

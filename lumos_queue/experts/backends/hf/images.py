@@ -103,5 +103,7 @@ class AnswerAboutImage:
                 return str(self.model.config.id2label[answer]).encode()
             words = torch.cat([torch.full((1, 1), self.tokenizer.cls_token_id), question["input_ids"].cpu()], dim=1)
             words = words.to(self.device)
-            made = self.model.generate(pixel_values=seen["pixel_values"], input_ids=words, max_new_tokens=_ANSWER_TOKENS)
+            made = self.model.generate(
+                pixel_values=seen["pixel_values"], input_ids=words, max_new_tokens=_ANSWER_TOKENS
+            )
         return self.tokenizer.decode(made[0, words.shape[1] :], skip_special_tokens=True).strip().encode()

@@ -123,7 +123,9 @@ def _best_span(starts: torch.Tensor, ends: torch.Tensor, inside: torch.Tensor) -
     """Score, first and last token of the best span within the document."""
     starts, ends = starts.masked_fill(~inside, -torch.inf), ends.masked_fill(~inside, -torch.inf)
     sums = starts[:, None] + ends[None, :]
-    allowed = torch.ones_like(sums, dtype=torch.bool).triu() & ~torch.ones_like(sums, dtype=torch.bool).triu(_LONGEST_ANSWER)
+    allowed = torch.ones_like(sums, dtype=torch.bool).triu() & ~torch.ones_like(sums, dtype=torch.bool).triu(
+        _LONGEST_ANSWER
+    )
     sums = sums.masked_fill(~allowed, -torch.inf)
     start, end = divmod(int(sums.argmax()), sums.shape[1])
     return float(sums[start, end]), start, end

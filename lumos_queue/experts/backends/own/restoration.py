@@ -25,7 +25,9 @@ class Deblur:
     """An unsharp mask; Richardson-Lucy makes pictures that were compressed worse."""
 
     def run(self, *inputs: bytes) -> bytes:
-        return write_picture(read_picture(inputs[0]).filter(ImageFilter.UnsharpMask(radius=1, percent=120, threshold=0)))
+        return write_picture(
+            read_picture(inputs[0]).filter(ImageFilter.UnsharpMask(radius=1, percent=120, threshold=0))
+        )
 
 
 class ReduceBlocks:
