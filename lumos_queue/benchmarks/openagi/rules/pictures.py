@@ -22,7 +22,7 @@ def _look(data: bytes) -> Picture:
     image = read_picture(data)
     if image.size != (SIDE, SIDE):
         image = image.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
-    return Picture(np.asarray(image, dtype=np.float32) / 255)
+    return Picture(np.asarray(image, dtype=np.float32) / np.float32(255))
 
 
 class Classify:
