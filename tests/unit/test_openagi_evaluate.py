@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -33,7 +35,11 @@ def asked_of(prompt: str):
     return max(TASKS, key=lambda task: prompt.rfind(task.description))
 
 
-def test_gold_plans_of_all_tasks_are_feasible_and_recover_every_sample(evaluate):
+def test_gold_plans_of_all_tasks_are_feasible_and_recover_every_sample(evaluate, tmp_path):
+    """82 of the 649 runs are not answered from equal ones: the 81 of test_openagi_tasks, and one that is counted twice.
+
+    Captions are translated as a text that was given and as what captioning said: the same words, of two origins.
+    """
     with FakeEndpoint(lambda prompt: asked_of(prompt).plan.write()) as server:
         report = evaluate(server, "all")
     metrics = report["metrics"]
@@ -45,6 +51,9 @@ def test_gold_plans_of_all_tasks_are_feasible_and_recover_every_sample(evaluate)
         "plan_set": (1.0, 185),
         "plan_order": (1.0, 185),
     }
+    with closing(sqlite3.connect(tmp_path / "home" / "lumos.db")) as database:
+        calls = dict(database.execute("SELECT provenance, count(*) FROM tool_call GROUP BY provenance"))
+    assert calls == {"oracle": 82, "recorded": 567}
     baselines = {name: found["value"] for name, found in report["baselines"].items()}
     assert baselines["keyword rule: plan_exact"] == 1 and baselines["nearest demonstration: plan_exact"] == 0
 
