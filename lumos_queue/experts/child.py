@@ -30,7 +30,6 @@ def main() -> None:
 
 def _serve(requests: int, replies: int) -> None:
     setup = json.loads(read_frame(requests))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     if not setup["network"]:
         _leave_network()
     die_with_parent(setup["parent"])  # again, as a change of user ends it
@@ -40,6 +39,7 @@ def _serve(requests: int, replies: int) -> None:
     except BaseException as error:
         write_frame(replies, PROBLEM + pack([_kind(error).encode(), one_line(error).encode()]))
         raise SystemExit(1) from None
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # not before: torch looks for a folder that it can write to
     write_frame(replies, READY)
     while True:
         write_frame(replies, _answer(model, unpack(read_frame(requests))))

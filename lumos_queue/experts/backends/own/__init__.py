@@ -1,1 +1,80 @@
-"""Experts of this project's own: rules that need nothing but numpy and Pillow."""
+"""`own:` rules that need nothing but numpy and Pillow; `own:PATH` what `lumos train experts` has trained."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import MappingProxyType
+
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
+from lumos_queue.experts.backends.own import folder
+from lumos_queue.experts.catalogue import EXPERTS
+
+LICENCE = "MIT"  #: this project's
+_PACKAGE = Path(__file__).resolve().parents[3]
+_HERE, _GENERATED = "lumos_queue.experts.backends.own", "lumos_queue.benchmarks.openagi.rules"
+#: Folders of the code that decides what rules answer.
+_CODE = ("experts/backends/own", "benchmarks/openagi/rules", "benchmarks/openagi/data")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    model: str  #: `package.module:Class`; named, not imported: what knows a data set is in a room above this one
+    note: str
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "Sentiment Analysis": Rule(f"{_GENERATED}.texts:FeelSentiment", "word counts of the training split"),
+        "Text Summarization": Rule(f"{_GENERATED}.texts:Summarize", "two sentences of the text, by word counts"),
+        "Machine Translation": Rule(f"{_GENERATED}.translation:Translate", "closed vocabulary"),
+        "Fill Mask": Rule(f"{_GENERATED}.texts:FillMask", "neighbouring words in the training split"),
+        "Question Answering": Rule(f"{_GENERATED}.texts:AnswerFromText", "a word of the text, by its neighbours"),
+        "Text Generation": Rule(f"{_GENERATED}.texts:Continue", "the words that most often follow"),
+        "Image Classification": Rule(f"{_GENERATED}.pictures:Classify", "compares with drawings"),
+        "Object Detection": Rule(f"{_GENERATED}.pictures:Detect", "compares with drawings"),
+        "Image Captioning": Rule(f"{_GENERATED}.pictures:Caption", "compares with drawings"),
+        "Visual Question Answering": Rule(f"{_GENERATED}.pictures:Answer", "compares with drawings"),
+        "Colorization": Rule(f"{_GENERATED}.pictures:Colorize", "colours of a drawing of what it shows"),
+        "Text to Image Generation": Rule(f"{_GENERATED}.pictures:Draw", "draws the things that are named"),
+        "Image Super Resolution": Rule(f"{_HERE}.restoration:ReduceBlocks", "light bilateral filter"),
+        "Image Denoising": Rule(f"{_HERE}.restoration:Denoise", "bilateral filter that estimates the noise"),
+        "Image Deblurring": Rule(f"{_HERE}.restoration:Deblur", "unsharp mask"),
+    }
+)
+
+
+def find(expert: str, url: str) -> BackendFacts:
+    """Raises SpecError when there is no rule, or the folder is not one of trained experts."""
+    path = url.removeprefix("own:")
+    if path:
+        return folder.find(EXPERTS[expert], url, path)
+    if expert not in RULES:
+        raise SpecError(f"not run: needs weights; there is no rule for {expert}.")
+    rule = RULES[expert]
+    return BackendFacts(
+        expert,
+        url,
+        digest("own", expert, rule.model, _digest_of_code()),
+        LICENCE,
+        Fidelity.SUBSTITUTE,
+        EXPERTS[expert].output,
+        f"by rule: {rule.note}",
+        Loading(rule.model, memory=320 * MIB),
+    )
+
+
+@cache
+def _digest_of_code() -> str:
+    """Of the rules, the data that they know, and the libraries that compute."""
+    parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "pillow")]
+    for name in _CODE:
+        for path in sorted((_PACKAGE / name).glob("*.py")):
+            parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+    return digest(*parts)

@@ -1,0 +1,136 @@
+"""English to German by a closed vocabulary: the longest phrase that it knows, again and again; others stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from lumos_queue.benchmarks.openagi.data.nouns import (
+    PRONOUNS,
+    Noun,
+    article,
+    capitalize,
+    count_noun,
+    object_noun,
+)
+from lumos_queue.benchmarks.openagi.data.pictures import WORDS
+from lumos_queue.benchmarks.openagi.data.texts import NEGATIVE, POSITIVE
+from lumos_queue.benchmarks.openagi.data.things import PLACES, THINGS
+from lumos_queue.benchmarks.openagi.data.words import (
+    BUILDINGS,
+    CITIES,
+    DAYS,
+    EVENTS,
+    INSTRUMENTS,
+    JOBS,
+    LOOKS,
+    VERBS,
+)
+from lumos_queue.experts.backends.pixels import read_text
+
+_PIECES = re.compile(r"\w+|[^\w\s]")
+#: 'It will stay closed until Friday': German names the day before the state.
+_CLOSED = re.compile(r"\b(it|the [a-z]+ [a-z]+(?: [a-z]+)?) will stay closed until (\w+)", re.IGNORECASE)
+
+
+class Translate:
+    def run(self, *inputs: bytes) -> bytes:
+        return translate(read_text(inputs[0])).encode()
+
+
+def translate(text: str) -> str:
+    """The German of an English text. A sentence that begins with a capital letter does so in German, too."""
+    return " ".join(_translate_clause(clause) for clause in _reorder(text).split("\n"))
+
+
+def _reorder(text: str) -> str:
+    """The text with what German says in another order on a line of its own, German already but for its subject."""
+
+    def reorder(match: re.Match[str]) -> str:
+        subject, day = match.groups()
+        if subject.lower() == "it":
+            subject = _pronoun(text[: match.start()].lower())
+        elif (known := _subjects().get(subject.lower())) is not None:
+            subject = known
+        return f"{capitalize(subject)} bleibt bis {_phrases().get(day.lower(), day)} geschlossen"
+
+    return _CLOSED.sub(reorder, text)
+
+
+def _pronoun(before: str) -> str:
+    """Of the building that was named last."""
+    named = max(BUILDINGS, key=lambda one: before.rfind(one.en))
+    return PRONOUNS[named.gender] if named.en in before else "es"
+
+
+def _translate_clause(text: str) -> str:
+    pieces = _PIECES.findall(text)
+    made: list[str] = []
+    at, begins = 0, True
+    while at < len(pieces):
+        length, german = _longest(pieces, at)
+        capital = begins and pieces[at][:1].isupper()
+        made.append(capitalize(german) if capital else german)
+        begins = german in (".", "!", "?")
+        at += length
+    return _join(made, text)
+
+
+def _longest(pieces: list[str], at: int) -> tuple[int, str]:
+    for length in range(min(_longest_phrase(), len(pieces) - at), 0, -1):
+        if (german := _phrases().get(" ".join(pieces[at : at + length]).lower())) is not None:
+            return length, german
+    return 1, pieces[at]
+
+
+def _join(pieces: list[str], original: str) -> str:
+    """With spaces before commas and stops where the original has them."""
+    text = " ".join(pieces)
+    for mark in ",.?!":
+        if f" {mark}" not in original:
+            text = text.replace(f" {mark}", mark)
+    return text.replace("[ MASK ]", "[MASK]")
+
+
+@cache
+def _phrases() -> dict[str, str]:
+    return {english.lower(): german for english, german in _known()}
+
+
+@cache
+def _longest_phrase() -> int:
+    return max(len(phrase.split()) for phrase in _phrases())
+
+
+@cache
+def _subjects() -> dict[str, str]:
+    articles = {"m": ("der", "e"), "f": ("die", "e"), "n": ("das", "e")}
+    return {
+        object_noun(noun, look).en: f"{articles[noun.gender][0]} {look.de}{articles[noun.gender][1]} {noun.de}"
+        for noun in BUILDINGS
+        for look in LOOKS
+    }
+
+
+def _known() -> Iterator[tuple[str, str]]:
+    yield from (("and", "und"), ("in", "in"), ("on", "am"))
+    for one in (*CITIES, *DAYS, *JOBS, *INSTRUMENTS, *VERBS, *WORDS, POSITIVE, NEGATIVE):
+        yield one.en, one.de
+    for one in PLACES.values():
+        yield one.phrase.en, one.phrase.de
+    for event, german in EVENTS:
+        yield f"{article(event)} {event}", german
+    for noun in BUILDINGS:
+        yield from ((object_noun(noun, look).en, object_noun(noun, look).de) for look in LOOKS)
+    for thing in THINGS.values():
+        yield from _forms(thing.noun)
+        for count in range(1, 5):
+            phrase = count_noun(thing.noun, thing.adjective, count)
+            yield phrase.en, phrase.de
+
+
+def _forms(noun: Noun) -> Iterator[tuple[str, str]]:
+    if noun.en_plural != noun.en:
+        yield noun.en_plural, noun.de_plural
+    yield noun.en, noun.de

@@ -1,0 +1,70 @@
+"""`hf:ID_OR_PATH`: the paper's checkpoints, or others of the same kind, run by transformers from a local folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
+from lumos_queue.experts.backends.needs import need_modules, versions
+from lumos_queue.experts.backends.weights import check_weights, digest_of_weights, find_weights
+from lumos_queue.experts.catalogue import EXPERTS
+
+_TEXT, _IMAGE = "lumos_queue.experts.backends.hf.texts", "lumos_queue.experts.backends.hf.images"
+MODELS: Mapping[str, str] = MappingProxyType(
+    {
+        "Sentiment Analysis": f"{_TEXT}:ClassifyText",
+        "Text Summarization": f"{_TEXT}:Summarize",
+        "Machine Translation": f"{_TEXT}:Translate",
+        "Fill Mask": f"{_TEXT}:FillMask",
+        "Question Answering": f"{_TEXT}:AnswerFromText",
+        "Text Generation": f"{_TEXT}:Continue",
+        "Image Classification": f"{_IMAGE}:ClassifyImage",
+        "Object Detection": f"{_IMAGE}:DetectObjects",
+        "Image Super Resolution": f"{_IMAGE}:Enlarge",
+        "Visual Question Answering": f"{_IMAGE}:AnswerAboutImage",
+        "Image Captioning": f"{_IMAGE}:Caption",
+    }
+)
+#: Licences of the paper's checkpoints as their cards name them; others are the person's to know.
+LICENCES: Mapping[str, str] = MappingProxyType(
+    {
+        "facebook/bart-large-cnn": "MIT",
+        "t5-base": "Apache-2.0",
+        "distilroberta-base": "Apache-2.0",
+        "distilbert-base-cased-distilled-squad": "Apache-2.0",
+        "gpt2": "MIT",
+        "google/vit-base-patch16-224": "Apache-2.0",
+        "facebook/detr-resnet-101": "Apache-2.0",
+        "caidas/swin2SR-classical-sr-x2-64": "Apache-2.0",
+        "microsoft/git-base-textvqa": "MIT",
+        "nlpconnect/vit-gpt2-image-captioning": "Apache-2.0",
+    }
+)
+_BASE, _PER_BYTE = 1024 * MIB, 3  #: what a process takes: libraries, and copies of the weights while they are read
+
+
+def find(expert: str, url: str) -> BackendFacts:
+    """Raises SpecError: 'not run: needs …'."""
+    name = url.removeprefix("hf:")
+    if not name:
+        raise SpecError(f"not run: needs weights: OpenAGI's paper names none for {expert}; name some with hf:ID_OR_PATH.")
+    if expert not in MODELS:
+        raise SpecError(f"not run: needs code of {name[:80]}, which transformers does not have; choose own: or http://….")
+    need_modules(("torch", "transformers"), "pip install 'lumos-queue[local]'")
+    folder = find_weights(name)
+    size = sum(path.stat().st_size for path in check_weights(folder))
+    paper = name == EXPERTS[expert].checkpoint
+    return BackendFacts(
+        expert,
+        url,
+        digest("hf", expert, digest_of_weights(folder), *versions("torch", "transformers")),
+        LICENCES.get(name, "see the model's card"),
+        Fidelity.REFERENCE if paper else Fidelity.SUBSTITUTE,
+        EXPERTS[expert].output,
+        f"{Path(name).name if Path(name).is_absolute() else name}, {size / 1e6:,.1f} MB",
+        Loading(MODELS[expert], {"folder": str(folder.resolve())}, memory=_BASE + _PER_BYTE * size),
+    )

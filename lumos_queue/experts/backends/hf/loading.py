@@ -1,0 +1,15 @@
+"""Loads a model of transformers from a folder: safetensors only, none of the folder's code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def load(auto: Any, folder: str) -> tuple[Any, str]:
+    """The model, and the device that it is on: a GPU when there is one."""
+    torch.set_num_threads(1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = auto.from_pretrained(folder, use_safetensors=True, trust_remote_code=False, local_files_only=True)
+    return model.eval().to(device), device

@@ -1,0 +1,65 @@
+"""Sentiment, summary and masks by packages. Each is imported where it is used: a process runs one of them."""
+
+from __future__ import annotations
+
+import re
+
+from lumos_queue.experts.backends.pixels import read_text
+
+_SENTENCES = 2
+_MASK = "[MASK]"
+
+
+class Vader:
+    """The lexicon's sum; a text that it knows no word of counts as positive."""
+
+    def __init__(self) -> None:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # pyright: ignore[reportMissingImports]
+
+        self.analyzer = SentimentIntensityAnalyzer()
+
+    def run(self, *inputs: bytes) -> bytes:
+        return b"positive" if self.analyzer.polarity_scores(read_text(inputs[0]))["compound"] >= 0 else b"negative"
+
+
+class TextRank:
+    """The two sentences that are most like the others."""
+
+    def __init__(self) -> None:
+        from summa import summarizer  # pyright: ignore[reportMissingImports]
+
+        self.summarize = summarizer.summarize
+
+    def run(self, *inputs: bytes) -> bytes:
+        text = read_text(inputs[0])
+        sentences = len(re.findall(r"[.!?](?:\s|$)", text))
+        found = self.summarize(text, ratio=min(1.0, (_SENTENCES + 0.1) / max(1, sentences)))
+        return " ".join(found.split("\n") if found else [text]).encode()
+
+
+class FillByBigrams:
+    """The word with the largest product of its two bigrams' counts, of any text of the web."""
+
+    def __init__(self) -> None:
+        import wordsegment  # pyright: ignore[reportMissingImports]
+
+        wordsegment.load()
+        self.after: dict[str, dict[str, float]] = {}
+        self.before: dict[str, dict[str, float]] = {}
+        for pair, count in wordsegment.BIGRAMS.items():
+            first, _, second = pair.partition(" ")
+            self.after.setdefault(first, {})[second] = count
+            self.before.setdefault(second, {})[first] = count
+
+    def run(self, *inputs: bytes) -> bytes:
+        words = read_text(inputs[0]).split(" ")
+        for at, word in enumerate(words):
+            if _MASK in word:
+                words[at] = word.replace(_MASK, self._best(words[at - 1 : at], words[at + 1 : at + 2]))
+        return " ".join(words).encode()
+
+    def _best(self, left: list[str], right: list[str]) -> str:
+        follows = self.after.get(left[0].lower() if left else "", {})
+        leads = self.before.get(right[0].lower() if right else "", {})
+        words = sorted({*follows, *leads} - {"<s>", "</s>"})
+        return max(words, key=lambda word: (follows.get(word, 1.0)) * (leads.get(word, 1.0)), default="the")

@@ -1,0 +1,31 @@
+"""From the URL of a backend to its facts, checked where a job is submitted and again where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.experts.backends import checkpoint, own, package
+from lumos_queue.experts.backends.base import BackendFacts
+from lumos_queue.experts.catalogue import EXPERTS
+
+_SCHEMES: dict[str, Callable[[str, str], BackendFacts]] = {
+    "own": own.find,
+    "package": package.find,
+    "hf": checkpoint.find,
+}
+
+
+@lru_cache(maxsize=256)
+def resolve(expert: str, url: str) -> BackendFacts:
+    """What would run an expert. Found once in a process, as weights are hashed for it.
+
+    Raises SpecError: 'not run: needs …' for what is not installed or not there, and for an unknown expert or URL.
+    """
+    if expert not in EXPERTS:
+        raise unknown("expert", expert, EXPERTS)
+    scheme, colon, _ = url.partition(":")
+    if not colon or scheme not in _SCHEMES:
+        raise SpecError(f"'{url[:80]}' names no backend: expected oracle:, own:[PATH], package:NAME or hf:ID")
+    return _SCHEMES[scheme](expert, url)

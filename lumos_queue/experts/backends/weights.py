@@ -1,0 +1,84 @@
+"""Folders of published weights, from a path or the Hugging Face cache: safetensors only, and all of them.
+
+Other formats are pickles, which run code when they are loaded. Nothing is ever downloaded here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.backends.needs import need_modules
+from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.untrusted_json import read_json
+
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
+_INDEX = "model.safetensors.index.json"
+
+
+def find_weights(name: str) -> Path:
+    """The folder of a path, or of an id in the cache (`HF_HOME`). Raises SpecError: 'not run: needs …'."""
+    folder = from_launch(Path(name).expanduser())
+    if not folder.is_dir():
+        folder = _in_cache(name)
+    check_weights(folder)
+    return folder
+
+
+def check_weights(folder: Path) -> list[Path]:
+    """The weight files. Raises SpecError when some are missing, or there are none but pickles."""
+    if not (folder / "config.json").is_file():
+        raise SpecError(f"not run: needs a model folder: '{folder}' has no config.json.")
+    index = folder / _INDEX
+    if index.is_file():
+        return _shards(folder, index)
+    found = sorted(folder.glob("*.safetensors"))
+    if found:
+        return found
+    pickled = [path.name for pattern in _PICKLES for path in folder.glob(pattern)]
+    if pickled:
+        raise SpecError(
+            f"not run: needs safetensors: '{folder}' has only {pickled[0]}, a format that can run code when it is "
+            "loaded. Convert it where you trust it: model.save_pretrained(folder)."
+        )
+    raise SpecError(f"not run: needs weights: '{folder}' has no *.safetensors.")
+
+
+def digest_of_weights(folder: Path) -> str:
+    """Of the weights, the configuration and the tokenizer; read once, in full."""
+    parts: list[str] = []
+    for path in (*check_weights(folder), *sorted(folder.glob("*.json")), *sorted(folder.glob("*.txt"))):
+        with path.open("rb") as file:
+            parts += [path.name, hashlib.file_digest(file, "sha256").hexdigest()]
+    return digest("weights", *parts)
+
+
+def _shards(folder: Path, index: Path) -> list[Path]:
+    try:
+        names = sorted(set(read_json(index.read_bytes())["weight_map"].values()))
+        shards = [folder / Path(str(name)).name for name in names]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise SpecError(f"'{index}' cannot be read: expected a weight_map.") from None
+    missing = [path.name for path in shards if not path.is_file()]
+    if missing or not shards:
+        raise SpecError(
+            f"not run: needs all of the model: '{folder}' lacks {', '.join(missing[:3]) or 'every shard'} "
+            f"({len(missing)} of {len(shards)} files that {_INDEX} names). Download it again."
+        )
+    return shards
+
+
+def _in_cache(name: str) -> Path:
+    need_modules(("huggingface_hub",), "pip install huggingface-hub")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError, HfHubHTTPError, OSError, ValueError):
+        raise SpecError(
+            f"not run: needs the weights of {name[:80]}: neither a folder nor in the cache of Hugging Face. "
+            f"Get them with `hf download {name[:80]}`, or name a folder: hf:PATH."
+        ) from None

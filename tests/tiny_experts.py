@@ -1,0 +1,140 @@
+"""Model folders of every kind that `hf:` runs, with random weights of a few kilobytes, as transformers saves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    DetrConfig,
+    DetrForObjectDetection,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+    ResNetConfig,
+    Swin2SRConfig,
+    Swin2SRForImageSuperResolution,
+    T5Config,
+    T5ForConditionalGeneration,
+    ViltConfig,
+    ViltForQuestionAnswering,
+    VisionEncoderDecoderConfig,
+    VisionEncoderDecoderModel,
+    ViTConfig,
+    ViTForImageClassification,
+)
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *["the", "a", "film", "is", "dull", "good", "story", "what", "where", "in", "Paris", "was", "born", "Anna", ".", "?"]]
+_BERT = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+_SQUARE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}  # fmt: skip
+
+
+def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> Path:
+    """The model with the tokenizer of WORDS, and a configuration of an image processor."""
+    model.save_pretrained(folder)
+    words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]",
+        model_max_length=64,
+    ).save_pretrained(folder)  # fmt: skip
+    if processor:
+        (folder / "preprocessor_config.json").write_text(json.dumps(processor))
+    return folder
+
+
+def sentiment(folder: Path) -> Path:
+    return save(folder, BertForSequenceClassification(BertConfig(**_BERT, id2label={0: "NEGATIVE", 1: "POSITIVE"})))
+
+
+def masks(folder: Path) -> Path:
+    return save(folder, BertForMaskedLM(BertConfig(**_BERT)))
+
+
+def questions(folder: Path) -> Path:
+    return save(folder, BertForQuestionAnswering(BertConfig(**_BERT, max_position_embeddings=24)))
+
+
+def sequences(folder: Path) -> Path:
+    config = T5Config(
+        vocab_size=len(WORDS), d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
+    )
+    return save(folder, T5ForConditionalGeneration(config))
+
+
+def words(folder: Path) -> Path:
+    return save(folder, GPT2LMHeadModel(GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, eos_token_id=3)))
+
+
+_VIT = {"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "width": 16}}
+
+
+def classes(folder: Path) -> Path:
+    return save(folder, ViTForImageClassification(ViTConfig(**_SQUARE, id2label={0: "cat", 1: "dog"})), _VIT)
+
+
+def captions(folder: Path) -> Path:
+    text = GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, add_cross_attention=True, is_decoder=True)
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(ViTConfig(**_SQUARE), text)
+    model = VisionEncoderDecoderModel(config=config)
+    model.generation_config.decoder_start_token_id, model.generation_config.pad_token_id = 2, 0
+    model.generation_config.eos_token_id = 3
+    return save(folder, model, _VIT)
+
+
+def objects(folder: Path) -> Path:
+    backbone = ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 8, 8], depths=[1, 1, 1, 1], out_features=["stage4"])
+    config = DetrConfig(
+        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone, d_model=16,
+        encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=16, decoder_ffn_dim=16, num_queries=3, id2label={0: "cat", 1: "dog"},
+    )  # fmt: skip
+    model = DetrForObjectDetection(config)
+    with torch.no_grad():
+        model.class_labels_classifier.bias.copy_(torch.tensor([30.0, 0.0, 0.0]))  # always sure of a cat
+    return save(folder, model, {"image_processor_type": "DetrImageProcessor", "size": {"height": 32, "width": 32}})
+
+
+def enlarged(folder: Path) -> Path:
+    config = Swin2SRConfig(image_size=16, embed_dim=12, depths=[1], num_heads=[2], window_size=4, upscale=2)
+    return save(folder, Swin2SRForImageSuperResolution(config), {"image_processor_type": "Swin2SRImageProcessor"})
+
+
+def answers(folder: Path) -> Path:
+    config = ViltConfig(**{**_BERT, **_SQUARE}, id2label={0: "yes", 1: "no"})
+    processor = {"image_processor_type": "ViltImageProcessor", "size": {"shortest_edge": 16}, "size_divisor": 8}
+    return save(folder, ViltForQuestionAnswering(config), processor)
+
+
+#: The experts, and the folders that run them.
+KINDS: dict[str, Callable[[Path], Path]] = {
+    "Sentiment Analysis": sentiment,
+    "Text Summarization": sequences,
+    "Machine Translation": sequences,
+    "Fill Mask": masks,
+    "Question Answering": questions,
+    "Text Generation": words,
+    "Image Classification": classes,
+    "Object Detection": objects,
+    "Image Super Resolution": enlarged,
+    "Image Captioning": captions,
+    "Visual Question Answering": answers,
+}
+
+
+def make(expert: str, folder: Path) -> Path:
+    """The same weights every time."""
+    torch.manual_seed(7)
+    return KINDS[expert](folder)
