@@ -44,13 +44,9 @@ def test_gold_plans_of_all_tasks_are_feasible_and_recover_every_sample(evaluate,
         report = evaluate(server, "all")
     metrics = report["metrics"]
     assert (report["metric"], report["value"], report["n"]) == ("feasible", 1.0, 185)
-    assert {name: (found["value"], found["of"]) for name, found in metrics.items()} == {
-        "feasible": (1.0, 185),
-        "recovery": (1.0, 370),
-        "plan_exact": (1.0, 185),
-        "plan_set": (1.0, 185),
-        "plan_order": (1.0, 185),
-    }
+    counted = {name: (found["value"], found["of"]) for name, found in metrics.items()}
+    assert counted["recovery"] == (1.0, 370)
+    assert all(counted[name] == (1.0, 185) for name in ("feasible", "plan_exact", "plan_set", "plan_order"))
     with closing(sqlite3.connect(tmp_path / "home" / "lumos.db")) as database:
         calls = dict(database.execute("SELECT provenance, count(*) FROM tool_call GROUP BY provenance"))
     assert calls == {"oracle": 82, "recorded": 567}
