@@ -6,7 +6,7 @@ Who names an artifact has a row of its own (`dataset_artifact`, `episode_artifac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, delete, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -56,6 +56,19 @@ def load_artifact(connection: Connection, digest: str) -> tuple[bytes, str] | No
     """The bytes with this sha256 and what they are, e.g. 'image/png'; None when they are not there."""
     found = connection.execute(select(Artifact.data, Artifact.media_type).where(Artifact.digest == digest)).first()
     return (bytes(found.data), found.media_type) if found else None
+
+
+def describe_artifacts(connection: Connection, digests: Collection[str]) -> dict[str, tuple[str, int]]:
+    """Of those that are stored, by sha256: what they are, e.g. 'image/png', and how many bytes."""
+    found: dict[str, tuple[str, int]] = {}
+    ordered = sorted(digests)
+    for start in range(0, len(ordered), 500):  # a query has a limit of parameters
+        wanted = Artifact.digest.in_(ordered[start : start + 500])
+        rows = connection.execute(
+            select(Artifact.digest, Artifact.media_type, func.length(Artifact.data).label("size")).where(wanted)
+        )
+        found |= {row.digest: (row.media_type, row.size) for row in rows}
+    return found
 
 
 def remove_unnamed(connection: Connection, most: int) -> int:

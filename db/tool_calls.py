@@ -49,6 +49,17 @@ def recorded_anywhere(connection: Connection, command: str) -> Execution | None:
     return load_executions(connection, rows)[0] if rows else None
 
 
+def accepted_calls(connection: Connection, job: str, tool: str) -> list[Execution]:
+    """What the calls of a tool gave, in the accepted attempts of the job's finished episodes."""
+    rows = connection.execute(
+        select(ToolCallRow.__table__)
+        .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt)
+        .where(ToolCallRow.tool == tool)
+    ).all()
+    return load_executions(connection, rows)
+
+
 def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> tuple[int, int] | None:
     """The earliest episode and attempt of the job with such a call."""
     found = connection.execute(

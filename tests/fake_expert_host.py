@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from lumos_queue.actions.experts.options import ALL, DIGEST, OPTIONS, _digest_of
+from lumos_queue.actions.experts.options import ALL
 from lumos_queue.commands import digest
 from lumos_queue.errors import ActionError
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
@@ -39,10 +39,6 @@ class FakeExpertHost:
 
 def use_fakes(monkeypatch, names: Sequence[str] = tuple(EXPERTS)) -> dict[str, str]:
     """Options whose experts are fakes."""
-    facts = {EXPERTS[name].option: fake_facts(name) for name in names}
-    monkeypatch.setattr(
-        "lumos_queue.actions.experts.interface.open_experts",
-        lambda tools: {one.expert: one for one in facts.values()} if tools else {},
-    )
-    assert set(facts) < set(OPTIONS)
-    return {ALL: "own", **{option: one.url for option, one in facts.items()}, DIGEST: _digest_of(facts)}
+    facts = {name: fake_facts(name) for name in names}
+    monkeypatch.setattr("lumos_queue.actions.experts.interface.open_experts", lambda tools: facts)
+    return {ALL: "own"}

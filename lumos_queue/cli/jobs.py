@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -93,6 +94,9 @@ def show(
     state: Annotated[
         bool, typer.Option("--state", help="Also print what the router knew before each decision (sum2act).")
     ] = False,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write the pictures of the task and the steps there.")
+    ] = None,
     json: opt.Json = False,
 ) -> None:
     """Show one episode step by step.
@@ -102,14 +106,22 @@ def show(
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory
+    from lumos_queue.cli.pictures import list_pictures, save_pictures
     from lumos_queue.cli.trajectory import labels_as_json, print_trajectory, trajectory_as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.util.launch_folder import from_launch
 
     name, number = split_name(episode)
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         found = get_trajectory(connection, get_job(connection, name), number)
+        pictures = list_pictures(connection, found, shown_to_models=save is not None)
+        saved = None if save is None else save_pictures(connection, pictures, from_launch(save))
     shown = trajectory_as_json(found) | {"labels": labels_as_json(found)}
+    if pictures:
+        shown["pictures"] = pictures
+    if saved is not None:
+        shown["saved"] = saved
     if state:
         from lumos_queue.review.task_states import agent_of, rebuild_states
 

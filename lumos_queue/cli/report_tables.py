@@ -104,6 +104,21 @@ def _format_sets(found: dict[str, Any] | None) -> str:
     return " ".join(f"{100 * mean:.1f}" for mean in means) + (f" ± {100 * spread:.1f}" if spread is not None else "")
 
 
+def _format_expert_runs(report: dict[str, Any]) -> str:
+    """Runs by where their results are from, those that gave nothing, and samples without a value."""
+    if not (found := report.get("expert_runs")):
+        return ""
+    parts = [f"{count:,} {name}" for name, count in found["runs"].items()]
+    parts += [f"{count:,} failed ({name})" for name, count in found["failed"].items()]
+    without = sum(found["samples"]["without_value"].values())
+    return ", ".join(parts) + (f"; {without:,} of {found['samples']['n']:,} samples without a value" if without else "")
+
+
+def _format_plan_steps(report: dict[str, Any]) -> str:
+    found = report.get("plan_steps")
+    return f"{found['unresolved']:,} of {found['n']:,} name no expert" if found else ""
+
+
 def _format_calls(report: dict[str, Any]) -> str:
     if not (check := report.get("calls_as_expected")):
         return ""
@@ -155,6 +170,8 @@ _ROWS = (
     ("formulation version", lambda r: str(r.get("formulation_version", ""))),
     ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),
     ("calls as expected", _format_calls),
+    ("plan steps", _format_plan_steps),
+    ("runs of experts", _format_expert_runs),
     ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),
     ("seconds", lambda r: f"{r['seconds']:.1f}" if r["seconds"] is not None else ""),
 )

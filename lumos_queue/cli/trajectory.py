@@ -11,6 +11,7 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
+from lumos_queue.cli.pictures import describe_pictures
 from lumos_queue.commands import WITHIN, Call
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
@@ -39,6 +40,10 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for step in shown["steps"]:
         if note := step.get("note"):
             console.print(escape(f"step {step['at']}: {note}"))
+    for line in describe_pictures(shown.get("pictures", [])):
+        console.print(escape(line), style="dim")
+    if "saved" in shown:
+        console.print(f"{len(shown['saved']):,} pictures written")
     for state in shown.get("states", ()):
         console.print(escape(f"state before step {state['at']}:"))
         for name in ("results", "failures"):
@@ -165,7 +170,7 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
 
 def gold_text(gold: Any) -> str:
     """The gold answer of a task as text; empty if none is known."""
-    known = gold.get("answer", gold) if isinstance(gold, dict) else gold
+    known = gold.get("answer", gold.get("plan", gold)) if isinstance(gold, dict) else gold
     return "" if known is None else str(known)
 
 
@@ -208,12 +213,20 @@ def _step_as_json(step: Any) -> dict[str, Any]:
                 "seconds": done.seconds,
             }
         case done, Call() as call:
-            arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
-            what = f"{call.tool}({arguments})" + ("" if done.ok else f" {done.status}")
+            what = _describe_call(call) + ("" if done.ok else f" {done.status}")
             return shown | {"who": "call", "what": what, "result": done.result, "seconds": done.seconds}
         case _, Subgoal() as subgoal:
             return shown | {"who": "subgoal", "what": subgoal.text}
     raise TypeError("a step is a completion, an action, a call or a subgoal")
+
+
+def _describe_call(call: Call) -> str:
+    """The call on one line; of the run of an expert, which lists all its inputs, how many samples there are."""
+    arguments = call.arguments
+    if call.tool == "expert" and isinstance(inputs := arguments.get("inputs"), list) and inputs:
+        samples = f"{len(inputs[0])} samples" if len(inputs[0]) != 1 else "1 sample"
+        return f"{call.tool}({arguments.get('expert')}, backend {str(arguments.get('digest'))[:12]}…, {samples})"
+    return f"{call.tool}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
 
 
 def _format_position(position: int, branch: int) -> str:

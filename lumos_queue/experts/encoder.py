@@ -79,7 +79,10 @@ class SentenceEncoder:
         try:
             import torch
             from transformers import AutoModel, AutoTokenizer
+            from transformers.utils import logging
 
+            logging.disable_progress_bar()
+            torch.set_num_threads(1)  # workers share the machine
             self._torch = torch
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()

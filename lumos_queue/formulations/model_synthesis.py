@@ -26,6 +26,7 @@ from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Tas
 
 WRITING = Sampling(max_tokens=512, stop=())
 MAX_NOTES = 64  #: steps of a reply that are noted down
+UNRESOLVED = "names no expert: "  #: what the note of a step begins with that was not understood
 
 
 def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
@@ -64,7 +65,7 @@ def _action(node: Node) -> Action:
 
 def _steps_of(parsed: ParsedPlan) -> Sequence[str]:
     """The experts in the order in which they are written, then what was not understood."""
-    return (*parsed.plan.names, *(f"names no expert: {one}" for one in parsed.unresolved), *parsed.issues)
+    return (*parsed.plan.names, *(f"{UNRESOLVED}{one}" for one in parsed.unresolved), *parsed.issues)
 
 
 def _prefixes(agent: Agent) -> dict[str, str]:

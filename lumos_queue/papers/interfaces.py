@@ -30,9 +30,11 @@ def _first_line(method: Callable) -> str:
 
 
 def interfaces() -> list[dict[str, Any]]:
-    """A row for each action that the papers or this project offer; functions that tasks bring along are no actions."""
+    """A row for each action that the papers or this project offer; functions that tasks bring along are no actions,
+    nor are runs of expert models, which are of another paper."""
     rows = []
-    others = (name for name in sorted(DOMAINS) if name not in TABLE_8 and not DOMAINS.load(name).functions)
+    loaded = {name: DOMAINS.load(name) for name in sorted(DOMAINS) if name not in TABLE_8}
+    others = (name for name, one in loaded.items() if not one.functions and not one.experts)
     for domain in (*TABLE_8, *others):
         theirs, ours = TABLE_8.get(domain, {}), actions_of(domain) if domain in DOMAINS else {}
         for name in dict.fromkeys((*theirs, *ours)):

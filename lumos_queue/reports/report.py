@@ -30,6 +30,7 @@ from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
+from lumos_queue.reports.expert_runs import expert_runs
 from lumos_queue.reports.scores import baselines, scores
 from lumos_queue.scoring.limit import at_limit_of
 
@@ -63,6 +64,7 @@ def make_report(connection: Connection, job: Any) -> Report:
     if job.kind in ("infer", "evaluate"):
         report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
     report |= _episode_figures(connection, job.id, endings)
+    report |= expert_runs(connection, job)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check
     if job.kind == "convert":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kills.experts import kill_experts
 from tests.kills.many import kill_often
 from tests.kills.search import ROW, kill_at, prepare
 from tests.recorded_search import answer_files
@@ -24,3 +25,9 @@ def test_a_job_goes_on_after_kills_at_random_instants(tmp_path):
     account = kill_often(tmp_path, many=20, kills=5, seed=0, longest=0.8)
     assert (account.repeated, account.different, account.episodes) == (0, 0, 20)
     assert account.asked >= account.stored and account.worked >= 2
+
+
+def test_plans_of_experts_go_on_after_kills_and_run_nothing_that_is_stored(tmp_path):
+    account = kill_experts(tmp_path, kills=5, seed=0, longest=2.5)
+    assert (account.repeated, account.different, account.orphans, account.episodes) == (0, 0, 0, 30)
+    assert account.worked >= 2

@@ -1,6 +1,7 @@
-"""`python -m tests.kills`: kill tool agents at each step of a search, and at random instants of a job. Some minutes.
+"""`python -m tests.kills`: kill tool agents at each step of a search, and at random instants of a job; and plans of
+experts at random instants. Some minutes.
 
-python -m tests.kills [--kills 50] [--episodes 100] [--seed 0] [--data ../shared/data]
+python -m tests.kills [--kills 50] [--episodes 100] [--expert-kills 20] [--seed 0] [--data ../shared/data]
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.kills.experts import kill_experts
 from tests.kills.many import kill_often
 from tests.kills.search import ROW, kill_at, prepare
 from tests.recorded_search import answer_files
@@ -46,10 +48,18 @@ def random_instants(folder: Path, episodes: int, kills: int, seed: int) -> bool:
     return not (account.repeated or account.different)
 
 
+def instants_of_experts(folder: Path, kills: int, seed: int) -> bool:
+    began = time.monotonic()
+    account = kill_experts(folder, kills, seed, longest=2.5)
+    print(f"plans of experts: {account}, {time.monotonic() - began:.0f} s")
+    return not (account.repeated or account.different or account.orphans)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--expert-kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     options = parser.parse_args()
@@ -57,6 +67,8 @@ def main() -> int:
         (one := Path(folder) / "search").mkdir()
         sound = every_step(options.data, one)
         sound &= random_instants(Path(folder), options.episodes, options.kills, options.seed)
+        (other := Path(folder) / "experts").mkdir()
+        sound &= instants_of_experts(other, options.expert_kills, options.seed)
     return 0 if sound else 1
 
 

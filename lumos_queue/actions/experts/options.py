@@ -39,33 +39,44 @@ def resolve_backend(expert: str, url: str) -> BackendFacts:
 
 
 def prepare_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, str]:
-    """The options with the backend of every expert that there is, and one digest of all of them. Raises SpecError."""
+    """The options, checked, and one digest of the backends of all experts that there are. Raises SpecError."""
     check_option_names(tools, DOMAIN, OPTIONS)
-    found: dict[str, BackendFacts] = {}
-    missing: list[str] = []
-    for expert in EXPERTS.values():
-        try:
-            found[expert.option] = resolve(expert.name, _url(expert.option, tools))
-        except SpecError as error:
-            if expert.option in tools:
-                raise
-            if expert.name in NEEDED:
-                missing.append(f"{expert.name}: {error}")
-    if missing:
-        raise SpecError(f"{missing[0]} ({len(missing)} of {len(NEEDED)} experts cannot run; choose --tool experts=…)")
-    urls = {option: facts.url for option, facts in found.items()}
-    return {ALL: tools.get(ALL, DEFAULT), **urls, DIGEST: _digest_of(found)}
+    found, missing = _resolve_all(tools, resolve)
+    if needed := [one for one in missing if EXPERTS[one].name in NEEDED]:
+        what = f"{len(needed)} of {len(NEEDED)} experts cannot run; choose --tool experts=…"
+        raise SpecError(f"{needed[0]}: {missing[needed[0]]} ({what})")
+    own = {option: found[one.name].url for option, one in _BY_OPTION.items() if option in tools}
+    return {ALL: tools.get(ALL, DEFAULT), **own, DIGEST: _digest_of(found)}
 
 
 def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
-    """The facts of the experts that prepared options name, by canonical name.
+    """The facts of the experts of prepared options, by canonical name; none of options that were not prepared.
 
     Raises SpecError when one is missing here, or is not the one that was submitted.
     """
-    found = {option: resolve(_BY_OPTION[option].name, url) for option, url in tools.items() if option in _BY_OPTION}
-    if found and _digest_of(found) != tools.get(DIGEST):
-        raise SpecError("the experts here are not those that the job was submitted with: restore them, or submit again")
-    return {_BY_OPTION[option].name: facts for option, facts in found.items()}
+    if DIGEST not in tools:
+        return {}
+    found, missing = _resolve_all(tools, resolve)
+    if _digest_of(found) != tools[DIGEST]:
+        gone = "".join(f" {name}: {why}" for name, why in missing.items() if name in NEEDED)
+        raise SpecError(
+            f"The experts here are not those that the job was submitted with: restore them, or submit again.{gone}"
+        )
+    return found
+
+
+def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, BackendFacts], dict[str, str]]:
+    """The experts that there are, by name, and why the others are not. Raises SpecError for one with its own option."""
+    found: dict[str, BackendFacts] = {}
+    missing: dict[str, str] = {}
+    for expert in EXPERTS.values():
+        try:
+            found[expert.name] = resolve(expert.name, _url(expert.option, tools))
+        except SpecError as error:
+            if expert.option in tools:
+                raise
+            missing[expert.name] = str(error)
+    return found, missing
 
 
 def _url(option: str, tools: Mapping[str, str]) -> str:
@@ -79,4 +90,4 @@ def _url(option: str, tools: Mapping[str, str]) -> str:
 
 
 def _digest_of(found: Mapping[str, BackendFacts]) -> str:
-    return digest(*(part for option in sorted(found) for part in (option, found[option].digest)))
+    return digest(*(part for name in sorted(found) for part in (name, found[name].digest)))

@@ -1,0 +1,58 @@
+"""What a job's plans of experts ran: how often, how often an equal run had been made before, and what failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from db.models import EpisodeRow, SubgoalRow
+from db.tool_calls import accepted_calls
+from lumos_queue.formulations.model_synthesis import UNRESOLVED
+from lumos_queue.formulations.registry import FORMULATIONS
+
+EXPERT = "expert"  #: the tool that the calls of experts name
+
+
+def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
+    """`expert_runs` and `plan_steps` of a job whose formulation runs plans of experts; nothing of others.
+
+    `runs`: calls by provenance; `failed`: those that gave nothing, by status; `samples`: on how many samples experts
+    ran, and how many of them have no value, by the kind of problem: infrastructure failures, no wrong answers.
+    """
+    if job.formulation not in FORMULATIONS or not FORMULATIONS.load(job.formulation).experts:
+        return {}
+    runs: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    problems: Counter[str] = Counter()
+    samples = 0
+    for done in accepted_calls(connection, job.id, EXPERT):
+        if not done.ok:
+            failed[done.status] += 1
+            continue
+        runs[done.provenance] += 1
+        for value in done.values:
+            samples += len(value.get("items", ()))
+            problems.update(str(one).partition(":")[0] for one in value.get("problems", {}).values())
+    without = dict(sorted(problems.items()))
+    return {
+        "expert_runs": {
+            "runs": dict(sorted(runs.items())),
+            "failed": dict(sorted(failed.items())),
+            "samples": {"n": samples, "without_value": without},
+        },
+        "plan_steps": _count_steps(connection, job.id),
+    }
+
+
+def _count_steps(connection: Connection, job: str) -> dict[str, int]:
+    """Steps of the plans that were read, and how many of them name no expert."""
+    counted = (
+        select(func.count(), func.count().filter(SubgoalRow.text.contains(UNRESOLVED)))
+        .select_from(SubgoalRow)
+        .join(EpisodeRow, EpisodeRow.id == SubgoalRow.episode)
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == SubgoalRow.attempt)
+    )
+    steps, unresolved = connection.execute(counted).one()
+    return {"n": steps, "unresolved": unresolved}
