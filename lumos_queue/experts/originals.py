@@ -89,7 +89,7 @@ def follow(expert: Expert, origins: Sequence[Origin | None], originals: Original
         return None
     if expert.undoes:
         left = tuple(one for one in first.augmentations if one != expert.undoes)
-        return first if first.experts else replace(first, augmentations=left)
+        return replace(first, augmentations=left)
     sample = (first.source, first.split, first.number)
     for one in origins:
         if one is None or one.augmentations or (one.source, one.split, one.number) != sample:

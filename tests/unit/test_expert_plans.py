@@ -114,6 +114,14 @@ def test_a_megabyte_is_read_in_time_that_grows_with_it(piece):
     assert seconds(1_000_000) < 40 * max(seconds(100_000), 0.01)
 
 
+def test_what_is_no_wire_form_is_refused_at_once():
+    started = time.process_time()
+    for text in ("(A", "A)", "((A))", "A(B)", "(A)B(C)", "()" + " " * 200_000 + "("):
+        with pytest.raises(ValueError, match="wire form"):
+            read_wire(text)
+    assert time.process_time() - started < 5
+
+
 @pytest.mark.parametrize(
     ("text", "signature", "wire"),
     [
