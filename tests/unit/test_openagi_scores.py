@@ -20,7 +20,7 @@ from lumos_queue.experts.plans import Plan, read_wire
 from lumos_queue.records import Action, Ending, Execution
 
 NAMES = ("feasible", "recovery", "plan_exact", "plan_set", "plan_order")
-NONE = dict.fromkeys(NAMES, 0.0)
+NONE = dict.fromkeys([*NAMES, "ssim"], 0.0)  #: of a task whose output is a picture
 
 
 @pytest.fixture(scope="module")
