@@ -122,11 +122,13 @@ class Watch:
         self._thread = Thread(target=self._look)
 
     def _look(self) -> None:
+        ours = psutil.Process().cmdline()
         while not self._stop.wait(0.02):
             sizes = []
             for child in psutil.Process().children():
                 try:
-                    sizes.append(child.memory_info().rss)
+                    if child.cmdline() != ours:  # until it runs its own program, it shares this one's memory
+                        sizes.append(child.memory_info().rss)
                 except psutil.Error:
                     continue
             self.bytes, self.children = max(self.bytes, sum(sizes)), max(self.children, len(sizes))
