@@ -32,39 +32,11 @@ from transformers import (
     ViTForImageClassification,
 )
 
-WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    *[
-        "the",
-        "a",
-        "film",
-        "is",
-        "dull",
-        "good",
-        "story",
-        "what",
-        "where",
-        "in",
-        "Paris",
-        "was",
-        "born",
-        "Anna",
-        ".",
-        "?",
-    ],
-]
-_BERT = {
-    "vocab_size": len(WORDS),
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-}
-_SQUARE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}  # fmt: skip
+_TEXT = "the a film is dull good story what where in Paris was born Anna . ?"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_TEXT.split()]
+_SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+_BERT = {"vocab_size": len(WORDS), **_SIZES}
+_SQUARE = {**_SIZES, "image_size": 16, "patch_size": 8}
 
 
 def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> Path:

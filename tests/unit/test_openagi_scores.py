@@ -9,6 +9,7 @@ import pytest
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.openagi.agreement import is_exact, name_difference, order, overlap
 from lumos_queue.benchmarks.openagi.benchmark import benchmark
+from lumos_queue.benchmarks.openagi.data.samples import load_sample
 from lumos_queue.benchmarks.openagi.scores import Comparison, score_episode
 from lumos_queue.benchmarks.openagi.splits import SPLITS
 from lumos_queue.benchmarks.openagi.tasks import TASKS
@@ -19,7 +20,7 @@ from lumos_queue.experts.plans import Plan, read_wire
 from lumos_queue.records import Action, Ending, Execution
 
 NAMES = ("feasible", "recovery", "plan_exact", "plan_set", "plan_order")
-NONE = dict.fromkeys(NAMES, 0.0)
+NONE = dict.fromkeys([*NAMES, "ssim"], 0.0)  #: of a task whose output is a picture
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def tasks():
 
 def execution(items=("x", "y"), status="ok"):
     value = {"kind": "values", "type": "text", "items": list(items), "problems": {}, "text": "2 texts"}
-    return Execution(status, "", (value,) if status == "ok" else ())
+    return Execution(status, "", (value,))
 
 
 def run_plan(task, plan, items=None, status="ok", rename="E"):
@@ -50,7 +51,9 @@ def scores(task, result, **options):
 
 def test_every_gold_plan_scores_1(tasks):
     for task in tasks.values():
-        assert scores(task, run_plan(task, read_wire(task.gold["plan"]))) == dict.fromkeys(NAMES, 1.0), task.row
+        compared = ["chrf"] if task.inputs["output"] == "text" and task.gold["references"] else []
+        expected = dict.fromkeys([*NAMES, *compared], 1.0)
+        assert scores(task, run_plan(task, read_wire(task.gold["plan"]))) == expected, task.row
 
 
 def test_variables_may_have_other_names(tasks):
@@ -95,6 +98,7 @@ def test_what_cannot_run_scores_0_in_everything(tasks, result):
     )
     found = score_episode(task, right)
     assert {one.metric: one.value for one in found} == NONE and found[0].detail
+    assert ("was proposed" in found[0].detail) == (result.ending == Ending.INFEASIBLE)
 
 
 def test_the_plan_of_another_category_scores_0(tasks):
@@ -169,10 +173,20 @@ def test_agreement_of_plans():
     assert (overlap(A, B), overlap(A, C), overlap(A, Plan())) == (2 / 3, 1, 0)
     assert (order(A, B), order(B, A), order(A, C), order(A, Plan())) == (1 / 3, 1 / 3, 1, 0)
     assert overlap(Plan((), ("A", "A")), A) == 1 / 3
+    assert overlap(Plan((), ("A", "A")), Plan((), ("A", "A", "B"))) == 2 / 3
     assert name_difference(B, A) == "wasted: C" and name_difference(A, B) == "missing: C" and not name_difference(A, C)
 
 
 # --- reading
+
+
+def test_samples_are_the_first_of_the_test_data(tasks):
+    for task in tasks.values():
+        assert all((one["samples"], one["split"]) == ([0, 1], "test") for one in task.inputs["sources"])
+    text = load_sample("sentiments", "test", 1)
+    assert (tasks["116"].inputs["channels"][0]["values"][1], tasks["116"].gold["references"][1]) == (
+        text.texts["text"], text.target.en,
+    )  # fmt: skip
 
 
 def test_splits_and_samples(tasks):

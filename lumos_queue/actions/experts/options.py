@@ -21,9 +21,9 @@ ORACLE = "oracle:"
 NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _BY_OPTION = {one.option: one for one in EXPERTS.values()}
 OPTIONS = {
-    ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules and small models of our own; "
-    "oracle, which measures planning alone; or http://HOST/…",
-    **{option: f"what runs {one.name}: oracle:, own:[PATH], package:NAME, hf:ID, http://HOST/…"
+    ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules of our own; "
+    "oracle, which measures planning alone",
+    **{option: f"what runs {one.name}: oracle:, own:, package:NAME or hf:ID"
        for option, one in _BY_OPTION.items()},
 }  # fmt: skip
 Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError
@@ -85,7 +85,7 @@ def _url(option: str, tools: Mapping[str, str]) -> str:
     if ":" in said:
         return said
     if said not in (DEFAULT, "own", "oracle"):
-        raise SpecError(f"--tool {ALL}={said[:40]} is not known: expected hf, own, oracle or http://HOST/….")
+        raise SpecError(f"--tool {ALL}={said[:40]} is not known: expected hf, own or oracle.")
     return f"hf:{_BY_OPTION[option].checkpoint}" if said == DEFAULT else f"{said}:"
 
 

@@ -7,6 +7,7 @@ have no value score 0.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,9 @@ from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.graph import Node, read_graph, read_signature, ready_sets
 from lumos_queue.experts.plans import Plan, Signature, read_wire
 from lumos_queue.records import Action, Ending, Execution, Score, Task
+from lumos_queue.scoring.media.chrf import chrf
+from lumos_queue.scoring.media.paper import BERT, CLIP, VIT, bert_score, clip_score, has_score_weights, vit_score
+from lumos_queue.scoring.media.pixels import ssim
 
 Value = bytes | str  #: a picture's bytes, or a text
 AGREEMENT = {"plan_exact": is_exact, "plan_set": overlap, "plan_order": order}
@@ -33,10 +37,31 @@ class Comparison:
     output: Kind  #: of the tasks that it judges
     compare: Callable[[Value, Value], float]  #: (value, what is wanted) → from 0 to 1
     wanted: str = "references"  #: where the task's gold has what is wanted: 'references' or 'captions'
+    is_available: Callable[[], bool] = lambda: True  #: whether what it needs is there; else it is not run
 
 
-#: Metrics of values by what they need: none of them has weights of a model.
-COMPARISONS: tuple[Comparison, ...] = ()
+def _has_weights(metric: str) -> Callable[[], bool]:
+    return lambda: has_score_weights(metric)
+
+
+#: The paper's metrics, which need weights, and proxies of other names, which need none.
+COMPARISONS: tuple[Comparison, ...] = (
+    Comparison("ssim", Kind.IMAGE, lambda value, wanted: max(0.0, ssim(_data(value), _data(wanted)))),
+    Comparison("chrf", Kind.TEXT, lambda value, wanted: chrf(str(value), str(wanted))),
+    Comparison(
+        VIT, Kind.IMAGE, lambda value, wanted: vit_score(_data(value), _data(wanted)), is_available=_has_weights(VIT)
+    ),
+    Comparison(
+        BERT, Kind.TEXT, lambda value, wanted: bert_score(str(value), str(wanted)), is_available=_has_weights(BERT)
+    ),
+    Comparison(
+        CLIP,
+        Kind.IMAGE,
+        lambda value, wanted: clip_score(_data(value), str(wanted)),
+        wanted="captions",
+        is_available=_has_weights(CLIP),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +156,23 @@ def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Seque
     found = []
     for one in comparisons:
         wanted = task.gold[one.wanted]
-        if one.output != task.inputs["output"] or not wanted:
+        if one.output != task.inputs["output"] or not wanted or not one.is_available():
             continue
+        if one.output is Kind.IMAGE and result.artifact is None and not ran.problem:
+            continue  # whoever scores without the bytes of pictures
         values = [0.0] * len(wanted)
         if not ran.problem:
             for place, (item, expected) in enumerate(zip(ran.items, wanted, strict=True)):
                 if item is not None:
-                    values[place] = one.compare(_load(item, one.output, result), _load_wanted(expected, one, result))
+                    value, aim = _load(item, one.output, result), _load_wanted(expected, one, result)
+                    with contextlib.suppress(ValueError):  # a picture that cannot be decoded scores 0
+                        values[place] = one.compare(value, aim)
         found.append(Score(one.metric, sum(values) / len(values), of=len(values)))
     return found
+
+
+def _data(value: Value) -> bytes:
+    return value.encode() if isinstance(value, str) else value
 
 
 def _load_wanted(expected: str, comparison: Comparison, result: EpisodeResult) -> Value:

@@ -10,8 +10,8 @@ from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
 from lumos_queue.experts.backends.needs import need_modules, versions
-from lumos_queue.experts.backends.weights import check_weights, digest_of_weights, find_weights
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.weights import check_weights, digest_of_weights, find_weights
 
 _TEXT, _IMAGE = "lumos_queue.experts.backends.hf.texts", "lumos_queue.experts.backends.hf.images"
 MODELS: Mapping[str, str] = MappingProxyType(
@@ -51,13 +51,9 @@ def find(expert: str, url: str) -> BackendFacts:
     """Raises SpecError: 'not run: needs …'."""
     name = url.removeprefix("hf:")
     if not name:
-        raise SpecError(
-            f"not run: needs weights: OpenAGI's paper names none for {expert}; name some with hf:ID_OR_PATH."
-        )
+        raise SpecError(f"not run: needs weights: the paper names none for {expert}; name some: hf:ID_OR_PATH.")
     if expert not in MODELS:
-        raise SpecError(
-            f"not run: needs code of {name[:80]}, which transformers does not have; choose own: or http://…."
-        )
+        raise SpecError(f"not run: needs code of {name[:80]}, which transformers does not have; choose own:.")
     need_modules(("torch", "transformers"), "pip install 'lumos-queue[local]'")
     folder = find_weights(name)
     size = sum(path.stat().st_size for path in check_weights(folder))

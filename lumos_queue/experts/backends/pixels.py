@@ -41,7 +41,7 @@ def write_picture(image: Image.Image) -> bytes:
 
 def to_pixels(data: bytes) -> Pixels:
     """Raises SampleError as `read_picture` does."""
-    return np.asarray(read_picture(data), dtype=np.float32) / 255
+    return np.asarray(read_picture(data), dtype=np.float32) / np.float32(255)
 
 
 def from_pixels(values: Any) -> bytes:

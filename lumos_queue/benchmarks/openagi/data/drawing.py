@@ -122,7 +122,6 @@ def _marks(pattern: str, side: int, horizon: int, random: Random) -> Sequence[tu
 
 def _write_boards(image: Image.Image, boards: Sequence[Board]) -> None:
     pen, font = ImageDraw.Draw(image), ImageFont.load_default_imagefont()
-    pen.fontmode = "1"
     for board in boards:
         width, height = board_size(board.text)
         box = (board.left, board.top, board.left + width - 1, board.top + height - 1)

@@ -22,7 +22,7 @@ def _look(data: bytes) -> Picture:
     image = read_picture(data)
     if image.size != (SIDE, SIDE):
         image = image.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
-    return Picture(np.asarray(image, dtype=np.float32) / 255)
+    return Picture(np.asarray(image, dtype=np.float32) / np.float32(255))
 
 
 class Classify:
@@ -94,7 +94,6 @@ def named_things(text: str) -> list[tuple[str, int]]:
     kinds = {form: name for name, one in THINGS.items() for form in (one.noun.en_plural, one.noun.en)}
     for at, word in enumerate(words):
         if word in kinds:
-            found.append(
-                (kinds[word], next((_NUMBERS[one] for one in words[max(0, at - 2) : at] if one in _NUMBERS), 1))
-            )
+            said = [_NUMBERS[one] for one in words[max(0, at - 2) : at] if one in _NUMBERS]
+            found.append((kinds[word], said[0] if said else 1))
     return found

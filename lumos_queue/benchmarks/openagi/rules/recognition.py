@@ -106,11 +106,12 @@ def _best(pixels: Array, bare: Array, sprites: Sequence[Sprite]) -> Match | None
     colours = np.stack([one.colours.transpose(2, 0, 1).ravel() for one in sprites], axis=1)
     windows = sliding_window_view(pixels, (height, width), axis=(0, 1))
     rows, columns = windows.shape[:2]
-    apart = sliding_window_view(((pixels - bare) ** 2).sum(axis=2), (height, width)).reshape(rows * columns, -1) @ masks
-    explained = (
-        apart - sliding_window_view((pixels**2).sum(axis=2), (height, width)).reshape(rows * columns, -1) @ masks
+    places = rows * columns
+    apart, light = (
+        sliding_window_view(plane.sum(axis=2), (height, width)).reshape(places, -1) @ masks
+        for plane in ((pixels - bare) ** 2, pixels**2)
     )
-    explained += 2 * (windows.reshape(rows * columns, -1) @ colours) - (colours**2).sum(axis=0)
+    explained = apart - light + 2 * (windows.reshape(places, -1) @ colours) - (colours**2).sum(axis=0)
     at, which = divmod(int(explained.argmax()), len(sprites))
     top, left = divmod(at, columns)
     explains = float(explained.max())

@@ -37,14 +37,14 @@ def board_sprite(text: str, colour: tuple[int, int, int], gray: bool) -> Sprite:
     """A board with that writing."""
     width, height = board_size(text)
     scene = Scene("sea", (), (Board(text, 0, 0, colour),))
-    pixels = draw_scene(scene)[:height, :width].astype(np.float32) / 255
+    pixels = draw_scene(scene)[:height, :width].astype(np.float32) / np.float32(255)
     return Sprite(text, to_gray(pixels) if gray else pixels, np.ones((height, width), dtype=np.float32))
 
 
 @lru_cache(maxsize=16)
 def place_picture(name: str, gray: bool) -> Array:
     """A place with nothing in it."""
-    pixels = draw_scene(Scene(name, ())).astype(np.float32) / 255
+    pixels = draw_scene(Scene(name, ())).astype(np.float32) / np.float32(255)
     return to_gray(pixels) if gray else pixels
 
 
@@ -68,7 +68,7 @@ def _draw_thing(name: str, size: int, gray: bool) -> Sprite:
     thing = THINGS[name]
     for part in thing.parts:
         draw_part(pen, part, Spot(name, 0, 0, size), thing.colour)
-    small = np.asarray(large.reduce(_SCALE), dtype=np.float32) / 255
+    small = np.asarray(large.reduce(_SCALE), dtype=np.float32) / np.float32(255)
     mask = (small[..., 3] > 0.9).astype(np.float32)
     colours = small[..., :3] * mask[..., None]
     return Sprite(name, to_gray(colours) if gray else colours, mask)

@@ -6,13 +6,14 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from lumos_queue.benchmarks.openagi.data.augmentations import MASK
 from lumos_queue.benchmarks.openagi.data.samples import load_sample
 from lumos_queue.experts.backends.pixels import read_text
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
-_COUNTED = 1500  #: samples of each source
+_COUNTED = 800  #: samples of each source
 _TEXTS = ("captions", "documents", "sentiments", "signs", "passages")
 _EDGE = "<edge>"
 
@@ -83,7 +84,7 @@ class Continue:
         self.next: dict[str, Counter[str]] = defaultdict(Counter)
         for text in _training_texts():
             words = text.split(" ")
-            for first, second in zip(words, words[1:], strict=False):
+            for first, second in pairwise(words):
                 self.next[first][second] += 1
 
     def run(self, *inputs: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""English to German by a closed vocabulary: the longest phrase that it knows, again and again; others stay as they are."""
+"""English to German by a closed vocabulary: always the longest phrase that it knows; other words stay as they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from lumos_queue.benchmarks.openagi.data.nouns import (
     PRONOUNS,
-    Noun,
+    BilingualNoun,
     article,
     capitalize,
     count_noun,
@@ -130,7 +130,7 @@ def _known() -> Iterator[tuple[str, str]]:
             yield phrase.en, phrase.de
 
 
-def _forms(noun: Noun) -> Iterator[tuple[str, str]]:
+def _forms(noun: BilingualNoun) -> Iterator[tuple[str, str]]:
     if noun.en_plural != noun.en:
         yield noun.en_plural, noun.de_plural
     yield noun.en, noun.de

@@ -1,4 +1,4 @@
-"""`own:` rules that need nothing but numpy and Pillow; `own:PATH` what `lumos train experts` has trained."""
+"""`own:` rules that need nothing but numpy and Pillow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from types import MappingProxyType
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
-from lumos_queue.experts.backends.own import folder
 from lumos_queue.experts.catalogue import EXPERTS
 
 LICENCE = "MIT"  #: this project's
@@ -51,10 +50,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Raises SpecError when there is no rule, or the folder is not one of trained experts."""
-    path = url.removeprefix("own:")
-    if path:
-        return folder.find(EXPERTS[expert], url, path)
+    """Raises SpecError when there is no rule."""
+    if url != "own:":
+        raise SpecError(f"'{url[:80]}' names no backend: own: is followed by nothing.")
     if expert not in RULES:
         raise SpecError(f"not run: needs weights; there is no rule for {expert}.")
     rule = RULES[expert]

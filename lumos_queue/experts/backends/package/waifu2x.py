@@ -40,4 +40,5 @@ class Waifu2x:
                 raise SampleError(FAILED, f"ncnn's error {code}")
             doubled = np.array(found).transpose(1, 2, 0)
         large = Image.fromarray((doubled.clip(0, 1) * 255).round().astype(np.uint8))
-        return from_pixels(np.asarray(large.resize((width, height), Image.Resampling.BOX), dtype=np.float32) / 255)
+        small = large.resize((width, height), Image.Resampling.BOX)
+        return from_pixels(np.asarray(small, dtype=np.float32) / np.float32(255))

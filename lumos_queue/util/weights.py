@@ -8,9 +8,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
-from lumos_queue.experts.backends.needs import need_modules
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.untrusted_json import read_json
 
@@ -48,11 +46,11 @@ def check_weights(folder: Path) -> list[Path]:
 
 def digest_of_weights(folder: Path) -> str:
     """Of the weights, the configuration and the tokenizer; read once, in full."""
-    parts: list[str] = []
+    parts = hashlib.sha256()
     for path in (*check_weights(folder), *sorted(folder.glob("*.json")), *sorted(folder.glob("*.txt"))):
         with path.open("rb") as file:
-            parts += [path.name, hashlib.file_digest(file, "sha256").hexdigest()]
-    return digest("weights", *parts)
+            parts.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return parts.hexdigest()
 
 
 def _shards(folder: Path, index: Path) -> list[Path]:
@@ -71,7 +69,6 @@ def _shards(folder: Path, index: Path) -> list[Path]:
 
 
 def _in_cache(name: str) -> Path:
-    need_modules(("huggingface_hub",), "pip install huggingface-hub")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 

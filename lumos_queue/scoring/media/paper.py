@@ -1,0 +1,161 @@
+"""The scores of OpenAGI's paper, by models: CLIP score, BERTScore and ViT score. None is downloaded.
+
+Weights are named by variables: a folder, or an id in the cache of Hugging Face. What is not there is not run, and no
+other score is shown in its place. A score is only comparable with others of the same weights, so they are part of it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import util
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.weights import digest_of_weights, find_weights
+
+CLIP, BERT, VIT = "clip_score", "bert_score", "vit_score"
+_MAX_TEXT = 10_000  #: characters
+
+
+@dataclass(frozen=True, slots=True)
+class PaperScore:
+    variable: str  #: that names the weights
+    checkpoint: str  #: that the released code used
+    needs: str  #: what the weights are
+
+
+SCORES: Mapping[str, PaperScore] = MappingProxyType(
+    {
+        CLIP: PaperScore("LUMOS_CLIP_WEIGHTS", "openai/clip-vit-base-patch16", "a CLIP model"),
+        BERT: PaperScore("LUMOS_BERT_WEIGHTS", "microsoft/deberta-xlarge-mnli", "a text encoder"),
+        VIT: PaperScore("LUMOS_VIT_WEIGHTS", "nateraw/vit-base-beans", "a ViT"),
+    }
+)
+#: The layer whose embeddings agree best with people, as bert-score lists it; for others the last.
+_LAYERS = {"deberta-xlarge-mnli": 40}
+
+
+def find_score_weights(name: str) -> Path:
+    """The folder of a score's weights. Raises SpecError: 'not run: needs …'."""
+    score = SCORES[name]
+    chosen = os.environ.get(score.variable) or score.checkpoint
+    try:
+        return find_weights(chosen)
+    except SpecError as error:
+        raise SpecError(f"{name}: {error} {score.variable} may name another folder of {score.needs}.") from None
+
+
+@cache
+def digest_of_score(name: str) -> str:
+    """Of the weights that a score is computed with; scores of other digests are not comparable."""
+    return digest_of_weights(find_score_weights(name))
+
+
+@cache
+def has_score_weights(name: str) -> bool:
+    """Whether a score can be computed here: looked up once in a process."""
+    try:
+        find_score_weights(name)
+    except SpecError:
+        return False
+    return util.find_spec("torch") is not None and util.find_spec("transformers") is not None
+
+
+def clip_score(image: bytes, text: str) -> float:
+    """max(0, cosine) of the embeddings of an image and a text (Hessel et al. 2021 without its weight of 2.5)."""
+    import torch
+
+    model, images, tokenizer = _load_clip(str(find_score_weights(CLIP)))
+    words = tokenizer(
+        text[:_MAX_TEXT],
+        return_tensors="pt",
+        truncation=True,
+        max_length=model.config.text_config.max_position_embeddings,
+    )
+    with torch.inference_mode():
+        one = model.visual_projection(model.vision_model(**_see(images, image)).pooler_output)
+        other = model.text_projection(model.text_model(**words).pooler_output)
+        return max(0.0, float(torch.cosine_similarity(one, other)))
+
+
+def vit_score(image: bytes, reference: bytes) -> float:
+    """max(0, cosine) of the pooled embeddings of two images: the class token's after the last layer and its norm.
+
+    The paper's name for a similarity; its code computed a distance instead (docs/experts.md).
+    """
+    import torch
+
+    model, images = _load_vit(str(find_score_weights(VIT)))
+    with torch.inference_mode():
+        one, other = (model(**_see(images, data)).last_hidden_state[:, 0] for data in (image, reference))
+        return max(0.0, float(torch.cosine_similarity(one, other)))
+
+
+def bert_score(candidate: str, reference: str) -> float:
+    """F1 of BERTScore (Zhang et al. 2020), raw, without idf weights; 0 where either text is empty."""
+    import torch
+
+    folder = str(find_score_weights(BERT))
+    ours, theirs = (_embed(folder, text.strip()[:_MAX_TEXT]) for text in (candidate, reference))
+    if len(ours[1]) <= 2 or len(theirs[1]) <= 2:  # nothing between the special tokens
+        return 0.0
+    alike = ours[0] @ theirs[0].T
+    precision, recall = alike.max(dim=1).values[ours[1]].mean(), alike.max(dim=0).values[theirs[1]].mean()
+    total = float(precision + recall)
+    return 0.0 if total <= 0 or not torch.isfinite(torch.tensor(total)) else float(2 * precision * recall) / total
+
+
+def _embed(folder: str, text: str) -> tuple[Any, Any]:
+    """Embeddings of length 1 of each token, and which tokens count: all but the special ones at both ends."""
+    import torch
+
+    model, tokenizer, layer = _load_bert(folder)
+    given = tokenizer(text, return_tensors="pt", truncation=True, max_length=_limit(model, tokenizer))
+    with torch.inference_mode():
+        states = model(**given, output_hidden_states=True).hidden_states[layer][0]
+    special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
+    counted = torch.tensor([int(token) not in special for token in given["input_ids"][0]])
+    return torch.nn.functional.normalize(states, dim=-1), counted
+
+
+def _limit(model: Any, tokenizer: Any) -> int:
+    return min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512) or 512)
+
+
+def _see(images: Any, data: bytes) -> Any:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
+        return images(images=image.convert("RGB"), return_tensors="pt")
+
+
+@lru_cache(maxsize=1)
+def _load_clip(folder: str) -> tuple[Any, Any, Any]:
+    from transformers import AutoImageProcessor, AutoTokenizer, CLIPModel
+
+    return _quiet(CLIPModel, folder), AutoImageProcessor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+
+
+@lru_cache(maxsize=1)
+def _load_vit(folder: str) -> tuple[Any, Any]:
+    from transformers import AutoImageProcessor, AutoModel
+
+    return _quiet(AutoModel, folder), AutoImageProcessor.from_pretrained(folder)
+
+
+@lru_cache(maxsize=1)
+def _load_bert(folder: str) -> tuple[Any, Any, int]:
+    from transformers import AutoModel, AutoTokenizer
+
+    layer = next((number for name, number in _LAYERS.items() if name in Path(folder).as_posix()), -1)
+    return _quiet(AutoModel, folder), AutoTokenizer.from_pretrained(folder), layer
+
+
+def _quiet(auto: Any, folder: str) -> Any:
+    return auto.from_pretrained(folder, use_safetensors=True, local_files_only=True, trust_remote_code=False).eval()

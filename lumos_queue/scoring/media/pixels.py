@@ -1,0 +1,66 @@
+"""Likeness of pictures without a model: SSIM and PSNR. Proxies: they never stand in the place of a ViT score."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+_SIGMA, _RADIUS = 1.5, 5  #: pixels: the Gaussian window of 11 x 11
+_C1, _C2 = 0.01**2, 0.03**2
+MAX_PIXELS = 4_000_000
+Planes = NDArray[np.float64]  #: height x width x 3, 0 to 1
+
+
+def ssim(one: bytes, other: bytes) -> float:
+    """Mean structural similarity of two image files, -1 to 1, over RGB and the pixels whose window fits in.
+
+    Wang, Bovik, Sheikh and Simoncelli 2004, equation 13 with its window; the second picture is brought to the size of
+    the first. Raises ValueError for a file that cannot be decoded, and a picture smaller than the window.
+    """
+    x, y = _read_pair(one, other)
+    if min(x.shape[:2]) <= 2 * _RADIUS:
+        raise ValueError(f"a picture of {x.shape[1]} x {x.shape[0]} is smaller than the window of 11 x 11")
+    mean_x, mean_y = _blur(x), _blur(y)
+    var_x, var_y, both = _blur(x * x) - mean_x**2, _blur(y * y) - mean_y**2, _blur(x * y) - mean_x * mean_y
+    upper = (2 * mean_x * mean_y + _C1) * (2 * both + _C2)
+    return float((upper / ((mean_x**2 + mean_y**2 + _C1) * (var_x + var_y + _C2))).mean())
+
+
+def psnr(one: bytes, other: bytes) -> float:
+    """Peak signal-to-noise ratio in dB; infinite for equal pictures. Raises ValueError as `ssim`."""
+    x, y = _read_pair(one, other)
+    error = float(((x - y) ** 2).mean())
+    return math.inf if error == 0 else -10 * math.log10(error)
+
+
+def _read_pair(one: bytes, other: bytes) -> tuple[Planes, Planes]:
+    first, second = _decode(one), _decode(other)
+    if second.size != first.size:
+        second = second.resize(first.size, Image.Resampling.BICUBIC)
+    return np.asarray(first, dtype=np.float64) / 255, np.asarray(second, dtype=np.float64) / 255
+
+
+def _decode(data: bytes) -> Image.Image:
+    try:
+        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise ValueError(f"more than {MAX_PIXELS:,} pixels")
+            return image.convert("RGB")
+    except Exception as error:  # a broken file can make a decoder raise anything
+        raise ValueError(f"a picture that cannot be compared: {error}") from None
+
+
+def _blur(planes: Planes) -> Planes:
+    """The Gaussian mean around each pixel whose window fits in."""
+    weights = np.exp(-(np.arange(-_RADIUS, _RADIUS + 1) ** 2) / (2 * _SIGMA**2))
+    weights /= weights.sum()
+    for axis in (0, 1):
+        length = planes.shape[axis] - 2 * _RADIUS
+        planes = sum(
+            weight * np.take(planes, np.arange(at, at + length), axis=axis) for at, weight in enumerate(weights)
+        )  # type: ignore[assignment]
+    return planes

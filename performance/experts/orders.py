@@ -1,0 +1,51 @@
+"""What a plan that restores pictures loses without each of its experts, and how gold's order does among all orders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+
+from lumos_queue.benchmarks.openagi.data.samples import load_input
+from lumos_queue.experts.backends.registry import resolve
+from lumos_queue.experts.host import ExpertHost
+from lumos_queue.scoring.media.pixels import psnr
+from performance.experts.measure import SPLIT, mean_and_half
+
+#: Gold's order.
+RESTORERS = ("Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization")
+_ALL = ("grayscale", "blurry", "noisy", "low-resolutioned")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    without: str
+    decibels: float  #: that gold's plan has more than the plan without it
+    half: float  #: half of the 95 % interval
+
+
+async def measure_orders(
+    host: ExpertHost, url: str, profile: str, n: int
+) -> tuple[list[Loss], list[tuple[float, str]]]:
+    """The loss without each expert, and the mean dB of each of the 24 orders, best first."""
+    clean = [load_input("captions", SPLIT, number, "image") for number in range(n)]
+    given = [load_input("captions", SPLIT, number, "image", _ALL, profile) for number in range(n)]
+    made: dict[tuple[str, ...], list[bytes]] = {(): given}
+
+    async def run(plan: tuple[str, ...]) -> list[float]:
+        """Beginnings that plans share run once."""
+        for length in range(1, len(plan) + 1):
+            if plan[:length] not in made:
+                before = made[plan[: length - 1]]
+                results = await host.run(resolve(plan[length - 1], url), [before])
+                made[plan[:length]] = [
+                    one if isinstance(one, bytes) else old for one, old in zip(results, before, strict=True)
+                ]
+        return [min(60.0, psnr(one, aim)) for one, aim in zip(made[plan], clean, strict=True)]
+
+    gold = await run(RESTORERS)
+    losses = []
+    for name in RESTORERS:
+        less = await run(tuple(one for one in RESTORERS if one != name))
+        losses.append(Loss(name, *mean_and_half([one - other for one, other in zip(gold, less, strict=True)])))
+    orders = [(sum(await run(plan)) / n, " > ".join(plan)) for plan in permutations(RESTORERS)]
+    return losses, sorted(orders, reverse=True)
