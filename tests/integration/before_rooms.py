@@ -31,6 +31,8 @@ HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "t
 TRAINED = HALF_DONE[-1]
 #: Columns that were added since, as (table, column), and what they hold of steps as they were before.
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
+#: Tables of the database that were added since. Jobs of before have no rows in them.
+ADDED_ROWS = ("episode_artifact",)
 #: Tables of `lumos tables` that were added since; they come after those of before.
 ADDED_TABLES = (
     "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",
@@ -147,7 +149,8 @@ def stored(database: Database, job: str) -> dict[str, list[Any]]:
             rows = [
                 _lasting(table.name, dict(row)) for row in connection.execute(select(table).where(whose)).mappings()
             ]
-            found[table.name] = _in_order(rows)
+            if rows or table.name not in ADDED_ROWS:
+                found[table.name] = _in_order(rows)
     return found
 
 

@@ -383,7 +383,8 @@ def test_unknown_names_list_the_choices():
         Dialogue(task("q"), "math")
     with pytest.raises(SpecError, match=r"No framing called 'test'\. Choose one of: eval, train"):
         Dialogue(task("q"), "maths", "test")
-    assert set(DOMAINS) == {"maths", "complex_qa", "web_agent", "multimodal", "webshop", "intercode_sql", "tools"}
+    domains = {"maths", "complex_qa", "web_agent", "multimodal", "webshop", "intercode_sql", "tools", "experts"}
+    assert set(DOMAINS) == domains
 
 
 def test_steps_out_of_order_are_refused():
