@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check structure faults kills campaign up performance mutants
+.PHONY: demo test test-long check structure faults kills campaign up performance mutants
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -10,7 +10,11 @@ demo: .venv/local
 
 ## Run every test, with real Redis and PostgreSQL servers that the tests start themselves.
 test: .venv/dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+## Run the tests that take half a minute or more each: whole files of benchmarks, and jobs of earlier versions.
+test-long: .venv/dev
+	$(BIN)/python -m pytest -m long -n auto --maxprocesses 4 --dist loadfile
 
 ## Lint, formatting, the direction of imports, and types.
 check: .venv/dev

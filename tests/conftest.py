@@ -13,6 +13,22 @@ from tests.services import Postgres, RabbitMQ, Redis, running_postgres, running_
 ROOT = Path(__file__).resolve().parent.parent
 
 
+#: Files whose tests take longest: they begin first, so that no process works on one alone at the end.
+LONGEST = (
+    "acceptance/test_starter", "acceptance/test_train", "unit/test_training", "acceptance/test_webshop_model",
+    "integration/test_prompts", "integration/test_before_rooms", "unit/test_cli", "integration/test_deaths",
+    "integration/test_builds", "unit/test_expert", "unit/test_openagi", "integration/test_celery", "faults/",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        name = item.path.relative_to(ROOT / "tests").as_posix() if item.path.is_relative_to(ROOT / "tests") else ""
+        return next((at for at, one in enumerate(LONGEST) if name.startswith(one)), len(LONGEST))
+
+    items.sort(key=rank)
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch):
     """No setting of the person who runs the tests reaches them."""

@@ -93,6 +93,7 @@ def test_every_report_episode_query_and_build_is_as_it_was(database, home, serve
     assert not different, told(different)
 
 
+@pytest.mark.long
 def test_half_done_jobs_end_as_they_would_have_ended(database, home, servers):
     for project in HALF_DONE:
         go_on(jobs(database)[project])

@@ -111,6 +111,7 @@ def test_episodes_that_were_stored_whole_are_left_as_they_are(database, ended, o
     assert not one(database, EndingHistory)
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_episodes_are_owed_again_in_seconds(database):
     episodes = 100_000
     job = new_job(database, tasks=0, windows=episodes)

@@ -153,7 +153,10 @@ def test_what_models_are_asked_of_real_rows_is_as_it_was(name, home, stored, sha
     check(prompts(SHARED[name].replace("DATA", str(shared_data)), home), stored[name])
 
 
-@pytest.mark.parametrize("source", TAUGHT)
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(name, marks=pytest.mark.long) if name in ("webshop", "wordmath") else name for name in TAUGHT],
+)
 def test_what_models_are_trained_on_is_as_it_was(source, home, stored):
     check(conversations(source, home), stored[f"trained on {source}"])
 

@@ -158,6 +158,7 @@ def test_quick_tests_come_first_and_slow_ones_and_those_with_servers_are_left_ou
     result.stdout.fnmatch_lines(["*test_quick PASSED*", "*test_slow PASSED*", "*2 passed, 3 deselected*"])
 
 
+@pytest.mark.long
 def test_mutmut_runs_one_module_of_the_project(tmp_path):
     module = "lumos_queue/commands.py"
     group = Group("one", (module,), ("tests/unit/test_episode_places.py",), True)

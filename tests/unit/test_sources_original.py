@@ -42,7 +42,7 @@ FILES = [
 QA = [(name, file) for name, file, *_ in FILES if name in ("strategyqa", "musique", "hotpotqa")]
 #: source, file, rows, at least converted by rule
 MATHS = [
-    ("gsm8k", "gsm8k/train.jsonl", 7473, 7113),
+    pytest.param("gsm8k", "gsm8k/train.jsonl", 7473, 7113, marks=pytest.mark.long, id="gsm8k/train.jsonl"),
     ("gsm8k", "gsm8k/test.jsonl", 1019, 963),
     ("gsm8k", "gsm8k/test_socratic.jsonl", 1019, 963),
     ("svamp", "svamp/SVAMP.json", 700, 699),
@@ -92,7 +92,7 @@ def test_original_files(shared_data, name, file, rows, planless, unconverted):
             assert source.is_right(task, annotation.steps[-1].results[-1])
 
 
-@pytest.mark.parametrize(("name", "file", "rows", "least"), MATHS, ids=[row[1] for row in MATHS])
+@pytest.mark.parametrize(("name", "file", "rows", "least"), MATHS)
 def test_maths_sources_are_their_benchmarks(shared_data, name, file, rows, least):
     source = open_source(name)
     tasks = list(source.teaching.read(shared_data / file, source.teaching.splits[-1]))

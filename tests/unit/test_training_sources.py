@@ -141,6 +141,7 @@ def test_a_missing_data_folder_is_named(tmp_path):
         list(StarterData(tmp_path, generated=1).problems())
 
 
+@pytest.mark.long
 def test_no_training_problem_is_one_of_asdiv_or_svamp(shared_data):
     held = {
         *HeldOutTexts(asdiv_texts(shared_data / "asdiv")).masked,
