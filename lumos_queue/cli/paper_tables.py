@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lumos_queue.cli import output
-from lumos_queue.papers.comparison import LUMOS_KEYS
+from lumos_queue.papers.comparison import LUMOS_KEYS, TOOL_KEYS
 from lumos_queue.util.display import harmless
 
 HEAD = ("row", "", "published", "ours", "n")
@@ -23,6 +23,7 @@ TOOL_LEGEND = (
     "tool agents: [T] ToolBench, [S] StableToolBench, else Sum2Act; SUBSET is the column; per pass: all runs of the "
     "subset, divided by those that passed"
 )
+PLANNER_LEGEND = "OpenAGI: figures from 0 to 1; overall: the unweighted mean of the three metrics; n: tasks"
 GAP, INDENT = "  ", 4
 MIN_NAME_WIDTH = 16  #: terminal cells of a row's name
 
@@ -33,7 +34,8 @@ def print_tables(shown: list[dict[str, Any]]) -> None:
     for one in shown:
         _print_table(console, f"Table {one['table']}: {one['title']}", one["rows"])
     keys = {one["table"] for one in shown}
-    legends = [TOOL_LEGEND] if keys - set(LUMOS_KEYS) else []
+    legends = [TOOL_LEGEND] if keys & set(TOOL_KEYS) else []
+    legends += [PLANNER_LEGEND] if keys - {*LUMOS_KEYS, *TOOL_KEYS} else []
     legends += [LUMOS_LEGEND] if keys & set(LUMOS_KEYS) else []
     for legend in legends:
         _print_wrapped(console, legend, 0, "dim")
@@ -109,7 +111,8 @@ def _format_line(row: dict[str, Any]) -> tuple[str, ...]:
 def _format_value(ours: dict[str, Any]) -> str:
     if "ci95" in ours:
         low, high = ours["ci95"]
-        return f"{ours['value']:.1f} [{low:.1f}, {high:.1f}]"
+        digits = ours.get("digits", 1)
+        return f"{ours['value']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
     if "plan" in ours:
         return f"{ours['plan']:,} / {ours['ground']:,}"
     return str(ours.get("value", ""))

@@ -20,6 +20,8 @@ from lumos_queue.papers.figures import TABLE_5, TABLE_6
 from lumos_queue.papers.interfaces import interfaces
 from lumos_queue.papers.matching import StoredEvaluation, find_best, other_judge, stored_evaluations, weight_mismatches
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
+from lumos_queue.papers.openagi_results import PLANNER_TABLES
+from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_matching import ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES, VISUAL, VISUAL_TITLE
@@ -29,14 +31,14 @@ from lumos_queue.reports.scores import scores
 
 LUMOS_KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
 TOOL_KEYS = (*TOOL_TABLES, VISUAL)
-KEYS = (*LUMOS_KEYS, *TOOL_KEYS)
+KEYS = (*LUMOS_KEYS, *TOOL_KEYS, *PLANNER_TABLES)
 TITLES = {
     "4": "Conversion: rows of each source, and annotations left of them",
     "5": "Sources for extensions, and their rows",
     "6": "Seconds for 100 instances",
     "8": "Action interfaces",
     VISUAL: VISUAL_TITLE,
-} | {key: table.title for key, table in TOOL_TABLES.items()}
+} | {key: table.title for key, table in (TOOL_TABLES | PLANNER_TABLES).items()}
 
 
 @dataclass(slots=True)
@@ -73,16 +75,19 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     stored = EvaluationScores.of(connection)
     has_tools = any(key in TOOL_TABLES for key in keys)
     tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, stored.found))
-    return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools)} for key in keys]
+    plans = PlannerFigures(connection, stored.found)
+    return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools, plans)} for key in keys]
 
 
 def _title(key: str) -> str:
     return TITLES.get(key) or TABLES[key].title
 
 
-def _rows(key: str, stored: EvaluationScores, tools: ToolFigures) -> list[dict[str, Any]]:
+def _rows(key: str, stored: EvaluationScores, tools: ToolFigures, plans: PlannerFigures) -> list[dict[str, Any]]:
     if key in TOOL_TABLES:
         return tool_rows(TOOL_TABLES[key], tools)
+    if key in PLANNER_TABLES:
+        return planner_rows(PLANNER_TABLES[key], plans)
     match key:
         case "4":
             return conversions(stored.connection)

@@ -38,6 +38,7 @@ class Comparison:
     compare: Callable[[Value, Value], float]  #: (value, what is wanted) → from 0 to 1
     wanted: str = "references"  #: where the task's gold has what is wanted: 'references' or 'captions'
     is_available: Callable[[], bool] = lambda: True  #: whether what it needs is there; else it is not run
+    judges: str = ""  #: only the tasks that the paper judges by this metric, as it is named in their gold
 
 
 def _has_weights(metric: str) -> Callable[[], bool]:
@@ -49,10 +50,18 @@ COMPARISONS: tuple[Comparison, ...] = (
     Comparison("ssim", Kind.IMAGE, lambda value, wanted: max(0.0, ssim(_data(value), _data(wanted)))),
     Comparison("chrf", Kind.TEXT, lambda value, wanted: chrf(str(value), str(wanted))),
     Comparison(
-        VIT, Kind.IMAGE, lambda value, wanted: vit_score(_data(value), _data(wanted)), is_available=_has_weights(VIT)
+        VIT,
+        Kind.IMAGE,
+        lambda value, wanted: vit_score(_data(value), _data(wanted)),
+        is_available=_has_weights(VIT),
+        judges="vit",
     ),
     Comparison(
-        BERT, Kind.TEXT, lambda value, wanted: bert_score(str(value), str(wanted)), is_available=_has_weights(BERT)
+        BERT,
+        Kind.TEXT,
+        lambda value, wanted: bert_score(str(value), str(wanted)),
+        is_available=_has_weights(BERT),
+        judges="bert",
     ),
     Comparison(
         CLIP,
@@ -60,6 +69,7 @@ COMPARISONS: tuple[Comparison, ...] = (
         lambda value, wanted: clip_score(_data(value), str(wanted)),
         wanted="captions",
         is_available=_has_weights(CLIP),
+        judges="clip",
     ),
 )
 
@@ -158,6 +168,8 @@ def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Seque
         wanted = task.gold[one.wanted]
         if one.output != task.inputs["output"] or not wanted or not one.is_available():
             continue
+        if one.judges not in ("", task.gold["metric"]):
+            continue
         if one.output is Kind.IMAGE and result.artifact is None and not ran.problem:
             continue  # whoever scores without the bytes of pictures
         values = [0.0] * len(wanted)
@@ -166,7 +178,7 @@ def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Seque
                 if item is not None:
                     value, aim = _load(item, one.output, result), _load_wanted(expected, one, result)
                     with contextlib.suppress(ValueError):  # a picture that cannot be decoded scores 0
-                        values[place] = one.compare(value, aim)
+                        values[place] = min(1.0, max(0.0, one.compare(value, aim)))  # rounding makes 1.0000002
         found.append(Score(one.metric, sum(values) / len(values), of=len(values)))
     return found
 

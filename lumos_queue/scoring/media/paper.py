@@ -44,24 +44,33 @@ _LAYERS = {"deberta-xlarge-mnli": 40}
 def find_score_weights(name: str) -> Path:
     """The folder of a score's weights. Raises SpecError: 'not run: needs …'."""
     score = SCORES[name]
-    chosen = os.environ.get(score.variable) or score.checkpoint
     try:
-        return find_weights(chosen)
+        return find_weights(_choose(score))
     except SpecError as error:
         raise SpecError(f"{name}: {error} {score.variable} may name another folder of {score.needs}.") from None
 
 
-@cache
 def digest_of_score(name: str) -> str:
     """Of the weights that a score is computed with; scores of other digests are not comparable."""
-    return digest_of_weights(find_score_weights(name))
+    return _digest(find_score_weights(name))
+
+
+_digest = cache(digest_of_weights)  # of gigabytes
+
+
+def has_score_weights(name: str) -> bool:
+    """Whether a score can be computed here: looked up once in a process for each choice of weights."""
+    return _has_weights(_choose(SCORES[name]))
+
+
+def _choose(score: PaperScore) -> str:
+    return os.environ.get(score.variable) or score.checkpoint
 
 
 @cache
-def has_score_weights(name: str) -> bool:
-    """Whether a score can be computed here: looked up once in a process."""
+def _has_weights(chosen: str) -> bool:
     try:
-        find_score_weights(name)
+        find_weights(chosen)
     except SpecError:
         return False
     return util.find_spec("torch") is not None and util.find_spec("transformers") is not None
