@@ -79,6 +79,7 @@ def resumed(home: Path) -> dict:
     return last_line(lumos(home, "resume", job))
 
 
+@pytest.mark.long
 def test_a_killed_training_job_goes_on_at_its_last_checkpoint_and_ends_with_the_same_weights(data, tmp_path):
     whole = last_line(train(tmp_path / "whole", data))
     assert whole["state"] == "done"
