@@ -36,6 +36,7 @@ ADDED_ROWS = ("episode_artifact",)
 #: Tables of `lumos tables` that were added since; they come after those of before.
 ADDED_TABLES = (
     "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",
+    "openagi-1", "openagi-2", "openagi-3", "openagi-4",
 )  # fmt: skip
 _ADDED_TABLES = re.compile(rf"^Table {ADDED_TABLES[0]}:.*?(?=^\* trained)", re.MULTILINE | re.DOTALL)
 #: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
