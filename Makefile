@@ -8,10 +8,9 @@ BIN := .venv/bin
 demo: .venv/local
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-## Run the tests, with real Redis and PostgreSQL servers that the tests start themselves; four at a time even on two
-## cores, as many wait for servers and clocks.
+## Run the tests, with real Redis and PostgreSQL servers that the tests start themselves.
 test: .venv/dev
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 ## Run the tests that take half a minute or more each: whole files of benchmarks, and jobs of earlier versions.
 test-long: .venv/dev
