@@ -79,7 +79,7 @@ class Batch:
         return Batch(
             self.claims,
             rows,
-            self.contents.named_by(row for part in rows.values() for row in part),
+            self.contents.of_rows(row for part in rows.values() for row in part),
             [done for done in self.finished if done.item in items],
             [back for back in self.given_back if back.item in items],
         )

@@ -54,7 +54,7 @@ class Contents:
     texts: dict[str, str] = field(default_factory=dict)
     artifacts: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
-    def named_by(self, rows: Iterable[tuple]) -> Contents:
+    def of_rows(self, rows: Iterable[tuple]) -> Contents:
         """Those that these rows name."""
         named = {value for row in rows for value in row if type(value) is str}
         return Contents(
@@ -139,7 +139,7 @@ class Buffer:
             self._rows[table] = [row for row in rows if row[0] not in episodes]
         self.size = sum(map(len, self._rows.values()))
         self._sent -= contents.texts.keys()
-        left = contents.named_by(row for rows in self._rows.values() for row in rows)
+        left = contents.of_rows(row for rows in self._rows.values() for row in rows)
         self._contents.texts |= left.texts
         self._contents.artifacts |= left.artifacts
         self._emptied.set()

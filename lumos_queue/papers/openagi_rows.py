@@ -41,7 +41,7 @@ class PlannerFigures:
         ]
         return min(fitting, key=lambda one: (bool(_other_planner(row, one)), _is_unfinished(one)), default=None)
 
-    def measured(self, job: Any) -> _Measured:
+    def measurement(self, job: Any) -> _Measured:
         assert self.connection is not None
         if job.id not in self._measured:
             values, tasks = values_by_metric(self.connection, job.id), keyed_tasks(self.connection, job.id)
@@ -83,7 +83,7 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
     found = figures.find_best(row)
     if found is None:
         return blank | {"status": f"not run: needs {_command(row)}"}
-    measured = figures.measured(found.job)
+    measured = figures.measurement(found.job)
     wanted = tuple(METRICS.values()) if column == OVERALL else (METRICS[column],)
     if lacking := [name for name in wanted if name not in measured.metrics]:
         status = f"not run: job {found.job.id} has no {', '.join(lacking)}: needs their weights (docs/experts.md)"

@@ -83,21 +83,21 @@ def test_what_is_forgotten_makes_room_and_takes_no_text_from_others():
         shared, own = "shared " * 1000, "own " * 1000
         for item, text in ((1, shared), (1, own), (2, shared)):
             EpisodeJournal(item, 1, buffer, {}).record(Step(0, 0, *ask(text, "r")))
-        _, texts = buffer.take()
-        assert len(texts) == 2
+        _, contents = buffer.take()
+        assert len(contents.texts) == 2
         for item, position in ((1, 1), (1, 2), (2, 1), (2, 2)):
             EpisodeJournal(item, 1, buffer, {}).record(Step(position, 0, *ask(shared, "r")))
         waiting = asyncio.create_task(buffer.wait_for_capacity())
         await asyncio.sleep(0.01)
         assert buffer.size == 4 and not waiting.done()
-        buffer.drop({1}, texts)
+        buffer.drop({1}, contents)
         assert buffer.size == 2
         await asyncio.wait_for(waiting, 1)
         rows, again = buffer.take()
         assert {row[0] for table in rows.values() for row in table} == {2}
-        assert list(again.values()) == [shared], "what no row names is not sent"
+        assert list(again.texts.values()) == [shared], "what no row names is not sent"
         EpisodeJournal(3, 1, buffer, {}).record(Step(0, 0, *ask(own, "r")))
-        assert list(buffer.take()[1].values()) == [own], "it may not have arrived"
+        assert list(buffer.take()[1].texts.values()) == [own], "it may not have arrived"
 
     asyncio.run(body())
 
