@@ -7,7 +7,7 @@ import time
 
 from lumos_queue.commands import Do
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.episode import run_episode
+from lumos_queue.episode import StepContext, run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.notation import TOO_MANY, read_actions
@@ -32,7 +32,7 @@ def test_the_actions_after_the_most_are_counted_and_not_read():
 def test_what_is_too_much_is_an_execution_that_names_both_numbers():
     async def run() -> Execution:
         async with Executor({}, None, Sampling(), 0).for_episode(TASK, 0) as perform:
-            return await perform(Do(read_actions(reply(1_000_000), most=MAX_ACTIONS)[-1]), None)
+            return await perform(Do(read_actions(reply(1_000_000), most=MAX_ACTIONS)[-1]), StepContext(0, 0))
 
     started = time.monotonic()
     done = asyncio.run(run())
