@@ -287,7 +287,7 @@ def test_a_model_that_never_finishes_is_stopped_without_any_limit(name):
         ("dfsdt", {"width": "x"}, "whole number"),
         ("react", {"wide": "1"}, "wide"),
         ("react", {"history": "cut"}, "cut:N"),
-        ("sum2act", {"repair": "maybe"}, "yes or no"),
+        ("sum2act", {"repair": "maybe"}, "one of yes, no"),
     ],
 )
 def test_settings_that_are_not_valid_are_told(name, setting, problem):
