@@ -1,6 +1,6 @@
 """Artifacts: bytes that tasks and executions refer to by their sha256, such as images.
 
-Who names an artifact has a row of its own (`dataset_artifact`, `episode_artifact`): one that nobody names can go.
+Who names an artifact has a row of its own (`dataset_artifact`, `episode_artifact`): an artifact without such a row may be removed.
 """
 
 from __future__ import annotations

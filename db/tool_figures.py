@@ -55,9 +55,11 @@ def _job_of(episode: str | None) -> str:
 
 
 def tool_calls(connection: Connection, job: str) -> list[tuple[str, str, int]]:
-    """(provenance, status, calls) of a job. The provenance is '' where nobody answered."""
+    """(provenance, status, calls) of a job. The provenance is '' for a call without an answer."""
     columns = (ToolCallRow.provenance, ToolCallRow.status)
-    wanted = select(*columns, func.count()).join(EpisodeRow, _accepted(ToolCallRow)).where(EpisodeRow.job == job)
+    wanted = (
+        select(*columns, func.count()).join(EpisodeRow, _of_accepted_attempt(ToolCallRow)).where(EpisodeRow.job == job)
+    )
     rows = connection.execute(wanted.group_by(*columns).order_by(*columns))
     return [(provenance, status, calls) for provenance, status, calls in rows]
 
@@ -68,7 +70,7 @@ def provenances(connection: Connection, job: str) -> dict[int, frozenset[str]]:
         select(Item.ordinal, ToolCallRow.provenance)
         .select_from(EpisodeRow)
         .join(Item, Item.id == EpisodeRow.id)
-        .join(ToolCallRow, _accepted(ToolCallRow), isouter=True)
+        .join(ToolCallRow, _of_accepted_attempt(ToolCallRow), isouter=True)
         .where(EpisodeRow.job == job, EpisodeRow.ending != "")
         .distinct()
     )
@@ -106,11 +108,11 @@ def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:
     tokens = CompletionRow.prompt_tokens + CompletionRow.completion_tokens
     asked = connection.execute(
         select(func.count(), func.coalesce(func.sum(tokens), 0))
-        .join(EpisodeRow, _accepted(CompletionRow))
+        .join(EpisodeRow, _of_accepted_attempt(CompletionRow))
         .where(EpisodeRow.job == job, CompletionRow.role.in_(roles))
         .where(CompletionRow.finish_reason != FinishReason.GIVEN.value)
     ).one()
-    called = select(func.count()).select_from(ToolCallRow).join(EpisodeRow, _accepted(ToolCallRow))
+    called = select(func.count()).select_from(ToolCallRow).join(EpisodeRow, _of_accepted_attempt(ToolCallRow))
     return Costs(int(asked[0]), int(asked[1]), connection.execute(called.where(EpisodeRow.job == job)).scalar_one())
 
 
@@ -140,11 +142,11 @@ def _serial(table: Any, who: Any, what: Any, status: Any, job: str) -> Any:
     return (
         select(table.episode, EpisodeRow.task, table.position, who.label("who"), what.label("what"))
         .add_columns(status.label("status"))
-        .join(EpisodeRow, _accepted(table))
+        .join(EpisodeRow, _of_accepted_attempt(table))
         .where(EpisodeRow.job == job, table.branch == 0)
     )
 
 
-def _accepted(table: Any) -> ColumnElement[bool]:
+def _of_accepted_attempt(table: Any) -> ColumnElement[bool]:
     """Of a step: whether it is of the accepted attempt of a finished episode."""
     return and_(EpisodeRow.id == table.episode, EpisodeRow.attempt == table.attempt, EpisodeRow.ending != "")

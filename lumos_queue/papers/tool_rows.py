@@ -58,7 +58,7 @@ class ToolFigures:
             self._calls[job.id] = tool_calls(self.connection, job.id)
         return self._calls[job.id]
 
-    def spent(self, judged: JudgedEvaluation, metric: str) -> Row:
+    def sum_costs(self, judged: JudgedEvaluation, metric: str) -> Row:
         """What all runs of the evaluation used together, and how many of them passed (ties count 1/2)."""
         assert self.connection is not None
         used = costs(self.connection, judged.own.job.id, judged.own.formulation.roles)
@@ -130,7 +130,7 @@ def _figure(table: ToolTable, row: ToolRow, subset: str, judged: JudgedEvaluatio
     if row.against is not None and judged.against is not None:
         ours |= {"against": judged.against.job.id}
     elif "bounds" not in metric:
-        ours |= {"spent": figures.spent(judged, table.metric)}
+        ours |= {"spent": figures.sum_costs(judged, table.metric)}
     return blank | {"ours": ours, "status": _status(table, row, judged, metric, figures)}
 
 

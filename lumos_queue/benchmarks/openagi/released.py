@@ -66,7 +66,7 @@ class ReleasedFolder:
             raise Unusable("", f"its channels differ in their number of samples: {said}{hint}")
         values = [self._load(folder, one[:samples]) for one in found]
         *inputs, references = values if has_reference else (*values, [])
-        captions = [] if has_reference else self._unmasked(spec, inputs[0])
+        captions = [] if has_reference else self._fill_masks(spec, inputs[0])
         origin = {"reader": "the released layout, pictures resized to 256 x 256"}
         return make_task(spec, inputs, references, captions, {}, origin)
 
@@ -91,7 +91,7 @@ class ReleasedFolder:
         self.artifacts[digest] = data
         return digest
 
-    def _unmasked(self, spec: TaskSpec, texts: list[str]) -> list[str]:
+    def _fill_masks(self, spec: TaskSpec, texts: list[str]) -> list[str]:
         """The captions as they were before a word was masked: those of the task without masks, if it is there.
 
         Empty where it is not, or has others: its captions must be these but for one word each.

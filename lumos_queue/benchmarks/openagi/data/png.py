@@ -24,7 +24,7 @@ def write_png(pixels: Pixels) -> bytes:
     height, width, _ = pixels.shape
     rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, width * 3)], axis=1)  # no filter
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", _stored(rows.tobytes())), (b"IEND", b""))
+    chunks = ((b"IHDR", header), (b"IDAT", _store_uncompressed(rows.tobytes())), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, *zip(*chunks, strict=True)))
 
 
@@ -40,7 +40,7 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
-def _stored(content: bytes) -> bytes:
+def _store_uncompressed(content: bytes) -> bytes:
     """A zlib stream of blocks that are not compressed."""
     blocks = [content[place : place + _BLOCK] for place in range(0, len(content), _BLOCK)]
     body = b"".join(

@@ -95,7 +95,7 @@ def _join(pieces: list[str], original: str) -> str:
 
 @cache
 def _phrases() -> dict[str, str]:
-    return {english.lower(): german for english, german in _known()}
+    return {english.lower(): german for english, german in _phrase_pairs()}
 
 
 @cache
@@ -113,7 +113,7 @@ def _subjects() -> dict[str, str]:
     }
 
 
-def _known() -> Iterator[tuple[str, str]]:
+def _phrase_pairs() -> Iterator[tuple[str, str]]:
     yield from (("and", "und"), ("in", "in"), ("on", "am"))
     for one in (*CITIES, *DAYS, *JOBS, *INSTRUMENTS, *VERBS, *WORDS, POSITIVE, NEGATIVE):
         yield one.en, one.de
