@@ -1,6 +1,7 @@
 """Artifacts: bytes that tasks and executions refer to by their sha256, such as images.
 
-Who names an artifact has a row of its own (`dataset_artifact`, `episode_artifact`): an artifact without such a row may be removed.
+A dataset or episode that names one has a row for it (`dataset_artifact`, `episode_artifact`). An artifact without such
+a row may be removed.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import hashlib
 from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, delete, exists, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from db.bulk import insert_into
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact
 
 Artifacts = Mapping[str, tuple[str, bytes]]  #: media type, e.g. 'image/png', and bytes, by sha256
@@ -20,14 +21,13 @@ def insert_artifacts(connection: Connection, artifacts: Artifacts) -> None:
     """Store artifacts; those stored already are left alone, and stay until this transaction ends."""
     if not artifacts:
         return
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     # In order of their keys, as text blocks are: two processes wait for each other, and never deadlock.
     rows = [
         {"digest": digest, "media_type": media_type, "data": data}
         for digest, (media_type, data) in sorted(artifacts.items())
     ]
     # The update changes nothing, and locks the row: it is not removed before it is named.
-    new = insert(Artifact)
+    new = insert_into(connection, Artifact)
     same = {"media_type": Artifact.media_type}
     connection.execute(new.on_conflict_do_update(index_elements=["digest"], set_=same), rows)
 
@@ -41,9 +41,8 @@ def store_artifact(connection: Connection, data: bytes, media_type: str) -> str:
 
 def name_artifact(connection: Connection, dataset: str, digest: str) -> None:
     """Say that the tasks of a dataset name a stored artifact."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     row = {"dataset": dataset, "digest": digest}
-    connection.execute(insert(DatasetArtifact).on_conflict_do_nothing(), [row])
+    connection.execute(insert_into(connection, DatasetArtifact).on_conflict_do_nothing(), [row])
 
 
 def count_named(connection: Connection, dataset: str) -> int:

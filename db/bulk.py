@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import JSON, Connection, Dialect, Table, TextClause, text
+from sqlalchemy.dialects import postgresql, sqlite
 
 from db.connection import now
 from lumos_queue.errors import LumosError
@@ -19,6 +20,11 @@ from lumos_queue.errors import LumosError
 
 class RowsDiffer(LumosError):
     """Raised when a row that arrives again is not the row that is stored: the journal would no longer be the truth."""
+
+
+def insert_into(connection: Connection, table: type) -> Any:
+    """The database's own insert statement, which can say what is done about rows that are there."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
 
 
 def insert_rows(

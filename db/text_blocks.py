@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from db.bulk import insert_into
 from db.models import TextBlock
 
 LONG = 2048  #: characters: a shorter text stays in its row, where people can search it
@@ -23,10 +23,9 @@ def insert_texts(connection: Connection, texts: Mapping[str, str]) -> None:
     """Store texts by digest; those stored already are left alone."""
     if not texts:
         return
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     # In order of their keys: two processes that store the same texts then wait for each other, but never deadlock.
     rows = [{"digest": digest, "data": zlib.compress(texts[digest].encode(), 6)} for digest in sorted(texts)]
-    connection.execute(insert(TextBlock).on_conflict_do_nothing(), rows)
+    connection.execute(insert_into(connection, TextBlock).on_conflict_do_nothing(), rows)
 
 
 def load_texts(connection: Connection, digests: Iterable[str | None]) -> dict[str, str]:
