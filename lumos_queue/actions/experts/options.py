@@ -18,6 +18,7 @@ from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
 DOMAIN, ALL, DIGEST = "experts", "experts", "experts_sha256"
 DEFAULT = "hf"
 ORACLE = "oracle:"
+KINDS = (DEFAULT, "own", "oracle")  #: what may be said without a URL
 NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _BY_OPTION = {one.option: one for one in EXPERTS.values()}
 OPTIONS = {
@@ -67,6 +68,9 @@ def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
 
 def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, BackendFacts], dict[str, str]]:
     """The experts that there are, by name, and why the others are not. Raises SpecError for one with its own option."""
+    for option, said in tools.items():
+        if (option == ALL or option in _BY_OPTION) and ":" not in said and said not in KINDS:
+            raise SpecError(f"--tool {option}={said[:40]} is not known: expected {', '.join(KINDS)}, or a URL.")
     found: dict[str, BackendFacts] = {}
     missing: dict[str, str] = {}
     for expert in EXPERTS.values():
@@ -84,8 +88,6 @@ def _url(option: str, tools: Mapping[str, str]) -> str:
     said = tools.get(option) or tools.get(ALL, DEFAULT)
     if ":" in said:
         return said
-    if said not in (DEFAULT, "own", "oracle"):
-        raise SpecError(f"--tool {ALL}={said[:40]} is not known: expected hf, own or oracle.")
     return f"hf:{_BY_OPTION[option].checkpoint}" if said == DEFAULT else f"{said}:"
 
 
