@@ -30,8 +30,7 @@ def main() -> None:
 
 def _serve(requests: int, replies: int) -> None:
     setup = json.loads(read_frame(requests))
-    if not setup["network"]:
-        _leave_network()
+    _leave_network()
     die_with_parent(setup["parent"])  # again, as a change of user ends it
     try:
         module, _, name = setup["model"].partition(":")

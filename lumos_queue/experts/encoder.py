@@ -11,15 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.experts.backends.needs import need_modules
 from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.names import find_name
 from lumos_queue.experts.parsing import FindName
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.weights import check_weights
 
 NAMES, ENCODER = "names", "encoder"
 THRESHOLD = 0.4  #: cosine; steps of the paper's examples have 0.60 and more, a step about something else 0.17
@@ -49,10 +50,8 @@ def read_parser(name: str, value: str) -> ParserChoice:
     path = from_launch(Path(folder).expanduser())
     if missing := [one for one in _NEEDED if not (path / one).is_file()]:
         raise SpecError(f"not run: needs {', '.join(missing)} of a sentence encoder in '{folder}'.")
-    if not any(path.glob("*.safetensors")):
-        raise SpecError(f"not run: needs the weights of a sentence encoder as *.safetensors in '{folder}'.")
-    if not (find_spec("torch") and find_spec("transformers")):
-        raise SpecError("not run: needs torch and transformers: pip install 'lumos-queue[local]'.")
+    check_weights(path)
+    need_modules(("torch", "transformers"), "pip install 'lumos-queue[local]'")
     return ParserChoice(path, threshold)
 
 

@@ -63,7 +63,7 @@ class ExpertProcess:
 
         Raises Stopped; ActionError of kind `expert` when the model cannot be loaded; InfrastructureError.
         """
-        child = self._started()
+        child = self._start_if_needed()
         self.served += 1
         deadline = time.monotonic() + self.loading.seconds
         try:
@@ -88,7 +88,7 @@ class ExpertProcess:
             self._child.wait(5)
         return self.end()
 
-    def _started(self) -> ChildProcess:
+    def _start_if_needed(self) -> ChildProcess:
         if self._child is not None:
             return self._child
         try:
@@ -99,7 +99,6 @@ class ExpertProcess:
         setup = {
             "model": self.loading.model,
             "options": dict(self.loading.options),
-            "network": self.loading.network,
             "parent": os.getpid(),
         }
         deadline = time.monotonic() + self.loading.start_seconds
@@ -113,7 +112,7 @@ class ExpertProcess:
             raise ActionError("expert", f"the expert cannot be loaded: {type(error).__name__.lower()}") from None
         if answer != READY:
             self.end()
-            raise ActionError("expert", f"the expert cannot be loaded: {_said(answer)}")
+            raise ActionError("expert", f"the expert cannot be loaded: {_describe_refusal(answer)}")
         return child
 
 
@@ -127,7 +126,7 @@ def _read_answer(answer: bytes) -> bytes | Problem:
     raise Garbage("an answer of no known kind")
 
 
-def _said(answer: bytes) -> str:
+def _describe_refusal(answer: bytes) -> str:
     try:
         problem = _read_answer(answer)
     except (Garbage, ValueError):

@@ -1,1 +1,1 @@
-"""How experts run: by rule, by packages that bring weights, by the checkpoints of the paper, on other hosts."""
+"""How experts run: by rule, by packages that bring weights, by checkpoints from a local folder, by oracles."""

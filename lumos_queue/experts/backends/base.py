@@ -40,7 +40,6 @@ class Loading:
     memory: int = 512 * MIB  #: bytes that the process may write to
     seconds: float = 60.0  #: for one sample, by the wall clock
     start_seconds: float = 180.0  #: until it is loaded
-    network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
