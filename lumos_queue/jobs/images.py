@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from threading import Lock
 
 from db.artifacts import load_artifact
-from db.connection import Database, open_database
+from db.lazy import LazyDatabase
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending
@@ -22,9 +21,7 @@ class Images:
     """Loads artifacts by digest; the database is opened when the first is asked for."""
 
     def __init__(self, settings: Settings):
-        self._settings = settings
-        self._database: Database | None = None
-        self._opening = Lock()  # loads run in threads
+        self._database = LazyDatabase(settings.database, settings.lease_seconds)  # loads run in threads
         self.read = lru_cache(KEPT)(self._fetch)
 
     @classmethod
@@ -34,18 +31,14 @@ class Images:
         try:
             yield images
         finally:
-            if images._database is not None:
-                images._database.close()
+            images._database.close()
 
     async def load(self, digest: str) -> ImagePart:
         """Raises EpisodeError('infra_error', …) when there is no such artifact."""
         return await asyncio.to_thread(self.read, digest)
 
     def _fetch(self, digest: str) -> ImagePart:
-        with self._opening:
-            if self._database is None:
-                self._database = open_database(self._settings.database, self._settings.lease_seconds)
-        with self._database.engine.connect() as connection:
+        with self._database.get().engine.connect() as connection:
             found = load_artifact(connection, digest)
         if found is None:
             raise EpisodeError(Ending.INFRA_ERROR, f"the database holds no image {digest[:12]}…: submit the job again")
