@@ -16,7 +16,7 @@ from lumos_queue.records import FinishReason
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RunOrigin:
     """What the tasks of a job of tool agents, or of their judge, say of all of them."""
 
     retrieved: int  #: tools that were found for each row; 0: those that the row lists
@@ -33,7 +33,7 @@ class Costs:
     tool_calls: int
 
 
-def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, Origin]:
+def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, RunOrigin]:
     """Each job's origin, by job, of the evaluations on these benchmarks: as its first task says."""
     inputs: Any = TaskRow.inputs
     rows = connection.execute(
@@ -47,7 +47,7 @@ def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, Or
         .join(JobRow, JobRow.id == Item.job)
         .where(JobRow.benchmark.in_(benchmarks), JobRow.kind == "evaluate", Item.ordinal == 0)
     )
-    return {row.job: Origin(row.retrieved or 0, _job_of(row.episode), _job_of(row.against)) for row in rows}
+    return {row.job: RunOrigin(row.retrieved or 0, _job_of(row.episode), _job_of(row.against)) for row in rows}
 
 
 def _job_of(episode: str | None) -> str:

@@ -21,14 +21,14 @@ from lumos_queue.experts.plans import Plan, Signature
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """A step of a list: the expert that it names, and its words."""
 
     name: str
     text: str = ""
 
 
-def assign_branches(steps: Sequence[Step], signature: Signature) -> Plan:
+def assign_branches(steps: Sequence[PlanStep], signature: Signature) -> Plan:
     """The plan with a branch for each input of the task; never raises."""
     wanted = len(signature.inputs)
     joins = (index for index, one in enumerate(steps) if len(EXPERTS[one.name].slots) == wanted)
@@ -43,7 +43,7 @@ def assign_branches(steps: Sequence[Step], signature: Signature) -> Plan:
     return Plan(tuple(map(tuple, branches)), tuple(one.name for one in steps[join:]))
 
 
-def _choose(step: Step, branches: Sequence[Sequence[str]], fits: Sequence[bool], signature: Signature) -> int:
+def _choose(step: PlanStep, branches: Sequence[Sequence[str]], fits: Sequence[bool], signature: Signature) -> int:
     fitting = [index for index, one in enumerate(fits) if one]
     words = {"question" if word == "query" else word for word in re.findall(r"[a-z]+", step.text.lower())}
     named = [index for index in fitting if signature.inputs[index].name in words]

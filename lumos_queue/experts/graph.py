@@ -12,7 +12,7 @@ from lumos_queue.experts.plans import Plan, Signature
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PlanNode:
     """One run of an expert."""
 
     variable: str  #: that holds its output: 'E1'; numbered in the order in which the plan is written
@@ -20,15 +20,15 @@ class Node:
     inputs: tuple[str, ...]  #: for each of the expert's slots a channel of the task or a variable
 
 
-def ready_sets(plan: Plan, signature: Signature) -> list[list[Node]]:
+def ready_sets(plan: Plan, signature: Signature) -> list[list[PlanNode]]:
     """The nodes by level: those of one need nothing of each other. Of a feasible plan (`infeasible_because`)."""
-    levels: dict[int, list[Node]] = {}
+    levels: dict[int, list[PlanNode]] = {}
     for level, node in _nodes(plan, signature):
         levels.setdefault(level, []).append(node)
     return [levels[level] for level in sorted(levels)]
 
 
-def read_graph(nodes: Sequence[Node], signature: Signature) -> Plan:
+def read_graph(nodes: Sequence[PlanNode], signature: Signature) -> Plan:
     """The plan whose nodes these are, in the order in which they ran. Raises ValueError for others."""
     branches: dict[str, list[str]] = {one.name: [] for one in signature.inputs}
     lane = {one.name: one.name for one in signature.inputs}  # of each name, the channel it came from; '': of several
@@ -45,7 +45,7 @@ def read_graph(nodes: Sequence[Node], signature: Signature) -> Plan:
     return Plan(tuple(map(tuple, branches.values())), tuple(tail))
 
 
-def _nodes(plan: Plan, signature: Signature) -> Iterator[tuple[int, Node]]:
+def _nodes(plan: Plan, signature: Signature) -> Iterator[tuple[int, PlanNode]]:
     """Each node with its level, in the order in which the plan is written."""
     number = level = 0
     ends: list[str] = [one.name for one in signature.inputs]
@@ -53,7 +53,7 @@ def _nodes(plan: Plan, signature: Signature) -> Iterator[tuple[int, Node]]:
     for lane, branch in enumerate(plan.branches):
         for depth, name in enumerate(branch):
             number += 1
-            yield depth, Node(f"E{number}", name, (ends[lane],))
+            yield depth, PlanNode(f"E{number}", name, (ends[lane],))
             ends[lane], kinds[lane] = f"E{number}", EXPERTS[name].output
     level = max(map(len, plan.branches), default=0)
     inputs = tuple(ends[:1])
@@ -64,7 +64,7 @@ def _nodes(plan: Plan, signature: Signature) -> Iterator[tuple[int, Node]]:
         inputs = tuple(ends[index] for index in order)
     for depth, name in enumerate(plan.tail, start=level):
         number += 1
-        yield depth, Node(f"E{number}", name, inputs)
+        yield depth, PlanNode(f"E{number}", name, inputs)
         inputs = (f"E{number}",)
 
 

@@ -1,7 +1,7 @@
 """From a model's reply to a plan. Reading is total: what names no expert is kept and counted, never guessed.
 
 A reply in wire form, `(A,B,)(C,)J,D,`, is read as such. Any other is a list of steps: what follows each mark such as
-`Step 2:`, `2.` or `-`; without marks its lines, and of a single line what is between commas, semicolons, arrows and
+`PlanStep 2:`, `2.` or `-`; without marks its lines, and of a single line what is between commas, semicolons, arrows and
 brackets. Each step gives one expert, the first that it mentions. Steps of a task with several inputs are given to
 branches by rule (branches.py).
 
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lumos_queue.experts.branches import Step, assign_branches
+from lumos_queue.experts.branches import PlanStep, assign_branches
 from lumos_queue.experts.names import exact_name, find_name
 from lumos_queue.experts.plans import Plan, Signature, read_wire
 
@@ -51,7 +51,7 @@ def parse_plan(text: str, signature: Signature | None = None, find: FindName = f
     steps, unresolved = [], []
     for piece in _split(text):
         if name := find(piece):
-            steps.append(Step(name, piece[:MAX_SHOWN]))
+            steps.append(PlanStep(name, piece[:MAX_SHOWN]))
         elif any(map(str.isalnum, piece)):
             unresolved.append(piece[:MAX_SHOWN])
     if signature is not None and len(signature.inputs) > 1:

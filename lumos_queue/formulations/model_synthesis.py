@@ -15,7 +15,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.experts.duplicates import DUPLICATES, apply_policy
 from lumos_queue.experts.encoder import open_parser, read_parser
 from lumos_queue.experts.feasibility import infeasible_because
-from lumos_queue.experts.graph import Node, read_signature, ready_sets
+from lumos_queue.experts.graph import PlanNode, read_signature, ready_sets
 from lumos_queue.experts.parsing import ParsedPlan, parse_plan
 from lumos_queue.experts.plans import Plan, Signature
 from lumos_queue.formulations.base import Formulation, Setting
@@ -59,7 +59,7 @@ def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
     return Outcome(last.result, Ending.ANSWERED)
 
 
-def _action(node: Node) -> Action:
+def _action(node: PlanNode) -> Action:
     return Action((node.variable,), node.expert, json.dumps(node.inputs))
 
 

@@ -25,7 +25,7 @@ from lumos_queue.scoring.statistics import weighted_interval
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CallVerdict:
     """What the state manager said of a call. One that cannot be read is a failure, as for the router."""
 
     task: int
@@ -44,7 +44,7 @@ class StepCounts:
     repeated: int = 0  #: decisions that the repeat guard refused
     summaries: int = 0  #: questions to the state manager for a shorter record
     forced: int = 0  #: episodes with the last decision that may only finish
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[CallVerdict] = field(default_factory=list)
 
 
 def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
             if not before.who and before.status not in NOT_MADE:
                 record = _read_verdict(step.what, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
-                counts.verdicts.append(Verdict(step.task, record.success, before.status == "ok", unreadable))
+                counts.verdicts.append(CallVerdict(step.task, record.success, before.status == "ok", unreadable))
             elif before.position >= 0:  # else it divided the request into parts
                 counts.summaries += 1
         elif not step.who:
@@ -92,7 +92,7 @@ def _read_verdict(reply: str, number: int, update: str) -> StateRecord:
     return rewrite(before, reply, "", "").records[-1]
 
 
-def _describe_verdicts(verdicts: list[Verdict]) -> dict[str, Any]:
+def _describe_verdicts(verdicts: list[CallVerdict]) -> dict[str, Any]:
     failed, fine = [one for one in verdicts if not one.ok], [one for one in verdicts if one.ok]
     return {
         "verdicts": len(verdicts),
@@ -103,7 +103,7 @@ def _describe_verdicts(verdicts: list[Verdict]) -> dict[str, Any]:
     }
 
 
-def _measure(verdicts: list[Verdict], wrong: list[bool]) -> dict[str, Any]:
+def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> dict[str, Any]:
     """A share of these verdicts, whose interval knows which are of one task; without `value` where there are none."""
     triples = [(one.task, float(is_wrong), 1.0) for one, is_wrong in zip(verdicts, wrong, strict=True)]
     found: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}

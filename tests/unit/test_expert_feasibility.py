@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.experts.base import Kind, Slot
 from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
 from lumos_queue.experts.feasibility import infeasible_because
-from lumos_queue.experts.graph import Node, read_graph, read_signature, ready_sets
+from lumos_queue.experts.graph import PlanNode, read_graph, read_signature, ready_sets
 from lumos_queue.experts.parsing import parse_plan
 from lumos_queue.experts.plans import Plan, Signature, read_wire
 from tests.openagi_tasks import Listed, listed_tasks
@@ -129,10 +129,10 @@ def test_why_a_plan_is_not_feasible(wire, signature, problem):
 
 def test_of_two_texts_the_channel_decides_the_slot():
     plan = Plan(((), ("Fill Mask",)), ("Question Answering",))
-    assert ready_sets(plan, DOCUMENT)[-1] == [Node("E2", "Question Answering", ("document", "E1"))]
+    assert ready_sets(plan, DOCUMENT)[-1] == [PlanNode("E2", "Question Answering", ("document", "E1"))]
     turned = Signature(DOCUMENT.inputs[::-1], TEXT)
     assert infeasible_because(plan, turned) == ""
-    assert ready_sets(plan, turned)[-1] == [Node("E2", "Question Answering", ("E1", "question"))]
+    assert ready_sets(plan, turned)[-1] == [PlanNode("E2", "Question Answering", ("E1", "question"))]
     other = Signature((Slot("document", TEXT), Slot("text", TEXT)), TEXT)
     assert infeasible_because(plan, other)
 

@@ -44,11 +44,11 @@ def test_what_restores_pictures_brings_them_nearer_to_the_original(model, augmen
 @pytest.mark.parametrize(
     ("model", "source", "channels"),
     [
-        (pictures.Classify, "labels", ("image",)),
-        (pictures.Detect, "objects", ("image",)),
-        (pictures.Answer, "signs", ("image", "question")),
+        (pictures.ClassifyScene, "labels", ("image",)),
+        (pictures.DetectThings, "objects", ("image",)),
+        (pictures.AnswerFromScene, "signs", ("image", "question")),
         (texts.FeelSentiment, "sentiments", ("text",)),
-        (texts.AnswerFromText, "passages", ("document", "question")),
+        (texts.AnswerByCounts, "passages", ("document", "question")),
     ],
 )
 def test_what_answers_is_right_on_clean_samples(model, source, channels):
@@ -61,7 +61,7 @@ def test_what_answers_is_right_on_clean_samples(model, source, channels):
 
 def test_a_caption_names_what_is_there():
     for number in range(N):
-        made = pictures.Caption().run(load_input("captions", "test", number, "image")).decode()
+        made = pictures.CaptionScene().run(load_input("captions", "test", number, "image")).decode()
         assert Counter(made.split()) == Counter(load_sample("captions", "test", number).target.en.split())
 
 
@@ -77,7 +77,7 @@ def test_a_translation_keeps_what_it_does_not_know():
 
 
 def test_most_masks_are_filled_as_they_were():
-    filler = texts.FillMask()
+    filler = texts.FillByCounts()
     right = 0
     for number in range(40):
         given = load_input("captions", "test", number, "text", ("clozed",))
@@ -90,7 +90,7 @@ def test_most_masks_are_filled_as_they_were():
 def test_a_drawing_shows_what_its_text_says():
     for number in range(N):
         caption = load_sample("captions", "test", number).texts["text"]
-        again = pictures.Caption().run(pictures.Draw().run(caption.encode())).decode()
+        again = pictures.CaptionScene().run(pictures.Draw().run(caption.encode())).decode()
         assert Counter(again.split()) == Counter(caption.split())
 
 

@@ -18,7 +18,7 @@ from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.openagi.agreement import is_exact, name_difference, order, overlap
 from lumos_queue.experts.base import Kind
 from lumos_queue.experts.feasibility import infeasible_because
-from lumos_queue.experts.graph import Node, read_graph, read_signature, ready_sets
+from lumos_queue.experts.graph import PlanNode, read_graph, read_signature, ready_sets
 from lumos_queue.experts.plans import Plan, Signature, read_wire
 from lumos_queue.records import Action, Ending, Execution, Score, Task
 from lumos_queue.scoring.media.chrf import chrf
@@ -121,7 +121,7 @@ def read_run(task: Task, result: EpisodeResult) -> PlanRun:
     return PlanRun(plan, problem, _final_items(result.seen[-1][1], wanted))
 
 
-def _read_node(action: Action) -> Node:
+def _read_node(action: Action) -> PlanNode:
     """The run of an expert that an action asks for. Raises ValueError."""
     try:
         inputs = json.loads(action.arguments)
@@ -131,16 +131,16 @@ def _read_node(action: Action) -> Node:
         raise ValueError("arguments are not a list of names")
     if len(action.variables) != 1:
         raise ValueError(f"{len(action.variables)} variables for the output of one expert")
-    return Node(action.variables[0], action.name, tuple(inputs))
+    return PlanNode(action.variables[0], action.name, tuple(inputs))
 
 
-def _is_same_graph(nodes: Sequence[Node], plan: Plan, signature: Signature) -> bool:
+def _is_same_graph(nodes: Sequence[PlanNode], plan: Plan, signature: Signature) -> bool:
     """Whether these runs are those of the plan, whatever their variables are called."""
     meant = [node for level in ready_sets(plan, signature) for node in level]
     return Counter(_history(nodes)) == Counter(_history(meant))
 
 
-def _history(nodes: Sequence[Node]) -> list[str]:
+def _history(nodes: Sequence[PlanNode]) -> list[str]:
     """How each value came about, in words: 'Colorization(Image Deblurring(image))'."""
     made: dict[str, str] = {}
     for node in nodes:

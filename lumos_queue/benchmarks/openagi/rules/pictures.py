@@ -25,21 +25,21 @@ def _look(data: bytes) -> Picture:
     return Picture(np.asarray(image, dtype=np.float32) / np.float32(255))
 
 
-class Classify:
+class ClassifyScene:
     """The thing that is most of the picture."""
 
     def run(self, *inputs: bytes) -> bytes:
         return max(_look(inputs[0]).things(), key=lambda one: one.explains).name.encode()
 
 
-class Detect:
+class DetectThings:
     """The name of each thing, from left to right."""
 
     def run(self, *inputs: bytes) -> bytes:
         return ", ".join(one.name for one in _look(inputs[0]).things()).encode()
 
 
-class Caption:
+class CaptionScene:
     """How many of which things are where."""
 
     def run(self, *inputs: bytes) -> bytes:
@@ -51,7 +51,7 @@ class Caption:
         return f"{' and '.join(named)} {PLACES[picture.place].phrase.en}".encode()
 
 
-class Answer:
+class AnswerFromScene:
     """What a board says, or the thing beside it, by the words of the question."""
 
     def run(self, *inputs: bytes) -> bytes:

@@ -32,7 +32,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-class FillMask:
+class FillByCounts:
     """The word that was seen most often between these four words, or the nearest of them; a text's own words first."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def _around(words: list[str], at: int) -> tuple[str, ...]:
     return (*padded[at : at + 2], *padded[at + 3 : at + 5])
 
 
-class Continue:
+class ContinueByCounts:
     """The words that most often follow, until a sentence ends."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ def _told(text: str) -> str:
     return text.rpartition(" but ")[2]
 
 
-class Summarize:
+class SummarizeByCounts:
     """The two sentences whose words are most often those of summaries, in their order."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Summarize:
         return sum(self.weights.get(word, 0.0) for word in words) / max(1, len(words))
 
 
-class AnswerFromText:
+class AnswerByCounts:
     """The word of the document whose neighbours are those of answers to questions with the same words."""
 
     def __init__(self) -> None:

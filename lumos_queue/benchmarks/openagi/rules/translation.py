@@ -34,7 +34,7 @@ _PIECES = re.compile(r"\w+|[^\w\s]")
 _CLOSED = re.compile(r"\b(it|the [a-z]+ [a-z]+(?: [a-z]+)?) will stay closed until (\w+)", re.IGNORECASE)
 
 
-class Translate:
+class TranslateByVocabulary:
     def run(self, *inputs: bytes) -> bytes:
         return translate(read_text(inputs[0])).encode()
 

@@ -23,28 +23,30 @@ _CODE = ("experts/backends/own", "benchmarks/openagi/rules", "benchmarks/openagi
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OwnRule:
     model: str  #: `package.module:Class`; named, not imported: what knows a data set is in a room above this one
     note: str
 
 
-RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Mapping[str, OwnRule] = MappingProxyType(
     {
-        "Sentiment Analysis": Rule(f"{_GENERATED}.texts:FeelSentiment", "word counts of the training split"),
-        "Text Summarization": Rule(f"{_GENERATED}.texts:Summarize", "two sentences of the text, by word counts"),
-        "Machine Translation": Rule(f"{_GENERATED}.translation:Translate", "closed vocabulary"),
-        "Fill Mask": Rule(f"{_GENERATED}.texts:FillMask", "neighbouring words in the training split"),
-        "Question Answering": Rule(f"{_GENERATED}.texts:AnswerFromText", "a word of the text, by its neighbours"),
-        "Text Generation": Rule(f"{_GENERATED}.texts:Continue", "the words that most often follow"),
-        "Image Classification": Rule(f"{_GENERATED}.pictures:Classify", "compares with drawings"),
-        "Object Detection": Rule(f"{_GENERATED}.pictures:Detect", "compares with drawings"),
-        "Image Captioning": Rule(f"{_GENERATED}.pictures:Caption", "compares with drawings"),
-        "Visual Question Answering": Rule(f"{_GENERATED}.pictures:Answer", "compares with drawings"),
-        "Colorization": Rule(f"{_GENERATED}.pictures:Colorize", "colours of a drawing of what it shows"),
-        "Text to Image Generation": Rule(f"{_GENERATED}.pictures:Draw", "draws the things that are named"),
-        "Image Super Resolution": Rule(f"{_HERE}.restoration:ReduceBlocks", "light bilateral filter"),
-        "Image Denoising": Rule(f"{_HERE}.restoration:Denoise", "bilateral filter that estimates the noise"),
-        "Image Deblurring": Rule(f"{_HERE}.restoration:Deblur", "unsharp mask"),
+        "Sentiment Analysis": OwnRule(f"{_GENERATED}.texts:FeelSentiment", "word counts of the training split"),
+        "Text Summarization": OwnRule(
+            f"{_GENERATED}.texts:SummarizeByCounts", "two sentences of the text, by word counts"
+        ),
+        "Machine Translation": OwnRule(f"{_GENERATED}.translation:TranslateByVocabulary", "closed vocabulary"),
+        "Fill Mask": OwnRule(f"{_GENERATED}.texts:FillByCounts", "neighbouring words in the training split"),
+        "Question Answering": OwnRule(f"{_GENERATED}.texts:AnswerByCounts", "a word of the text, by its neighbours"),
+        "Text Generation": OwnRule(f"{_GENERATED}.texts:ContinueByCounts", "the words that most often follow"),
+        "Image Classification": OwnRule(f"{_GENERATED}.pictures:ClassifyScene", "compares with drawings"),
+        "Object Detection": OwnRule(f"{_GENERATED}.pictures:DetectThings", "compares with drawings"),
+        "Image Captioning": OwnRule(f"{_GENERATED}.pictures:CaptionScene", "compares with drawings"),
+        "Visual Question Answering": OwnRule(f"{_GENERATED}.pictures:AnswerFromScene", "compares with drawings"),
+        "Colorization": OwnRule(f"{_GENERATED}.pictures:Colorize", "colours of a drawing of what it shows"),
+        "Text to Image Generation": OwnRule(f"{_GENERATED}.pictures:Draw", "draws the things that are named"),
+        "Image Super Resolution": OwnRule(f"{_HERE}.restoration:ReduceBlocks", "light bilateral filter"),
+        "Image Denoising": OwnRule(f"{_HERE}.restoration:Denoise", "bilateral filter that estimates the noise"),
+        "Image Deblurring": OwnRule(f"{_HERE}.restoration:Deblur", "unsharp mask"),
     }
 )
 
