@@ -97,6 +97,9 @@ class Benchmark:
     # --- to test with
 
     metrics: tuple[str, ...] = ()  #: that `score` gives, the main one first (records.MAIN_METRICS); none: only teaches
+    groups: Mapping[str, Callable[[Task], str]] = {}  #: what a report splits scores by, and the group of a task
+    #: Where tasks are judged by different metrics: name of an overall score to a task's metric, or '' for none.
+    overalls: Mapping[str, Callable[[Task], str]] = {}
     formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
     slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
     by_answer: bool = True  #: whether the answer alone is judged, and not what was done

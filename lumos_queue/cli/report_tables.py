@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
+from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
@@ -63,6 +64,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         )
     console.print(table)
     for report in reports:
+        print_groups(console, report)
         print_tool_calls(console, report)
         if report["waiting"]:
             console.print(f"{report['job']} waits: {escape(report['waiting'])}")

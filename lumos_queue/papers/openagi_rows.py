@@ -8,15 +8,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import keyed_tasks, values_by_metric
+from db.reading import keyed_tasks, score_versions, values_by_metric
 from db.states import JobState
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.matching import StoredEvaluation, is_tool
 from lumos_queue.papers.openagi_results import METRICS, OVERALL, TUNED, PlannerRow, PlannerTable
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.reports.scores import Values, scores
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.reports.groups import measure_overall, samples_of
+from lumos_queue.reports.scores import scores
+from lumos_queue.scoring.media.paper import SCORES
 
 BENCHMARK, FORMULATION, PLANNER = "openagi", "model-synthesis", "planner"
 PAPER_EXPERTS = "hf"  #: the option `experts` with which the paper's checkpoints run
@@ -45,16 +46,20 @@ class PlannerFigures:
         assert self.connection is not None
         if job.id not in self._measured:
             values, tasks = values_by_metric(self.connection, job.id), keyed_tasks(self.connection, job.id)
-            metrics = scores(job, values, open_benchmark(BENCHMARK).metrics, tasks)["metrics"]
+            benchmark = open_benchmark(BENCHMARK)
+            metrics = scores(job, values, benchmark.metrics, tasks)["metrics"]
+            overall = measure_overall(values, tasks, benchmark.overalls["paper"], samples_of(job))
             generated = any("sources" in task.inputs for task in tasks.values())
-            self._measured[job.id] = _Measured(metrics, values, generated)
+            versions = score_versions(self.connection, job.id)
+            self._measured[job.id] = _Measured(metrics, overall, versions, generated)
         return self._measured[job.id]
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
     metrics: dict[str, Any]  #: as in the report
-    values: Mapping[str, Values]
+    overall: dict[str, Any]  #: of the paper's metrics, as in the report
+    versions: Mapping[str, Mapping[str, int]]  #: of each metric's scorer, which names its weights: scored episodes
     generated: bool  #: whether the tasks are about generated data
 
 
@@ -85,25 +90,16 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
         return blank | {"status": f"not run: needs {_command(row)}"}
     measured = figures.measurement(found.job)
     wanted = tuple(METRICS.values()) if column == OVERALL else (METRICS[column],)
-    if lacking := [name for name in wanted if name not in measured.metrics]:
+    if lacking := [
+        name for name in wanted if name not in measured.metrics or name in measured.overall.get("not_run", ())
+    ]:
         status = f"not run: job {found.job.id} has no {', '.join(lacking)}: needs their weights (docs/experts.md)"
         return blank | {"status": status}
-    if column == OVERALL:
-        ours = _mean([measured.values[name] for name in wanted])
-    else:
-        metric = measured.metrics[METRICS[column]]
-        ours = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{len(measured.values[METRICS[column]]):,}"}
+    metric = measured.overall["over_metrics"] if column == OVERALL else measured.metrics[METRICS[column]]
+    n = sum(sum(measured.versions[name].values()) for name in wanted)
+    ours = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
     ours |= {"digits": 4, "job": found.job.id, "tools": found.tools, "models": dict(found.models)}
     return blank | {"ours": ours, "status": _status(row, found, measured, wanted)}
-
-
-def _mean(found: Sequence[Values]) -> Row:
-    """The unweighted mean of metrics, each a mean over its own tasks."""
-    triples = [(task, value, 1 / len(values)) for values in found for task, value, _ in values]
-    interval = weighted_interval(triples)
-    assert interval is not None, "each metric has values"
-    value, low, high = (round(one, 6) for one in interval)
-    return {"value": value, "ci95": [low, high], "n": f"{len(triples):,}"}
 
 
 def _status(row: PlannerRow, found: StoredEvaluation, measured: _Measured, wanted: Sequence[str]) -> str:
@@ -115,7 +111,15 @@ def _status(row: PlannerRow, found: StoredEvaluation, measured: _Measured, wante
         remarks.append(f"other experts: {experts}")
     if measured.generated:
         remarks.append("other data: generated")
+    others = {one for name in wanted for one in measured.versions[name] if not _is_published(name, one)}
+    if others:
+        remarks.append(f"other weights of scores: {', '.join(sorted(others))}")
     return "; ".join(remarks) or "run"
+
+
+def _is_published(metric: str, version: str) -> bool:
+    """Whether a score's version names the weights that the released code used."""
+    return version.partition("@")[0] == SCORES[metric].checkpoint
 
 
 def _other_planner(row: PlannerRow, found: StoredEvaluation) -> list[str]:

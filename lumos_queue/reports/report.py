@@ -31,6 +31,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.expert_runs import expert_runs
+from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
 from lumos_queue.reports.scores import baselines, scores
 from lumos_queue.reports.state_manager import state_figures
@@ -81,7 +82,9 @@ def make_report(connection: Connection, job: Any) -> Report:
     elif job.kind == "evaluate":
         benchmark, tasks = open_benchmark(job.benchmark), keyed_tasks(connection, job.id)
         infer = job.spec["infer"]
-        report |= scores(job, values_by_metric(connection, job.id), benchmark.metrics, tasks)
+        values = values_by_metric(connection, job.id)
+        report |= scores(job, values, benchmark.metrics, tasks)
+        report |= split_by_group(job, values, benchmark, tasks)
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report["baselines"] = baselines(benchmark, list(tasks.values()))

@@ -26,8 +26,8 @@ def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks
     """
     main = values.get(metrics[0], [])
     missing = job.items - len(main)
-    found = {name: _metric(job, values[name], missing, tasks) for name in metrics if name in values}
-    first = found.get(metrics[0]) or _metric(job, [], missing, tasks)
+    found = {name: measure_metric(job, values[name], missing, tasks) for name in metrics if name in values}
+    first = found.get(metrics[0]) or measure_metric(job, [], missing, tasks)
     report: dict[str, Any] = {
         "metric": metrics[0],
         "value": first["value"],
@@ -57,7 +57,8 @@ def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str
     return found
 
 
-def _metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
+def measure_metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
+    """A metric over the items that it was taken of and `missing` further ones, which count as wrong (see `scores`)."""
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     seen = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
     owed = _weigh_missing(job, seen, missing, tasks, sets)

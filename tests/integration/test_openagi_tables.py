@@ -72,7 +72,13 @@ def test_figures_of_a_stored_job_stand_beside_the_published_ones(tmp_path, weigh
     assert rows["overall"]["ours"]["value"] == pytest.approx(mean, abs=1e-5)
     low, high = rows["overall"]["ours"]["ci95"]
     assert 0 <= low < mean < high <= 1
-    for said in ("other weights: planner is", "other experts: oracle", "other data: generated"):
+    assert report["overall"]["paper"]["over_metrics"]["value"] == rows["overall"]["ours"]["value"]
+    for said in (
+        "other weights: planner is",
+        "other weights of scores: VIT@",
+        "other experts: oracle",
+        "other data: generated",
+    ):
         assert said in rows["ViT"]["status"]
     assert "distance" in rows["ViT"]["note"] and not rows["BERT"]["note"]
     other = shown(tmp_path, "openagi-1/GPT-4-zero-shot")

@@ -19,8 +19,8 @@ from lumos_queue.scoring.media.paper import (
     SCORES,
     bert_score,
     clip_score,
-    digest_of_score,
     find_score_weights,
+    name_score_weights,
     vit_score,
 )
 from lumos_queue.scoring.media.pixels import psnr, ssim
@@ -95,5 +95,7 @@ def test_without_weights_a_score_is_not_run(name, monkeypatch, tmp_path):
     assert "\n" not in str(raised.value)
 
 
-def test_the_digest_of_a_score_is_that_of_its_weights():
-    assert len({digest_of_score(name) for name in SCORES}) == 3
+def test_a_score_names_its_weights_without_their_folder():
+    named = {name_score_weights(name) for name in SCORES}
+    assert len({one.partition("@")[2] for one in named}) == 3
+    assert all(len(one.partition("@")[2]) == 12 and "/" not in one for one in named)

@@ -12,7 +12,14 @@ from pathlib import Path
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.openagi.baselines import plan_by_keywords, plan_of_nearest
 from lumos_queue.benchmarks.openagi.rows import NAME
-from lumos_queue.benchmarks.openagi.scores import AGREEMENT, COMPARISONS, baseline_verdicts, score_episode
+from lumos_queue.benchmarks.openagi.scores import (
+    AGREEMENT,
+    COMPARISONS,
+    GROUPS,
+    OVERALLS,
+    baseline_verdicts,
+    score_episode,
+)
 from lumos_queue.benchmarks.openagi.splits import SPLITS, tasks_of
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.records import Score, Task
@@ -35,6 +42,8 @@ class OpenAGI(Benchmark):
     slow = True
     metrics = ("feasible", "recovery", *AGREEMENT, *dict.fromkeys(one.metric for one in COMPARISONS))
     options = OPTIONS
+    groups = GROUPS
+    overalls = OVERALLS
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         samples = _read_samples(options.get("samples", str(SAMPLES)))

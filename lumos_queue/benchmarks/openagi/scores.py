@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from lumos_queue.benchmarks.base import EpisodeResult
@@ -22,7 +23,16 @@ from lumos_queue.experts.graph import PlanNode, read_graph, read_signature, read
 from lumos_queue.experts.plans import Plan, Signature, read_wire
 from lumos_queue.records import Action, Ending, Execution, Score, Task
 from lumos_queue.scoring.media.chrf import chrf
-from lumos_queue.scoring.media.paper import BERT, CLIP, VIT, bert_score, clip_score, has_score_weights, vit_score
+from lumos_queue.scoring.media.paper import (
+    BERT,
+    CLIP,
+    VIT,
+    bert_score,
+    clip_score,
+    has_score_weights,
+    name_score_weights,
+    vit_score,
+)
 from lumos_queue.scoring.media.pixels import ssim
 
 Value = bytes | str  #: a picture's bytes, or a text
@@ -39,10 +49,15 @@ class Comparison:
     wanted: str = "references"  #: where the task's gold has what is wanted: 'references' or 'captions'
     is_available: Callable[[], bool] = lambda: True  #: whether what it needs is there; else it is not run
     judges: str = ""  #: only the tasks that the paper judges by this metric, as it is named in their gold
+    version: Callable[[], str] = lambda: "1"  #: of what compares: values of other versions are not comparable
 
 
 def _has_weights(metric: str) -> Callable[[], bool]:
     return lambda: has_score_weights(metric)
+
+
+def _name_weights(metric: str) -> Callable[[], str]:
+    return lambda: name_score_weights(metric)
 
 
 #: The paper's metrics, which need weights, and proxies of other names, which need none.
@@ -54,6 +69,7 @@ COMPARISONS: tuple[Comparison, ...] = (
         Kind.IMAGE,
         lambda value, wanted: vit_score(_data(value), _data(wanted)),
         is_available=_has_weights(VIT),
+        version=_name_weights(VIT),
         judges="vit",
     ),
     Comparison(
@@ -61,6 +77,7 @@ COMPARISONS: tuple[Comparison, ...] = (
         Kind.TEXT,
         lambda value, wanted: bert_score(str(value), str(wanted)),
         is_available=_has_weights(BERT),
+        version=_name_weights(BERT),
         judges="bert",
     ),
     Comparison(
@@ -69,6 +86,7 @@ COMPARISONS: tuple[Comparison, ...] = (
         lambda value, wanted: clip_score(_data(value), str(wanted)),
         wanted="captions",
         is_available=_has_weights(CLIP),
+        version=_name_weights(CLIP),
         judges="clip",
     ),
 )
@@ -179,7 +197,7 @@ def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Seque
                     value, aim = _load(item, one.output, result), _load_wanted(expected, one, result)
                     with contextlib.suppress(ValueError):  # a picture that cannot be decoded scores 0
                         values[place] = min(1.0, max(0.0, one.compare(value, aim)))  # rounding makes 1.0000002
-        found.append(Score(one.metric, sum(values) / len(values), of=len(values)))
+        found.append(Score(one.metric, sum(values) / len(values), one.version(), of=len(values)))
     return found
 
 
@@ -197,6 +215,28 @@ def _load(item: str, kind: Kind, result: EpisodeResult) -> Value:
         return item
     assert result.artifact is not None, "an evaluation can load artifacts"
     return result.artifact(item)
+
+
+def metric_of_paper(task: Task) -> str:
+    """The one metric that the paper judges a task by."""
+    return next(one.metric for one in COMPARISONS if one.judges == task.gold["metric"])
+
+
+def proxy_of(task: Task) -> str:
+    """The metric without weights that a task is judged by; '' where nothing says what is right."""
+    if not task.gold["references"]:
+        return ""
+    return next(one.metric for one in COMPARISONS if not one.judges and one.output == task.inputs["output"])
+
+
+GROUPS: Mapping[str, Callable[[Task], str]] = MappingProxyType(
+    {
+        "category": lambda task: task.gold["category"],
+        "difficulty": lambda task: str(task.gold["difficulty"]),
+        "metric": metric_of_paper,
+    }
+)
+OVERALLS: Mapping[str, Callable[[Task], str]] = MappingProxyType({"paper": metric_of_paper, "proxies": proxy_of})
 
 
 def baseline_verdicts(tasks: Sequence[Task], rule: Callable[[str], Plan]) -> Mapping[str, Sequence[float]]:

@@ -50,9 +50,14 @@ def find_score_weights(name: str) -> Path:
         raise SpecError(f"{name}: {error} {score.variable} may name another folder of {score.needs}.") from None
 
 
-def digest_of_score(name: str) -> str:
-    """Of the weights that a score is computed with; scores of other digests are not comparable."""
-    return _digest(find_score_weights(name))
+def name_score_weights(name: str) -> str:
+    """The weights that a score is computed with, as 'NAME@DIGEST': scores of other weights are not comparable.
+
+    NAME is the id, or a folder's last part; DIGEST is the beginning of the weights' sha256.
+    """
+    chosen = _choose(SCORES[name])
+    shown = Path(chosen).name if Path(chosen).is_absolute() or Path(chosen).is_dir() else chosen
+    return f"{shown[:60]}@{_digest(find_score_weights(name))[:12]}"
 
 
 _digest = cache(digest_of_weights)  # of gigabytes

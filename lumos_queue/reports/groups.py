@@ -1,0 +1,120 @@
+"""Scores by what tasks have in common (their category, their difficulty), and overall, where tasks differ in metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.execution.prefill import source_row
+from lumos_queue.records import Task
+from lumos_queue.reports.scores import Values, measure_metric
+from lumos_queue.scoring.statistics import weighted_interval
+
+Report = dict[str, Any]
+
+
+def split_by_group(
+    job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
+) -> dict[str, Any]:
+    """`groups` and `overall` of a report, where the benchmark has any.
+
+    `groups`: what tasks are grouped by → group → `n` items, each of `metrics` that applies, and `overall`.
+    """
+    found: Report = {}
+    if benchmark.groups:
+        found["groups"] = {
+            name: _measure_groups(job, values, benchmark, tasks, group_of)
+            for name, group_of in benchmark.groups.items()
+        }
+    if benchmark.overalls:
+        found["overall"] = _measure_overalls(job, values, benchmark, tasks)
+    return found
+
+
+def samples_of(job: Any) -> int:
+    """How many items each task of a job has."""
+    return job.spec.get("infer", job.spec).get("samples", 1)
+
+
+def _measure_groups(
+    job: Any,
+    values: Mapping[str, Values],
+    benchmark: Benchmark,
+    tasks: Mapping[int, Task],
+    group_of: Callable[[Task], str],
+) -> Report:
+    members: dict[str, dict[int, Task]] = {}
+    for key, task in tasks.items():
+        members.setdefault(group_of(task), {})[key] = task
+    return {name: _measure_group(job, values, benchmark, members[name]) for name in sorted(members)}
+
+
+def _measure_group(job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]) -> Report:
+    items = len(tasks) * samples_of(job)
+    inside = {metric: [one for one in found if one[0] in tasks] for metric, found in values.items()}
+    missing = items - max(map(len, inside.values()), default=0)
+    found: Report = {
+        "n": items,
+        "metrics": {name: measure_metric(job, one, missing, tasks) for name, one in inside.items() if one},
+    }
+    return found | {"overall": _measure_overalls(job, inside, benchmark, tasks)} if benchmark.overalls else found
+
+
+def _measure_overalls(
+    job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
+) -> Report:
+    return {
+        name: measure_overall(values, tasks, metric_of, samples_of(job))
+        for name, metric_of in benchmark.overalls.items()
+    }
+
+
+def measure_overall(
+    values: Mapping[str, Values], tasks: Mapping[int, Task], metric_of: Callable[[Task], str], samples: int
+) -> Report:
+    """One figure of tasks that are judged by different metrics: `over_metrics`, the unweighted mean of the metrics'
+    means (OpenAGI's tables), and `over_tasks`, the mean of all items, each by the metric of its task.
+
+    `n`: metrics, or items. An item that is not judged counts 0; `bounds` say what it could still be. `not_run`: the
+    metrics that nothing was judged by, for which there is no figure.
+    """
+    owed: dict[str, dict[int, int]] = {}  # metric → task → items that are not judged
+    for key, task in tasks.items():
+        if metric := metric_of(task):
+            owed.setdefault(metric, {})[key] = samples
+    judged: dict[str, list[tuple[int, float]]] = {metric: [] for metric in owed}
+    for metric, rows in judged.items():
+        for key, value, _ in values.get(metric, ()):
+            if owed[metric].get(key):
+                owed[metric][key] -= 1
+                rows.append((key, value))
+    counted = {metric: len(rows) for metric, rows in judged.items()}
+    if lacking := sorted(metric for metric, count in counted.items() if not count):
+        return {"not_run": lacking}
+    source = {key: source_row(task) for key, task in tasks.items()}
+    ends = []
+    for filler in (0.0, 1.0):
+        whole = {
+            metric: [
+                *((source[key], value) for key, value in rows),
+                *((source[key], filler) for key, count in owed[metric].items() for _ in range(count)),
+            ]
+            for metric, rows in judged.items()
+        }
+        ends.append(whole)
+    items = sum(map(len, ends[0].values()))
+    over_metrics = [[(row, value, 1 / len(rows)) for rows in one.values() for row, value in rows] for one in ends]
+    over_tasks = [[(row, value, 1.0) for rows in one.values() for row, value in rows] for one in ends]
+    return {
+        "over_metrics": {"n": len(judged), **_measure(*over_metrics)},
+        "over_tasks": {"n": items, **_measure(*over_tasks)},
+        "items": {metric: len(rows) for metric, rows in ends[0].items()},
+    }
+
+
+def _measure(worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]) -> Report:
+    """The value with what is not judged as wrong; its interval reaches to what it is with all of that right."""
+    low, high = weighted_interval(worst) or (0.0, 0.0, 1.0), weighted_interval(best) or (0.0, 0.0, 1.0)
+    found: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
+    return found | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})

@@ -1,0 +1,76 @@
+"""Scores by group, and overall scores: every item counts once, also those that are not judged."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.records import Task
+from lumos_queue.reports.groups import measure_overall, split_by_group
+
+TASKS = {
+    key: Task("b", "", str(key), "", {}, {"kind": kind, "metric": metric})
+    for key, (kind, metric) in enumerate([("a", "ssim"), ("a", "chrf"), ("b", "chrf"), ("b", "chrf"), ("b", "")])
+}
+
+
+class Grouped(Benchmark):
+    groups = {"kind": lambda task: task.gold["kind"]}  # noqa: RUF012
+    overalls = {"proxies": lambda task: task.gold["metric"]}  # noqa: RUF012
+
+
+def job(samples: int = 1) -> SimpleNamespace:
+    return SimpleNamespace(spec={"infer": {"samples": samples}}, items=len(TASKS) * samples)
+
+
+VALUES = {
+    "feasible": [(0, 1.0, 1), (1, 0.0, 1), (2, 1.0, 1), (3, 1.0, 1), (4, 1.0, 1)],
+    "ssim": [(0, 0.5, 10)],
+    "chrf": [(1, 0.0, 10), (2, 0.9, 10), (3, 0.6, 10)],
+}
+
+
+def test_groups_have_all_their_items_and_only_the_metrics_that_apply():
+    groups = split_by_group(job(), VALUES, Grouped(), TASKS)["groups"]["kind"]
+    assert {name: found["n"] for name, found in groups.items()} == {"a": 2, "b": 3}
+    assert groups["a"]["metrics"]["feasible"]["value"] == 0.5 and groups["b"]["metrics"]["feasible"]["value"] == 1
+    assert "ssim" not in groups["b"]["metrics"] and groups["b"]["metrics"]["chrf"]["value"] == 0.75
+    assert groups["b"]["overall"]["proxies"]["over_tasks"]["n"] == 2, "a task that no metric judges is in no overall"
+
+
+def test_overall_over_metrics_weighs_metrics_and_over_tasks_weighs_tasks():
+    found = split_by_group(job(), VALUES, Grouped(), TASKS)["overall"]["proxies"]
+    assert found["over_metrics"]["value"] == pytest.approx((0.5 + 0.5) / 2) and found["over_metrics"]["n"] == 2
+    assert found["over_tasks"]["value"] == pytest.approx((0.5 + 0.0 + 0.9 + 0.6) / 4) and found["over_tasks"]["n"] == 4
+    assert found["items"] == {"ssim": 1, "chrf": 3}
+    for one in ("over_metrics", "over_tasks"):
+        low, high = found[one]["ci95"]
+        assert 0 <= low < found[one]["value"] < high <= 1 and "bounds" not in found[one]
+
+
+def test_items_that_are_not_judged_count_as_wrong_and_bounds_say_what_they_could_be():
+    values = VALUES | {"chrf": VALUES["chrf"][:2], "feasible": VALUES["feasible"][:3]}
+    found = split_by_group(job(), values, Grouped(), TASKS)
+    over = found["overall"]["proxies"]["over_tasks"]
+    assert over["n"] == 4 and over["value"] == pytest.approx(1.4 / 4) and over["bounds"] == [0.35, 0.6]
+    low, high = over["ci95"]
+    assert low < 0.35 and high > 0.6
+    assert found["groups"]["kind"]["b"]["metrics"]["feasible"]["bounds"] == [pytest.approx(1 / 3, abs=1e-5), 1.0]
+    assert "bounds" not in found["groups"]["kind"]["a"]["metrics"]["feasible"]
+
+
+def test_every_sample_of_a_task_is_an_item():
+    found = split_by_group(job(samples=2), VALUES, Grouped(), TASKS)
+    assert found["overall"]["proxies"]["over_tasks"]["n"] == 8 and found["groups"]["kind"]["b"]["n"] == 6
+
+
+def test_without_a_metric_there_is_no_figure_in_its_place():
+    values = {name: found for name, found in VALUES.items() if name != "ssim"}
+    metric_of = Grouped.overalls["proxies"]
+    assert measure_overall(values, TASKS, metric_of, 1) == {"not_run": ["ssim"]}
+
+
+def test_other_benchmarks_have_neither():
+    assert split_by_group(job(), VALUES, Benchmark(), TASKS) == {}
