@@ -55,7 +55,7 @@ def write_gold_rules(path: Path) -> Path:
 
 
 def watch(process: subprocess.Popen[bytes], every: float = 0.05) -> tuple[int, int]:
-    """Until it ends: the most processes of experts at one time, and the most bytes that they held, shared pages apart."""
+    """Until it ends: the most processes of experts at one time, and the most bytes that they held of their own."""
     most = peak = 0
     parent = psutil.Process(process.pid)
     while process.poll() is None:
