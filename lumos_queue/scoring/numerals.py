@@ -26,10 +26,12 @@ _SMALL = rf"(?:{_any(_TENS.split())}[- ]{_any(_BELOW_TWENTY.split()[1:10])}|{_an
 _HEAD = rf"(?:{_SMALL}|{_DIGITS}|{_any(_ARTICLES)})"
 _LARGE = rf"{_HEAD}(?:[- ]{_any(_SCALES)})+"
 _SUM = rf"{_LARGE}(?:[- ](?:and[ ])?{_LARGE}){{0,3}}(?:[- ](?:and[ ])?{_SMALL})?"
+#: The first word of a phrase is looked for first: at most places of a long text there is none.
+_FIRST = rf"(?:[0-9.]|{_any([*_TENS.split(), *_WORDS, 'a', 'an', 'half', 'dozen'])}(?!\w))"
 #: `one hundred and one`, `2 thousand five hundred`, `half a dozen`, `forty-five`, `two and a half`, `half a`.
 _PHRASE = re.compile(
-    rf"(?<![\w.])(?=[\w.])(?:(?:{_SUM}|{_HEAD})[- ]dozen|{_SUM}"
-    rf"|(?:{_SMALL}|{_DIGITS})(?:[ ]and[ ](?:a|one)[- ]half)?|half[ ]an?|dozen)(?!\w)|{_DIGITS}",
+    rf"(?<![\w.])(?={_FIRST})(?:(?:(?:{_SUM}|{_HEAD})[- ]dozen|{_SUM}"
+    rf"|(?:{_SMALL}|{_DIGITS})(?:[ ]and[ ](?:a|one)[- ]half)?|half[ ]an?|dozen)(?!\w)|{_DIGITS})",
     re.IGNORECASE,
 )
 _FIGURES = re.compile(_DIGITS)
