@@ -1,4 +1,4 @@
-"""Commands that serve: recorded answers of tools."""
+"""Commands that serve: recorded answers of tools, and experts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-app = typer.Typer(rich_markup_mode=None, help="Serve recordings to agents of others.")
+app = typer.Typer(rich_markup_mode=None, help="Serve recorded answers, or experts.")
 
 
-@app.callback()
-def _group() -> None:
-    """Makes `tools` a command of its group although it is the only one."""
+Host = Annotated[str, typer.Option(help="The address to serve on; the default is this machine alone.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")]
 
 
 @app.command("tools")
@@ -27,10 +26,8 @@ def serve_tools(
     answers: Annotated[
         str, typer.Option(help="What is answered where nothing is recorded: strict (nothing), nearest or synthetic.")
     ] = "strict",
-    host: Annotated[
-        str, typer.Option(help="The address to serve on; the default is this machine alone.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")] = 8080,
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
     json: opt.Json = False,
 ) -> None:
     """Answer POST /virtual as StableToolBench's server does, from recorded answers.
@@ -42,6 +39,7 @@ def serve_tools(
     from lumos_queue.actions.tools.records import Records, read_records
     from lumos_queue.execution.serving.answers import Answers
     from lumos_queue.execution.serving.catalogue import read_catalogue
+    from lumos_queue.execution.serving.handlers import application
     from lumos_queue.execution.serving.server import serve
     from lumos_queue.settings import read_settings
     from lumos_queue.util.launch_folder import from_launch
@@ -50,5 +48,38 @@ def serve_tools(
     found = read_records(from_launch(records)) if records else Records()
     catalogue = read_catalogue(from_launch(documents) if documents else None, found)
     answering = Answers(answers, catalogue, found)
-    serve(answering, host, port, settings.serve_key, output.say)
+    key = settings.serve_key
+    serve(application(answering, key), "/virtual", host, port, key, output.say)
     output.result(asdict(answering.statistics), lambda _: output.show(str(answering.statistics)))
+
+
+@app.command("experts")
+def serve_experts(
+    tool: opt.ToolOptions = [],
+    host: Host = "127.0.0.1",
+    port: Port = 8090,
+    json: opt.Json = False,
+) -> None:
+    """Run experts for other machines, which name this one with --tool experts=http://HOST:PORT.
+
+    Until Ctrl-C or TERM. What runs them is chosen as for a job, e.g. --tool experts=own; the default is hf. A key that
+    requests must have is set with LUMOS_SERVE_KEY, and given to the others in the file of LUMOS_API_KEYS.
+    """
+    import asyncio
+    from dataclasses import asdict
+
+    from lumos_queue.actions.experts.options import find_experts
+    from lumos_queue.execution.serving.experts import ServedExperts, expert_pages
+    from lumos_queue.execution.serving.server import serve
+    from lumos_queue.experts.host import experts_of_this_process
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.agents import parse_pairs
+
+    key, processes = read_settings().serve_key, experts_of_this_process()
+    served = ServedExperts(find_experts(parse_pairs("--tool", tool)), processes)
+    output.say(f"{len(served.facts)} experts: {', '.join(served.facts)}")
+    try:
+        serve(expert_pages(served, key), "", host, port, key, output.say)
+    finally:
+        asyncio.run(processes.close())
+    output.result(asdict(served.counts), lambda _: output.show(str(served.counts)))

@@ -23,8 +23,9 @@ from lumos_queue.experts.backends.oracle import run_oracle
 from lumos_queue.experts.base import Expert, Kind
 from lumos_queue.experts.originals import ORIGINALS, Originals
 from lumos_queue.experts.problems import BAD_OUTPUT, Problem
+from lumos_queue.experts.remote import SCHEMES, RemoteExperts
 from lumos_queue.records import Execution, Task
-from lumos_queue.settings import Settings
+from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.sanitize import storable
 
 EXPERT = "expert"  #: the tool that a call names
@@ -32,7 +33,7 @@ LIVE, ORACLE = "live", "oracle"  #: provenances of runs that were made
 
 
 class Host(Protocol):
-    """What runs experts: experts/host.py."""
+    """What runs experts: experts/host.py here, experts/remote.py elsewhere."""
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> Results:
         """A result for each sample. Raises ActionError when the expert cannot be loaded at all."""
@@ -53,6 +54,7 @@ class ExpertActions:
         self.facts = open_experts(tools or {})
         self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
         self._host, self._runs = host, ReusedRuns()
+        self._remote = RemoteExperts(settings or read_settings())
         self._recorded = _open_recorded(settings)
 
     @staticmethod
@@ -65,6 +67,7 @@ class ExpertActions:
     async def close(self) -> None:
         """Stop what is under way. The processes of experts are shared by all that this process does."""
         await self._runs.close()
+        await self._remote.close()
         if self._recorded is not None:
             self._recorded.close()
 
@@ -97,7 +100,7 @@ class ExpertActions:
                 return found, RECORDED
             inputs = [[await _load(values, sample, context) for sample in run.samples] for values in run.inputs]
             if facts.fidelity != Fidelity.ORACLE:
-                return await self._open_host().run(facts, inputs), LIVE
+                return await self._open_host(facts).run(facts, inputs), LIVE
             if run.originals is None:
                 raise ActionError("not_run", "oracles need the originals of a task's inputs: generated tasks have them")
             return run_oracle(run.expert, inputs, _origins(run), run.originals), ORACLE
@@ -122,7 +125,9 @@ class ExpertActions:
         except EpisodeError:  # it was removed meanwhile
             return None
 
-    def _open_host(self) -> Host:
+    def _open_host(self, facts: BackendFacts) -> Host:
+        if facts.url.partition(":")[0] in SCHEMES:
+            return self._remote
         if self._host is None:
             from lumos_queue.experts.host import experts_of_this_process
 

@@ -24,7 +24,7 @@ _BY_OPTION = {one.option: one for one in EXPERTS.values()}
 OPTIONS = {
     ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules of our own; "
     "oracle, which measures planning alone",
-    **{option: f"what runs {one.name}: oracle:, own:, package:NAME or hf:ID"
+    **{option: f"what runs {one.name}: oracle:, own:, package:NAME, hf:ID or http://HOST:PORT"
        for option, one in _BY_OPTION.items()},
 }  # fmt: skip
 Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError
@@ -48,6 +48,12 @@ def prepare_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend
         raise SpecError(f"{needed[0]}: {missing[needed[0]]} ({what})")
     own = {option: found[one.name].url for option, one in _BY_OPTION.items() if option in tools}
     return {ALL: tools.get(ALL, DEFAULT), **own, DIGEST: _digest_of(found)}
+
+
+def find_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:
+    """The facts of the experts that there are, by canonical name. Raises SpecError."""
+    check_option_names(tools, DOMAIN, OPTIONS)
+    return _resolve_all(tools, resolve)[0]
 
 
 def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, BackendFacts]:

@@ -27,6 +27,8 @@ JSON, TEXT = "application/json; charset=UTF-8", "text/plain; charset=UTF-8"
 class Page(RequestHandler):
     """What all pages have in common. Every error is one line."""
 
+    pages = "POST /virtual, GET /statistics"  #: that there are, for whoever asks for another
+
     def set_default_headers(self) -> None:
         self.set_header("Server", "lumos-queue")
 
@@ -44,12 +46,30 @@ class Page(RequestHandler):
     def write_error(self, status_code: int, **_: object) -> None:
         """What the framework refuses: another path or method, a fault of ours."""
         self.set_header("Content-Type", TEXT)
-        self.finish(_ERRORS.get(status_code, f"error {status_code}") + "\n")
+        self.finish(_ERRORS.get(status_code, f"error {status_code}").format(pages=self.pages) + "\n")
+
+    def begin_body(self, most: int) -> None:
+        """Keep of a body that comes in parts at most so many bytes."""
+        self._most, self._read, self._received = most, bytearray(), 0
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep what may be read; the rest of a body that is too large is only counted."""
+        self._received += len(chunk)
+        if self._received <= self._most:
+            self._read += chunk
+        else:
+            self._read.clear()
+
+    def whole_body(self) -> bytes:
+        """Raises BadRequest when it is too large."""
+        if self._received > self._most:
+            raise BadRequest(f"the body has {self._received:,} bytes, {self._most:,} are the most", 413)
+        return bytes(self._read)
 
 
 _ERRORS = {
-    404: "there is no such page: POST /virtual, GET /statistics",
-    405: "this page takes no such method: POST /virtual, GET /statistics",
+    404: "there is no such page: {pages}",
+    405: "this page takes no such method: {pages}",
     500: "the server met a fault of its own: its terminal says which",
 }
 
@@ -60,23 +80,14 @@ class Virtual(Page):
 
     def initialize(self, answers: Answers, key: str) -> None:
         self._answers, self._key = answers, key
-        self._read, self._received = bytearray(), 0
-
-    def data_received(self, chunk: bytes) -> None:
-        """Keep what may be read; the rest of a body that is too large is only counted."""
-        self._received += len(chunk)
-        if self._received <= MAX_BODY:
-            self._read += chunk
-        else:
-            self._read.clear()
+        self.begin_body(MAX_BODY)
 
     async def post(self) -> None:
         statistics = self._answers.statistics
         statistics.requests += 1
         try:
-            if self._received > MAX_BODY:
-                raise BadRequest(f"the body has {self._received:,} bytes, {MAX_BODY:,} are the most", 413)
-            body = self._answers.reply(_check_key(_object(bytes(self._read)), self._key))
+            asked = read_object(self.whole_body(), "category, tool_name, api_name and tool_input")
+            body = self._answers.reply(_check_key(asked, self._key))
         except BadRequest as error:
             statistics.refused += 1
             await self.answer(error.status, TEXT, f"{error}\n")
@@ -107,13 +118,14 @@ class _Missing(Page):
         self.send_error(404)
 
 
-def _object(body: bytes) -> Mapping[str, Any]:
+def read_object(body: bytes, expected: str) -> Mapping[str, Any]:
+    """The JSON object that a request is. Raises BadRequest, which says what was expected in it."""
     try:
         found = read_json(body)
     except ValueError as error:  # also for what is not UTF-8
         raise BadRequest(f"the body is not JSON: {storable(str(error))[0][:200]}") from None
     if not isinstance(found, dict):
-        raise BadRequest("the body is no JSON object: expected category, tool_name, api_name and tool_input")
+        raise BadRequest(f"the body is no JSON object: expected {expected}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""A virtual API server: one event loop, no threads, until it is told to stop."""
+"""A server of pages: one event loop, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from contextlib import suppress
 
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
+from tornado.web import Application
 
 from lumos_queue.errors import SpecError
-from lumos_queue.execution.serving.answers import Answers
-from lumos_queue.execution.serving.handlers import application
 from lumos_queue.util.addresses import Origin
 
 MAX_DISCARDED = 16 * 2**20  #: bytes of a body that is too large, which are taken so that its sender reads why
@@ -25,8 +24,8 @@ BODY_SECONDS = 15.0  #: for a body to come, all of it
 END_SECONDS = 0.5  #: for connections to be closed when the server is stopped
 
 
-def serve(answers: Answers, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `port`: 0 for any that is free. `say` tells people one line.
+def serve(pages: Application, path: str, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `port`: 0 for any that is free. `say` tells people one line, with `path`.
 
     Raises SpecError when the address cannot be served on.
     """
@@ -35,17 +34,19 @@ def serve(answers: Answers, host: str, port: int, key: str, say: Callable[[str],
     except (OSError, UnicodeError) as error:
         problem = getattr(error, "strerror", None) or error
         raise SpecError(f"Cannot serve on {host}, port {port}: {problem}. Choose another --host or --port.") from None
-    asyncio.run(_serve(answers, sockets, key, say))
+    asyncio.run(_serve(pages, path, sockets, key, say))
 
 
-async def _serve(answers: Answers, sockets: list[socket.socket], key: str, say: Callable[[str], None]) -> None:
+async def _serve(
+    pages: Application, path: str, sockets: list[socket.socket], key: str, say: Callable[[str], None]
+) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     for name in ("tornado.access", "tornado.general"):  # they quote clients, and tell of every line that breaks
         logging.getLogger(name).disabled = True
     server = HTTPServer(
-        application(answers, key),
+        pages,
         max_body_size=MAX_DISCARDED,
         max_buffer_size=MAX_DISCARDED,
         max_header_size=MAX_HEADER,
@@ -56,7 +57,7 @@ async def _serve(answers: Answers, sockets: list[socket.socket], key: str, say: 
     addresses = [one.getsockname()[:2] for one in sockets]
     if warning := reach_warning(addresses, key):
         say(warning)
-    say(f"serving at {Origin('http', *addresses[0])}/virtual until Ctrl-C")
+    say(f"serving at {Origin('http', *addresses[0])}{path} until Ctrl-C")
     await stopped.wait()
     server.stop()
     with suppress(TimeoutError):

@@ -53,4 +53,5 @@ class BackendFacts:
     fidelity: Fidelity
     output: Kind
     note: str = ""  #: one line about what it is: 'median filter, 3 x 3'
-    loading: Loading | None = None  #: none for `oracle:`, which runs where its inputs are known
+    #: None of `oracle:`, which runs where its inputs are known, and of experts of another machine.
+    loading: Loading | None = None

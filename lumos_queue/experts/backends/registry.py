@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.experts.backends import checkpoint, own, package
+from lumos_queue.experts.backends import checkpoint, own, package, remote
 from lumos_queue.experts.backends.base import BackendFacts
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.experts.remote import SCHEMES
 
 _SCHEMES: dict[str, Callable[[str, str], BackendFacts]] = {
     "own": own.find,
@@ -17,15 +18,22 @@ _SCHEMES: dict[str, Callable[[str, str], BackendFacts]] = {
 }
 
 
-@lru_cache(maxsize=256)
 def resolve(expert: str, url: str) -> BackendFacts:
-    """What would run an expert. Found once in a process, as weights are hashed for it.
+    """What would run an expert.
 
     Raises SpecError: 'not run: needs …' for what is not installed or not there, and for an unknown expert or URL.
     """
     if expert not in EXPERTS:
         raise unknown("expert", expert, EXPERTS)
     scheme, colon, _ = url.partition(":")
+    if colon and scheme in SCHEMES:
+        return remote.find(expert, url)
     if not colon or scheme not in _SCHEMES:
-        raise SpecError(f"'{url[:80]}' names no backend: expected oracle:, own:, package:NAME or hf:ID")
+        raise SpecError(f"'{url[:80]}' names no backend: expected oracle:, own:, package:NAME, hf:ID or http://HOST")
+    return _find_here(scheme, expert, url)
+
+
+@lru_cache(maxsize=256)
+def _find_here(scheme: str, expert: str, url: str) -> BackendFacts:
+    """Once in a process, as weights are hashed for it."""
     return _SCHEMES[scheme](expert, url)

@@ -1,0 +1,159 @@
+"""The pages of a server of experts: GET /experts and POST /run, as experts/remote.py says.
+
+Experts run in processes of their own, as a worker's do. What is sent here is hostile: bodies are bounded while they
+come, and nothing of them is logged.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tornado.web import Application, stream_request_body
+
+from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.execution.serving.answers import BadRequest
+from lumos_queue.execution.serving.handlers import JSON, TEXT, Page, read_object
+from lumos_queue.experts.backends.base import BackendFacts, Fidelity
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.experts.host import ExpertHost
+from lumos_queue.experts.problems import BAD_OUTPUT, Problem
+from lumos_queue.experts.remote import EXPERTS_PATH, MAX_REQUEST, MAX_VALUES, RUN_PATH
+
+
+@dataclass(slots=True)
+class RunCounts:
+    """How many requests came, and what became of them: `requests` is the sum of all others."""
+
+    requests: int = 0
+    values: int = 0
+    problems: int = 0  #: samples that an expert could not do
+    controls: int = 0
+    refused: int = 0  #: no request of this interface, without the key, or for an expert that is not here
+    failed: int = 0  #: the expert could not be loaded
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count:,} {name}" for name, count in asdict(self).items() if count or name == "requests")
+
+
+class ServedExperts:
+    """Which experts are served, and what they answer."""
+
+    def __init__(self, facts: Mapping[str, BackendFacts], host: ExpertHost):
+        """Raises SpecError when there is none, and for oracles, which run where their inputs are known."""
+        if any(one.fidelity == Fidelity.ORACLE for one in facts.values()):
+            raise SpecError("Oracles run where the originals are known: serve own, hf, or a package.")
+        if not facts:
+            raise SpecError("There is no expert to serve: choose --tool experts=own, hf, or a URL.")
+        self.facts, self.host, self.counts = facts, host, RunCounts()
+
+    def describe(self) -> dict[str, Any]:
+        """The reply to GET /experts."""
+        told = ("digest", "licence", "fidelity", "note")
+        return {"experts": {name: {key: getattr(one, key) for key in told} for name, one in self.facts.items()}}
+
+    async def run(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply to POST /run. Raises BadRequest."""
+        if asked.get("control") is True:
+            self.counts.controls += 1
+            return {"value": ""}
+        facts = self._find(asked)
+        inputs = _inputs(asked, len(EXPERTS[facts.expert].slots))
+        try:
+            (result,) = await self.host.run(facts, [[one] for one in inputs])
+        except ActionError as error:
+            raise BadRequest(str(error), 503) from None
+        if not isinstance(result, Problem) and len(result) > MAX_VALUES:
+            result = Problem(BAD_OUTPUT, f"{len(result):,} bytes: at most {MAX_VALUES:,} go over the network")
+        if isinstance(result, Problem):
+            self.counts.problems += 1
+            return {"problem": asdict(result)}
+        self.counts.values += 1
+        return {"value": base64.b64encode(result).decode()}
+
+    def _find(self, asked: Mapping[str, Any]) -> BackendFacts:
+        name = asked.get("expert")
+        if not isinstance(name, str) or name not in self.facts:
+            raise BadRequest(f"'expert' is none of {', '.join(self.facts)}", 404)
+        if asked.get("digest") != self.facts[name].digest:
+            raise BadRequest(
+                f"this {name} is not the one that the job was submitted with: restore it, or submit again",
+                409,
+            )
+        return self.facts[name]
+
+
+def _inputs(asked: Mapping[str, Any], slots: int) -> list[bytes]:
+    given = asked.get("inputs")
+    if not isinstance(given, list) or len(given) != slots or not all(isinstance(one, str) for one in given):
+        raise BadRequest(f"'inputs' is no list of {slots} texts in base64")
+    try:
+        return [base64.b64decode(one, validate=True) for one in given]
+    except (binascii.Error, ValueError):
+        raise BadRequest("'inputs' has a text that is not base64") from None
+
+
+class _ExpertsPage(Page):
+    """What both pages have: the key is the bearer of the header Authorization."""
+
+    pages = f"GET {EXPERTS_PATH}, POST {RUN_PATH}"
+
+    def initialize(self, served: ServedExperts, key: str) -> None:
+        self._served, self._key = served, key
+
+    def check_key(self) -> None:
+        """Raises BadRequest. Compared in constant time."""
+        given = self.request.headers.get("Authorization", "")
+        if self._key and not hmac.compare_digest(given.encode(), f"Bearer {self._key}".encode()):
+            raise BadRequest("the key of this server is missing: send it as Authorization: Bearer KEY", 401)
+
+
+class _Description(_ExpertsPage):
+    async def get(self) -> None:
+        try:
+            self.check_key()
+        except BadRequest as error:
+            await self.answer(error.status, TEXT, f"{error}\n")
+        else:
+            await self.answer(200, JSON, json.dumps(self._served.describe()))
+
+
+@stream_request_body
+class _Run(_ExpertsPage):
+    def initialize(self, served: ServedExperts, key: str) -> None:
+        super().initialize(served, key)
+        self.begin_body(MAX_REQUEST)
+
+    async def post(self) -> None:
+        counts = self._served.counts
+        counts.requests += 1
+        try:
+            self.check_key()
+            reply = await self._served.run(read_object(self.whole_body(), "expert, digest and inputs"))
+        except BadRequest as error:
+            if error.status == 503:
+                counts.failed += 1
+            else:
+                counts.refused += 1
+            await self.answer(error.status, TEXT, f"{error}\n")
+        else:
+            await self.answer(200, JSON, json.dumps(reply))
+
+
+def expert_pages(served: ServedExperts, key: str) -> Application:
+    """The pages. `key`: what requests must have; empty: nothing."""
+    told = {"served": served, "key": key}
+    pages = [(EXPERTS_PATH, _Description, told), (RUN_PATH, _Run, told)]
+    return Application(pages, default_handler_class=_Missing, default_handler_args=told, log_function=lambda _: None)
+
+
+class _Missing(_ExpertsPage):
+    """Every other path."""
+
+    def prepare(self) -> None:
+        self.send_error(404)
