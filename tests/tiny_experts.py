@@ -8,12 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from diffusers import (
+    AutoencoderKL,
+    DDIMScheduler,
+    StableDiffusionInstructPix2PixPipeline,
+    StableDiffusionPipeline,
+    UNet2DConditionModel,
+)
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
     BertConfig,
     BertForMaskedLM,
     BertForQuestionAnswering,
     BertForSequenceClassification,
+    CLIPTextConfig,
+    CLIPTextModel,
+    CLIPTokenizer,
     DetrConfig,
     DetrForObjectDetection,
     GPT2Config,
@@ -122,6 +132,34 @@ def answers(folder: Path) -> Path:
     return save(folder, ViltForQuestionAnswering(config), processor)
 
 
+def draws(folder: Path, channels: int = 4, kind: type = StableDiffusionPipeline) -> Path:
+    """A pipeline of diffusers that makes images of 16 x 16."""
+    unet = UNet2DConditionModel(
+        sample_size=8, in_channels=channels, block_out_channels=(8, 8), layers_per_block=1, cross_attention_dim=16,
+        norm_num_groups=4, attention_head_dim=4, down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+    )  # fmt: skip
+    vae = AutoencoderKL(
+        block_out_channels=(8, 8), norm_num_groups=4, down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+    )  # fmt: skip
+    text = CLIPTextModel(
+        CLIPTextConfig(vocab_size=len(WORDS) + 2, max_position_embeddings=16, eos_token_id=1, **_SIZES)
+    )
+    vocabulary = {word: at for at, word in enumerate(["<|startoftext|>", "<|endoftext|>", *WORDS])}
+    tokenizer = CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=16)
+    pipeline = kind(
+        vae=vae, text_encoder=text, tokenizer=tokenizer, unet=unet, scheduler=DDIMScheduler(steps_offset=1),
+        safety_checker=None, feature_extractor=None, requires_safety_checker=False,
+    )  # fmt: skip
+    pipeline.save_pretrained(folder)
+    return folder
+
+
+def edits(folder: Path) -> Path:
+    return draws(folder, channels=8, kind=StableDiffusionInstructPix2PixPipeline)
+
+
 #: The experts, and the folders that run them.
 KINDS: dict[str, Callable[[Path], Path]] = {
     "Sentiment Analysis": sentiment,
@@ -135,6 +173,8 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "Image Super Resolution": enlarged,
     "Image Captioning": captions,
     "Visual Question Answering": answers,
+    "Text to Image Generation": draws,
+    "Image Editing": edits,
 }
 
 

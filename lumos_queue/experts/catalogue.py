@@ -165,6 +165,7 @@ _OF_SUM2ACT = (
         IMAGE,
         "changes an image as an instruction says; takes the image and the instruction",
         ("instruction editing", "instructpix2pix"),
+        checkpoint="timbrooks/instruct-pix2pix",
     ),
     Expert(
         "Image Style Transfer",

@@ -13,7 +13,7 @@ from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.untrusted_json import read_json
 
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
-_INDEX = "model.safetensors.index.json"
+_PIPELINE = "model_index.json"  #: of diffusers: names the models of which a folder has one each in a folder of its own
 
 
 def find_weights(name: str) -> Path:
@@ -27,10 +27,28 @@ def find_weights(name: str) -> Path:
 
 def check_weights(folder: Path) -> list[Path]:
     """The weight files. Raises SpecError when some are missing, or there are none but pickles."""
+    return [path for part in _models_of(folder) for path in _check_model(part)]
+
+
+def _models_of(folder: Path) -> list[Path]:
+    """The folder itself, or those of a pipeline's models. Raises SpecError."""
+    if not (folder / _PIPELINE).is_file():
+        return [folder]
+    try:
+        parts = dict(read_json((folder / _PIPELINE).read_bytes()))
+        named = {name: str(one[1]) for name, one in parts.items() if isinstance(one, list) and len(one) == 2}
+    except (OSError, ValueError, TypeError):
+        raise SpecError(f"'{folder / _PIPELINE}' cannot be read: expected the names of a pipeline's models.") from None
+    models = sorted(Path(name).name for name, kind in named.items() if "Model" in kind or "Autoencoder" in kind)
+    if not models:
+        raise SpecError(f"not run: needs a pipeline with models: '{folder / _PIPELINE}' names none.")
+    return [folder / name for name in models]
+
+
+def _check_model(folder: Path) -> list[Path]:
     if not (folder / "config.json").is_file():
         raise SpecError(f"not run: needs a model folder: '{folder}' has no config.json.")
-    index = folder / _INDEX
-    if index.is_file():
+    for index in sorted(folder.glob("*.safetensors.index.json"))[:1]:
         return _shards(folder, index)
     found = sorted(folder.glob("*.safetensors"))
     if found:
@@ -47,9 +65,11 @@ def check_weights(folder: Path) -> list[Path]:
 def digest_of_weights(folder: Path) -> str:
     """Of the weights, the configuration and the tokenizer; read once, in full."""
     parts = hashlib.sha256()
-    for path in (*check_weights(folder), *sorted(folder.glob("*.json")), *sorted(folder.glob("*.txt"))):
+    texts = "**/*" if (folder / _PIPELINE).is_file() else "*"  # a pipeline's are in folders of their own
+    for path in (*check_weights(folder), *sorted(folder.glob(f"{texts}.json")), *sorted(folder.glob(f"{texts}.txt"))):
         with path.open("rb") as file:
-            parts.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+            name = path.relative_to(folder).as_posix()
+            parts.update(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return parts.hexdigest()
 
 
@@ -63,7 +83,7 @@ def _shards(folder: Path, index: Path) -> list[Path]:
     if missing or not shards:
         raise SpecError(
             f"not run: needs all of the model: '{folder}' lacks {', '.join(missing[:3]) or 'every shard'} "
-            f"({len(missing)} of {len(shards)} files that {_INDEX} names). Download it again."
+            f"({len(missing)} of {len(shards)} files that {index.name} names). Download it again."
         )
     return shards
 

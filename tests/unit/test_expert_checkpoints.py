@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ GIVEN: dict[str, list[bytes]] = {
     "Question Answering": [b"Anna was born in Paris . " * 12, b"where was Anna born ?"],
     "Text Generation": [b"the film"],
     "Visual Question Answering": [PICTURE, b"what is the film ?"],
+    "Text to Image Generation": [b"a film in Paris"],
+    "Image Editing": [PICTURE, b"the film is dull"],
 }
 
 
@@ -47,6 +50,10 @@ def test_a_model_of_this_kind_runs_from_its_folder(expert, tmp_path):
     made = run(expert, tiny_experts.make(expert, tmp_path))
     if expert == "Image Super Resolution":
         assert read_picture(made).size == (32, 32)
+        return
+    if expert in ("Text to Image Generation", "Image Editing"):
+        assert read_picture(made).size == (16, 16)
+        assert run(expert, tmp_path) == made, "the noise follows from the text"
         return
     text = made.decode()
     among = {
@@ -109,3 +116,27 @@ def test_what_cannot_run_says_so_in_one_line(expert, url, says):
     with pytest.raises(SpecError, match=says) as raised:
         resolve(expert, url)
     assert "\n" not in str(raised.value)
+
+
+def test_a_pipeline_must_have_all_its_models_as_safetensors(tmp_path):
+    whole = tiny_experts.make("Text to Image Generation", tmp_path / "whole")
+    url = f"hf:{whole}"
+    first = resolve("Text to Image Generation", url)
+    assert "diffusers" not in first.note and first.loading is not None and first.loading.seconds > 600
+    weights = whole / "unet" / "diffusion_pytorch_model.safetensors"
+    changed = tmp_path / "changed"
+    shutil.copytree(whole, changed)
+    (changed / "scheduler" / "scheduler_config.json").write_text("{}")
+    assert resolve("Text to Image Generation", f"hf:{changed}").digest != first.digest, "it decides the image, too"
+    breaks = {
+        "pickled": lambda folder: (folder / "unet" / weights.name).rename(folder / "unet" / "pytorch_model.bin"),
+        "half": lambda folder: shutil.rmtree(folder / "vae"),
+        "no index": lambda folder: (folder / "model_index.json").write_text("["),
+        "no models": lambda folder: (folder / "model_index.json").write_text('{"_class_name": "X"}'),
+    }
+    for name, spoil in breaks.items():
+        shutil.copytree(whole, tmp_path / name)
+        spoil(tmp_path / name)
+        with pytest.raises(SpecError, match=r"not run: needs|cannot be read") as raised:
+            resolve("Text to Image Generation", f"hf:{tmp_path / name}")
+        assert "\n" not in str(raised.value)

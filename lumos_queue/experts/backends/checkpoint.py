@@ -13,6 +13,7 @@ from lumos_queue.experts.backends.needs import need_modules, versions
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.util.weights import check_weights, digest_of_weights, find_weights
 
+_DIFFUSION = "lumos_queue.experts.backends.hf.diffusion"
 _TEXT, _IMAGE = "lumos_queue.experts.backends.hf.texts", "lumos_queue.experts.backends.hf.images"
 MODELS: Mapping[str, str] = MappingProxyType(
     {
@@ -27,6 +28,8 @@ MODELS: Mapping[str, str] = MappingProxyType(
         "Image Super Resolution": f"{_IMAGE}:Enlarge",
         "Visual Question Answering": f"{_IMAGE}:AnswerAboutImage",
         "Image Captioning": f"{_IMAGE}:Caption",
+        "Text to Image Generation": f"{_DIFFUSION}:DrawImage",
+        "Image Editing": f"{_DIFFUSION}:EditImage",
     }
 )
 #: Licences of the paper's checkpoints as their cards name them; others are the person's to know.
@@ -42,8 +45,11 @@ LICENCES: Mapping[str, str] = MappingProxyType(
         "caidas/swin2SR-classical-sr-x2-64": "Apache-2.0",
         "microsoft/git-base-textvqa": "MIT",
         "nlpconnect/vit-gpt2-image-captioning": "Apache-2.0",
+        "CompVis/stable-diffusion-v1-4": "CreativeML Open RAIL-M",
+        "timbrooks/instruct-pix2pix": "MIT",
     }
 )
+_DRAWING_SECONDS = 1800.0  #: for an image in fifty steps, without a GPU
 _BASE, _PER_BYTE = 1024 * MIB, 3  #: what a process takes: libraries, and copies of the weights while they are read
 
 
@@ -54,17 +60,24 @@ def find(expert: str, url: str) -> BackendFacts:
         raise SpecError(f"not run: needs weights: the paper names none for {expert}; name some: hf:ID_OR_PATH.")
     if expert not in MODELS:
         raise SpecError(f"not run: needs code of {name[:80]}, which transformers does not have; choose own:.")
-    need_modules(("torch", "transformers"), "pip install 'lumos-queue[local]'")
+    draws = MODELS[expert].startswith(_DIFFUSION)
+    libraries = ("torch", "transformers", *(("diffusers",) if draws else ()))
+    need_modules(libraries, f"pip install 'lumos-queue[{'local,experts' if draws else 'local'}]'")
     folder = find_weights(name)
     size = sum(path.stat().st_size for path in check_weights(folder))
     paper = name == EXPERTS[expert].checkpoint
     return BackendFacts(
         expert,
         url,
-        digest("hf", expert, digest_of_weights(folder), *versions("torch", "transformers")),
+        digest("hf", expert, digest_of_weights(folder), *versions(*libraries)),
         LICENCES.get(name, "see the model's card"),
         Fidelity.REFERENCE if paper else Fidelity.SUBSTITUTE,
         EXPERTS[expert].output,
         f"{Path(name).name if Path(name).is_absolute() else name}, {size / 1e6:,.1f} MB",
-        Loading(MODELS[expert], {"folder": str(folder.resolve())}, memory=_BASE + _PER_BYTE * size),
+        Loading(
+            MODELS[expert],
+            {"folder": str(folder.resolve())},
+            memory=_BASE + _PER_BYTE * size,
+            seconds=_DRAWING_SECONDS if draws else 60.0,
+        ),
     )

@@ -1,0 +1,61 @@
+"""Experts that draw, by diffusers: Stable Diffusion, and InstructPix2Pix, which edits an image by an instruction."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import torch
+from diffusers import StableDiffusionInstructPix2PixPipeline, StableDiffusionPipeline
+from PIL import Image
+
+from lumos_queue.experts.backends.pixels import read_picture, read_text, write_picture
+
+_MOST_SIDE = 768  #: pixels of an image that is edited
+
+
+class _Diffusion:
+    pipeline: Any
+
+    def __init__(self, folder: str):
+        torch.set_num_threads(1)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.made = self.pipeline.from_pretrained(
+            folder,
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            safety_checker=None,  # it blackens what it takes for offensive, which scores as if the model had drawn it
+            feature_extractor=None,
+            requires_safety_checker=False,
+        ).to(device)
+        self.made.set_progress_bar_config(disable=True)
+
+    def draw(self, text: str, **given: Any) -> bytes:
+        """The noise follows from the text, so that an equal run gives the same image."""
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+        image = self.made(text, generator=torch.Generator().manual_seed(seed), **given).images[0]
+        return write_picture(image)
+
+
+class DrawImage(_Diffusion):
+    """With the pipeline's own number of steps, size and guidance, as the released code does."""
+
+    pipeline = StableDiffusionPipeline
+
+    def run(self, *inputs: bytes) -> bytes:
+        return self.draw(read_text(inputs[0]))
+
+
+class EditImage(_Diffusion):
+    pipeline = StableDiffusionInstructPix2PixPipeline
+
+    def run(self, *inputs: bytes) -> bytes:
+        return self.draw(read_text(inputs[1]), image=_fit(read_picture(inputs[0]), self.made.vae_scale_factor))
+
+
+def _fit(image: Image.Image, step: int) -> Image.Image:
+    """Of a size that the model takes: both sides are multiples of `step`."""
+    scale = min(1.0, _MOST_SIDE / max(image.size))
+    width, height = (max(step, round(side * scale / step) * step) for side in image.size)
+    return image if image.size == (width, height) else image.resize((width, height), Image.Resampling.LANCZOS)
