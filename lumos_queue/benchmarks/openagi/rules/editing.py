@@ -34,11 +34,11 @@ class Recolour:
         pixels, picture = to_pixels(inputs[0]), look_at(inputs[0])
         if picture.gray:
             raise SampleError(BAD_INPUT, "the picture has no colours")
-        aim = np.array(COLOURS[colours[0]], np.float32) / 255
+        aim: Array = np.array(COLOURS[colours[0]], np.float32) / np.float32(255)
         for thing in find_named(picture, names):
             own = own_colour(picture, thing)
             share = _resize(np.minimum(share_of(thing), _nearness(picture, own)), pixels)
-            pixels = pixels + share[..., None] * (aim - own)
+            pixels = (pixels + share[..., None] * (aim - own)).astype(np.float32)
         return from_pixels(pixels)
 
 
