@@ -98,9 +98,9 @@ def write_plan(request: str) -> str:
 
 
 def guess_colour(request: str, found: str) -> Call | None:
-    """Recolours the dog without asking: red, which is right of some tasks."""
+    """Recolours the dog without asking: pink, which is right of the first task."""
     if request.startswith("What colour"):
-        edit = EDIT, {"image": _IMAGE.findall(request)[1], "instruction": "make the dog red"}
+        edit = EDIT, {"image": _IMAGE.findall(request)[1], "instruction": "make the dog pink"}
         return None if _IMAGE.findall(found) else edit
     return decide(request, found)
 

@@ -75,8 +75,9 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
         "tools": best.tools,
         "models": dict(best.models),
     }
-    unfinished = ["incomplete"] if _is_unfinished(best) else []
-    return blank | {"ours": ours, "status": "; ".join([*unfinished, f"experts: {_tell_experts(best.tools)}"])}
+    told = [*(["incomplete"] if _is_unfinished(best) else []), f"experts: {_tell_experts(best.tools)}"]
+    told.append(f"router: {best.models.get('router') or 'unknown'}")
+    return blank | {"ours": ours, "status": "; ".join(told)}
 
 
 def _tell_experts(tools: Mapping[str, str]) -> str:

@@ -40,7 +40,7 @@ class VisualCases(Benchmark):
 
     def gold_answer(self, task: Task) -> str:
         """The calls that are right."""
-        return "; ".join(step["function"] for step in task.gold["steps"])
+        return task.gold["plan"]
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         steps = task.gold["steps"]

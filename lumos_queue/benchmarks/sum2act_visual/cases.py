@@ -125,7 +125,8 @@ def make_case(case: str, number: int, artifacts: dict[str, bytes]) -> Task:
     question, steps = CASES[case](number, pictures)
     row = f"{case.split(',')[0].replace(' ', '-').replace(chr(39), '')}-{number + 1}"
     inputs = {"functions": local_functions(*OFFERED), CHANNELS: pictures.channels}
-    return Task(NAME, "", row, question, inputs, {"case": case, "steps": steps})
+    plan = "; ".join(step["function"] for step in steps)
+    return Task(NAME, "", row, question, inputs, {"case": case, "plan": plan, "steps": steps})
 
 
 def _step(function: str, images: Mapping[str, str], **words: list[list[str]]) -> Step:
