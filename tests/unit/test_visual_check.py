@@ -29,7 +29,7 @@ from lumos_queue.benchmarks.sum2act_visual.cases import (
     make_case,
 )
 from lumos_queue.experts.problems import DIED, Problem
-from lumos_queue.records import Action, Ending
+from lumos_queue.records import Action, Ending, Execution
 from tests.fake_expert_host import FakeExpertHost, use_fakes
 from tests.local_tool_runs import play, run_agent
 from tests.visual_router import decide, guess_colour, make_router, recolour_cat
@@ -97,6 +97,7 @@ LOOK, SEPIA = do("take_picture"), do(RESTYLE, image=IMAGES["camera"], text="in S
         (RECOLOUR, [ASK, do(EDIT, image=IMAGES["dog"], instruction="make the dogma pink")], (0, 0.5)),
         (RECOLOUR, [], (0, 0)),
         (WEBCAM, [LOOK, SEPIA], (1, 1)),
+        (WEBCAM, [LOOK, SEPIA, LOOK], (1, 1)),  # taking one makes none
         (WEBCAM, [SEPIA, LOOK], (0, 0.5)),  # nothing is known of the picture before it is taken
         (WEBCAM, [LOOK], (0, 0.5)),
         (WEBCAM, [LOOK, do(RESTYLE, image=IMAGES["camera"], text="negative")], (0, 0.5)),
@@ -125,6 +126,12 @@ def test_calls_without_an_answer_are_no_success(host):
         1,
         "there is no answer",
     )
+
+
+def test_a_call_that_failed_is_none_whatever_it_says(host):
+    (_, drawn), _ = play([FIND, MEAL], TASKS[DISH], ARTIFACTS, host=host)
+    failed = Execution("not_found", "", ({"text": "Harbour Supper"},))
+    assert score(TASKS[DISH], [(FIND, failed), (MEAL, drawn)])[:2] == (0, 0)
 
 
 @pytest.mark.parametrize(("choose", "expected"), [(decide, 1.0), (guess_colour, 0.0), (recolour_cat, 0.0)])
