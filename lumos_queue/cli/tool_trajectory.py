@@ -23,6 +23,8 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
     if not calls_functions(formulation):
         return HEADS
     roles = FORMULATIONS.load(formulation).roles
+    if FORMULATIONS.load(formulation).approved:
+        return f"{roles[0]}: list; {roles[1]}: thoughts", "actions", HEADS[2]
     if "solver" in roles:
         return HEADS[0], "actions; solver: answer", HEADS[2]
     return f"{roles[0]}: thoughts", "actions", f"results; {RECORDS}: records" if RECORDS in roles else HEADS[2]
@@ -34,8 +36,11 @@ def calls_functions(formulation: str) -> bool:
 
 
 def decides_alone(formulation: str) -> bool:
-    """Whether a role decides on one call after the other, without a plan."""
-    return calls_functions(formulation) and "planner" not in FORMULATIONS.load(formulation).roles
+    """Whether a role decides on one call after the other, without a plan of calls."""
+    if not calls_functions(formulation):
+        return False
+    found = FORMULATIONS.load(formulation)
+    return found.approved or "planner" not in found.roles
 
 
 def write_call(action: Action) -> str:
@@ -58,6 +63,12 @@ def decision_lanes(steps: list[Step]) -> list[list[str]]:
                 rows.append([thought, escape(step["what"]), escape(step["result"])])
                 rows += [["", f"[dim]  {escape(_tell_within(one))}[/]", ""] for one in _within(steps, step)]
                 thought = ""
+            case "subgoal":
+                rows.append([escape(step["what"]), "", ""])
+            case "planner" if after["who"] == "subgoal":
+                pass  # its list comes next
+            case "approval":
+                rows.append(["", "[dim]the list is shown[/]", escape(step["result"])])
             case who if who == RECORDS:
                 rows.append(["", "", f"[dim]{escape(step['what'])}[/]"])
             case _:
@@ -66,7 +77,7 @@ def decision_lanes(steps: list[Step]) -> list[list[str]]:
                     thought = place + escape(read_reply(step["what"]).thought)
                 else:
                     rows.append([f"{place}[dim]{escape(step['what'])}[/]", "", ""])
-        last = int(step["at"].partition(".")[0])
+        last = -1 if step["who"] == "approval" else int(step["at"].partition(".")[0])
     return rows
 
 
