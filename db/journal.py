@@ -262,7 +262,7 @@ def _answer_of(done: Result) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step as the database holds it. `command` is the command's digest; `detail` the subgoal, action, call or plan."""
+    """A step as the database holds it. `command` is the command's digest; `detail` what it was about."""
 
     position: int
     branch: int
