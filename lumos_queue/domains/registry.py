@@ -16,5 +16,6 @@ DOMAINS: Registry[Domain] = Registry(
         "intercode_sql": "lumos_queue.domains.intercode_sql:DOMAIN",
         "tools": "lumos_queue.domains.tools:DOMAIN",
         "experts": "lumos_queue.domains.experts:DOMAIN",
+        "local_tools": "lumos_queue.domains.local_tools:DOMAIN",
     },
 )

@@ -383,7 +383,17 @@ def test_unknown_names_list_the_choices():
         Dialogue(task("q"), "math")
     with pytest.raises(SpecError, match=r"No framing called 'test'\. Choose one of: eval, train"):
         Dialogue(task("q"), "maths", "test")
-    domains = {"maths", "complex_qa", "web_agent", "multimodal", "webshop", "intercode_sql", "tools", "experts"}
+    domains = {
+        "maths",
+        "complex_qa",
+        "web_agent",
+        "multimodal",
+        "webshop",
+        "intercode_sql",
+        "tools",
+        "experts",
+        "local_tools",
+    }
     assert set(DOMAINS) == domains
 
 

@@ -42,7 +42,8 @@ def test_only_domains_that_models_were_not_trained_on_demonstrate_and_end_by_an_
     assert {name: one for name, one in found.items() if one != (0, False)} == {
         "webshop": (2, True),
         "intercode_sql": (3, True),
-        "tools": (0, True),  # how its formulations ask is told in words, and not shown
+        "tools": (0, True),  # how their formulations ask is told in words, and not shown
+        "local_tools": (0, True),
     }
 
 

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from lumos_queue.actions.base import LocalTool
-from lumos_queue.actions.experts.options import DEFAULT, open_experts, prepare_experts
+from lumos_queue.actions.experts.options import DEFAULT, explain_missing, open_experts, prepare_experts
 from lumos_queue.actions.experts.reuse import RECORDED, Results, ReusedRuns
 from lumos_queue.actions.experts.session import ExpertSession, Run
 from lumos_queue.actions.experts.values import MAX_CHARACTERS, Values, show
@@ -50,7 +50,8 @@ class ExpertActions:
         self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
     ):
         """Without settings nothing is looked up in a database. Raises SpecError as `open_experts` does."""
-        self.facts = open_experts(tools or {})
+        self._tools = dict(tools or {})
+        self.facts = open_experts(self._tools)
         self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
         self._host, self._runs = host, ReusedRuns()
         self._recorded = _open_recorded(settings)
@@ -79,9 +80,9 @@ class ExpertActions:
     async def call(self, run: Run, context: StepContext) -> Execution:
         """Make the call of a run, which is recorded. Its value has an item for each of the run's samples."""
         if (facts := self.facts.get(run.expert.name)) is None:
-            raise ActionError(
-                "not_run", f"no backend of '{run.expert.name}' is there: give --tool {run.expert.option}=…"
-            )
+            why = explain_missing(run.expert.name, self._tools)
+            remedy = f"give --tool {run.expert.option}=…" + (f" ({why})" if why else "")
+            raise ActionError("not_run", f"no backend of '{run.expert.name}' is there: {remedy}")
         token = _ASKED.set((facts, run))
         try:
             return await context.call(EXPERT, **_arguments(facts, run))

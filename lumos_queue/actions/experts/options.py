@@ -6,7 +6,7 @@ submission; the experts that no task needs may be missing, and their runs say so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from lumos_queue.actions.options import check_option_names
 from lumos_queue.commands import digest
@@ -39,13 +39,18 @@ def resolve_backend(expert: str, url: str) -> BackendFacts:
     return resolve(expert, url)
 
 
-def prepare_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> dict[str, str]:
-    """The options, checked, and one digest of the backends of all experts that there are. Raises SpecError."""
+def prepare_experts(
+    tools: Mapping[str, str], resolve: Resolve = resolve_backend, needed: Collection[str] = NEEDED
+) -> dict[str, str]:
+    """The options, checked, and one digest of the backends of all experts that there are.
+
+    Raises SpecError, also where one that is `needed` is missing.
+    """
     check_option_names(tools, DOMAIN, OPTIONS)
     found, missing = _resolve_all(tools, resolve)
-    if needed := [one for one in missing if EXPERTS[one].name in NEEDED]:
-        what = f"{len(needed)} of {len(NEEDED)} experts cannot run; choose --tool experts=…"
-        raise SpecError(f"{needed[0]}: {missing[needed[0]]} ({what})")
+    if lacking := [one for one in missing if one in needed]:
+        what = f"{len(lacking)} of {len(needed)} experts cannot run; choose --tool experts=…"
+        raise SpecError(f"{lacking[0]}: {missing[lacking[0]]} ({what})")
     own = {option: found[one.name].url for option, one in _BY_OPTION.items() if option in tools}
     return {ALL: tools.get(ALL, DEFAULT), **own, DIGEST: _digest_of(found)}
 
@@ -64,6 +69,15 @@ def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
             f"The experts here are not those that the job was submitted with: restore them, or submit again.{gone}"
         )
     return found
+
+
+def explain_missing(expert: str, tools: Mapping[str, str], resolve: Resolve = resolve_backend) -> str:
+    """Why there is no backend of an expert: `not run: needs …`; '' where there is one."""
+    try:
+        resolve(expert, _url(EXPERTS[expert].option, tools))
+    except SpecError as error:
+        return str(error)
+    return ""
 
 
 def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, BackendFacts], dict[str, str]]:

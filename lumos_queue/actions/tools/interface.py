@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
 
 from lumos_queue.actions.base import LocalTool
 from lumos_queue.actions.tools.answering import LIVE, STRICT, find_answer
-from lumos_queue.actions.tools.answers import SHOWN, Answer, body_of, envelope, observe
+from lumos_queue.actions.tools.answers import SHOWN, Answer, body_of, observe
 from lumos_queue.actions.tools.arguments import read_arguments
-from lumos_queue.actions.tools.finishing import read_finish
-from lumos_queue.actions.tools.functions import FINISH, Function
+from lumos_queue.actions.tools.functions import Function
 from lumos_queue.actions.tools.options import open_records, prepare_tools, read_limit
 from lumos_queue.actions.tools.records import Records, records_of
-from lumos_queue.actions.tools.statuses import ANSWERED, code_of, status_of_call
-from lumos_queue.actions.tools.task_functions import functions_of_task
+from lumos_queue.actions.tools.session import FunctionSession, referable_values
+from lumos_queue.actions.tools.statuses import status_of_call
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
 from lumos_queue.settings import Settings
-from lumos_queue.util.sanitize import storable
 
 API = "api"  #: the tool that a call of a function names
 ANSWERS = "answers"  #: the task's input that lists recorded answers, which it brings along
@@ -66,54 +62,39 @@ class ToolActions:
 _ASKED: ContextVar[tuple[Function, Records] | None] = ContextVar("function that is called", default=None)
 
 
-class ToolSession:
+class ToolSession(FunctionSession):
     """One episode. It keeps nothing: how often a request was made is read from the episode's actions."""
 
     def __init__(self, actions: ToolActions, task: Task):
-        self._actions, self._task = actions, task
-        self._functions: Mapping[str, Function] | None = None
-        self._records = Records()
+        super().__init__(task, actions.limit)
+        self._actions = actions
+        self._records: Records | None = None
         self._bad = 0  #: of the task's answers, those that are none
 
-    async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Raises as models' servers and the network do, and never because of what is called, or what is answered."""
-        started = time.perf_counter()
-        try:
-            done = _finish(action) if action.name == FINISH.name else await self._call(action, context)
-        except ActionError as error:
-            done = self._refusal(error)
-        return replace(done, seconds=time.perf_counter() - started)
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-    async def _call(self, action: Action, context: StepContext) -> Execution:
-        function = self._find(action.name)
-        arguments = read_arguments(function, action.arguments, _variables(action, context))
+    async def call(self, action: Action, context: StepContext) -> Execution:
+        function = self.find(action.name)
+        arguments = read_arguments(function, action.arguments, referable_values(action, context))
         asked: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
         if self._actions.server:
             asked["server"] = self._actions.server
         nth = self._count_earlier(action.name, arguments, context)
-        token = _ASKED.set((function, self._records))
+        token = _ASKED.set((function, self._open_records()))
         try:
             called = await context.call(API, nth=nth, **asked, arguments=arguments)
         finally:
             _ASKED.reset(token)
         body, code = body_of(called)
-        shown, value = observe(body, code, self._actions.limit)
+        shown, value = observe(body, code, self._limit)
         message = called.message
         if self._bad and not called.ok:
             message = f"{message}; {self._bad:,} of the answers that the task brings along cannot be read"
         return Execution(status_of_call(called.status), shown, (value,), message, provenance=called.provenance)
 
-    def _find(self, name: str) -> Function:
-        """The function of exactly this name. Raises ActionError of kind 'unknown_action'."""
-        if self._functions is None:
-            self._functions = functions_of_task(self._task)
+    def _open_records(self) -> Records:
+        """The answers that the task brings along."""
+        if self._records is None:
             self._records, self._bad = records_of(self._task.inputs.get(ANSWERS))
-        if name not in self._functions:
-            raise ActionError("unknown_action", f"there is no function '{name[:80]}'")
-        return self._functions[name]
+        return self._records
 
     def _count_earlier(self, name: str, arguments: Mapping[str, Any], context: StepContext) -> int:
         """How many equal requests of the episode came before: in the order of steps, whatever their branch."""
@@ -127,28 +108,9 @@ class ToolSession:
     def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:
         """The arguments of an earlier action; None where they could not be read, so that nothing was requested."""
         try:
-            return read_arguments(self._find(action.name), action.arguments, _variables(action, context))
+            return read_arguments(self.find(action.name), action.arguments, referable_values(action, context))
         except ActionError:
             return None
-
-    def _refusal(self, error: ActionError) -> Execution:
-        """What a model is shown when nothing was called."""
-        message = storable(str(error))[0]
-        shown, value = observe(envelope(message, ""), code_of(error.kind), self._actions.limit)
-        return Execution(error.kind, shown, (value,), message)
-
-
-def _variables(action: Action, context: StepContext) -> Mapping[str, Mapping[str, Any]] | None:
-    """What references stand for; None where the action is not of a plan with numbered calls, and has none."""
-    return context.variables if action.variables else None
-
-
-def _finish(action: Action) -> Execution:
-    answer = read_finish(action.arguments)
-    if answer is None:
-        shown, value = observe(envelope("", "given up"), code_of("give_up"), SHOWN)
-        return Execution("give_up", shown, (value,))
-    return Execution("ok", answer, ({"kind": "answer", "text": answer, "ends": True, "code": ANSWERED},))
 
 
 def _bare_function(arguments: Mapping[str, Any]) -> Function:

@@ -1,0 +1,142 @@
+"""What the functions that run here do: from checked arguments to what they returned, and the artifacts they made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from lumos_queue.actions.experts.session import Run
+from lumos_queue.actions.experts.values import Values, check_sizes, read_size
+from lumos_queue.actions.local.documents import CALCULATOR, SEARCH, TAKE_PICTURE, WRITE_FILE
+from lumos_queue.actions.local.images import camera_image, find_image, write_image
+from lumos_queue.actions.local.library import search_articles
+from lumos_queue.episode import StepContext
+from lumos_queue.errors import ActionError
+from lumos_queue.experts.base import Expert, Kind
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.experts.problems import BAD_INPUT, TIMEOUT
+from lumos_queue.records import Action, Task
+
+if TYPE_CHECKING:
+    from lumos_queue.actions.local.interface import LocalToolActions
+
+PNG = "image/png"
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
+_MEDIA_TYPES = {"md": "text/markdown", "csv": "text/csv"}  #: by a file name's ending; others are plain text
+#: The status of a run of an expert that gave nothing, by the kind of the problem; of any other kind 'tool_error'.
+_STATUSES = {BAD_INPUT: "invalid_arguments", TIMEOUT: "timeout", "not_run": "not_run"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call is made: the actions of its job, its task, and its step."""
+
+    actions: LocalToolActions
+    task: Task
+    context: StepContext
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a call gave."""
+
+    response: Any  #: JSON
+    artifacts: tuple[Mapping[str, str], ...] = ()  #: each with name, sha256 and media_type
+    images: Mapping[str, str] = field(default_factory=dict)  #: argument to the sha256 of the image that it named
+
+
+Arguments = Mapping[str, Any]
+LocalFunction = Callable[[Arguments, Place], Awaitable[Returned]]  #: raises ActionError, whose message a model is shown
+
+
+async def run_expert(expert: Expert, arguments: Arguments, place: Place) -> Returned:
+    """Run an expert on one sample: the call is recorded, and answered from an equal one where there was one."""
+    images: dict[str, str] = {}
+    inputs = []
+    for slot in expert.slots:
+        said = str(arguments[slot.name])
+        if slot.kind is Kind.IMAGE:
+            images[slot.name] = said = find_image(said, place.task, place.context)
+        else:
+            check_sizes([said])
+        inputs.append(Values(slot.kind, (said,)))
+    item = await _run(Run(expert, tuple(inputs), (0,)), place)
+    if expert.output is Kind.TEXT:
+        return Returned(item, images=images)
+    return Returned(write_image(item, await _size(item, place)), (_image(expert.option, item),), images)
+
+
+async def _run(run: Run, place: Place) -> str:
+    """The text, or the sha256 of the image, that came out."""
+    try:
+        done = await place.actions.experts.call(run, place.context)
+    except ActionError as error:
+        raise ActionError(_STATUSES.get(error.kind, "tool_error"), str(error)) from None
+    if not done.ok:
+        raise ActionError(_STATUSES.get(done.status, "tool_error"), done.message)
+    (value,) = done.values
+    (item,) = value["items"]
+    if item is None:
+        kind, _, message = str(value["problems"].get("0", "no value")).partition(": ")
+        raise ActionError(_STATUSES.get(kind, "tool_error"), f"{run.expert.name} gave nothing: {message or kind}")
+    return item
+
+
+async def search(arguments: Arguments, place: Place) -> Returned:
+    """The titles and texts of the articles that fit best."""
+    found = await search_articles(arguments["query"])
+    if not found:
+        raise ActionError("not_found", "no article has any of these words")
+    return Returned([{"title": one.title, "text": one.text} for one in found])
+
+
+async def calculate(arguments: Arguments, place: Place) -> Returned:
+    """The value of a formula, by the calculator of the maths domain: numbers are exact, nothing is evaluated."""
+    done = await place.actions.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
+    if not done.ok:
+        raise ActionError("timeout" if done.status == "timeout" else "invalid_arguments", done.message)
+    return Returned(done.result)
+
+
+async def write_file(arguments: Arguments, place: Place) -> Returned:
+    """Keep a text as an artifact of the episode."""
+    name, text = arguments["name"], arguments["text"]
+    if not _FILE_NAME.fullmatch(name):
+        raise ActionError(
+            "invalid_arguments", "a file's name has letters, digits, spaces, '.', '_' and '-', at most 80, no folder"
+        )
+    media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "text/plain")
+    digest = place.context.keep(text.encode(), media_type)
+    stored = {"name": name, "sha256": digest, "media_type": media_type}
+    return Returned(f"{name} is written: {len(text):,} characters", (stored,))
+
+
+async def take_picture(arguments: Arguments, place: Place) -> Returned:
+    """The image that the task's camera sees."""
+    digest = camera_image(place.task)
+    return Returned(write_image(digest, await _size(digest, place)), (_image("webcam", digest),))
+
+
+async def _size(digest: str, place: Place) -> str:
+    return read_size(await place.context.load(digest))
+
+
+def _image(name: str, digest: str) -> dict[str, str]:
+    return {"name": name, "sha256": digest, "media_type": PNG}
+
+
+def _by_expert(expert: Expert) -> LocalFunction:
+    async def run(arguments: Arguments, place: Place) -> Returned:
+        return await run_expert(expert, arguments, place)
+
+    return run
+
+
+#: By the `api_name` of its document (documents.py).
+LOCAL_FUNCTIONS: Mapping[str, LocalFunction] = MappingProxyType(
+    {name: _by_expert(expert) for name, expert in EXPERTS.items()}
+    | {SEARCH: search, CALCULATOR: calculate, WRITE_FILE: write_file, TAKE_PICTURE: take_picture}
+)

@@ -1,0 +1,66 @@
+"""The documents of functions that run here, as ToolBench writes those of APIs: what a task's `functions` lists.
+
+Task(…, inputs={"functions": local_functions("search", "text_to_image_generation"), "channels": […]})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lumos_queue.actions.tools.naming import safe_name
+from lumos_queue.errors import unknown
+from lumos_queue.experts.base import Expert, Kind
+from lumos_queue.experts.catalogue import EXPERTS
+
+CATEGORY = "Local"  #: of all of them: what a session here answers
+SEARCH, CALCULATOR, WRITE_FILE, TAKE_PICTURE = "search", "calculator", "write_file", "take_picture"
+_IMAGE = "an image by its name, such as image:0123456789ab"
+Document = dict[str, Any]
+
+
+def local_functions(*names: str) -> list[Document]:
+    """The documents of these functions, of all where none is named. Raises SpecError for an unknown name."""
+    for name in names:
+        if name not in DOCUMENTS:
+            raise unknown("local function", name, DOCUMENTS)
+    return [dict(DOCUMENTS[name]) for name in names or DOCUMENTS]
+
+
+def _document(tool: str, api: str, description: str, **parameters: str) -> Document:
+    """`parameters`: the name of each argument, a text, and what is said of it."""
+    return {
+        "category_name": CATEGORY,
+        "tool_name": tool,
+        "api_name": api,
+        "function_name": safe_name(api),
+        "api_description": description,
+        "required_parameters": [
+            {"name": name, "type": "STRING", "description": said} for name, said in parameters.items()
+        ],
+        "optional_parameters": [],
+    }
+
+
+def _of_expert(expert: Expert) -> Document:
+    slots = {slot.name: _IMAGE if slot.kind is Kind.IMAGE else f"the {slot.name}" for slot in expert.slots}
+    return _document("experts", expert.name, expert.description, **slots)
+
+
+_ALL = (
+    *map(_of_expert, EXPERTS.values()),
+    _document(
+        "library", SEARCH, "finds short articles about places, recipes and styles by words", query="words to find"
+    ),
+    _document("calculator", CALCULATOR, "works out a formula, such as 3 * (19.5 + 4)", formula="numbers and signs"),
+    _document(
+        "files",
+        WRITE_FILE,
+        "keeps a text as a file for the person; a later file of the same name takes its place",
+        name="such as report.md",
+        text="what is in it",
+    ),
+    _document("webcam", TAKE_PICTURE, "takes a picture with the person's webcam"),
+)
+DOCUMENTS: Mapping[str, Document] = MappingProxyType({one["function_name"]: one for one in _ALL})

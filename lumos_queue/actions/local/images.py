@@ -1,0 +1,67 @@
+"""How models name images: `image:3fa2b1c07d5e (64x64, a cat)`, of which the first part is enough as an argument.
+
+The number is the beginning of the artifact's sha256, so that the same image has the same name wherever it was made, in
+whatever order, and no name depends on what else an episode did (spec/sum2act.md 5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lumos_queue.actions.experts.values import read_items
+from lumos_queue.episode import StepContext
+from lumos_queue.errors import ActionError
+from lumos_queue.experts.base import Kind
+from lumos_queue.records import Task
+
+CHANNELS = "channels"  #: the task's input that lists its images: name, kind, values; as in the domain experts
+CAMERA = "camera"  #: the channel that is what the camera sees: known to an episode when it has been looked through
+ARTIFACTS = "artifacts"  #: in the value of a call: what it made, each with name, sha256 and media_type
+_LETTERS = 12  #: of the sha256
+_NAME = re.compile(r"\s*(?:image\s*:\s*)?([0-9a-f]{12,64})\s*(?:\(.*\))?\s*", re.DOTALL)
+
+
+def write_image(digest: str, size: str = "", caption: str = "") -> str:
+    """An image as models are shown it. `size`: `64x64`, where it is known; so the caption."""
+    known = ", ".join(filter(None, (size, " ".join(caption.split()))))
+    return f"image:{digest[:_LETTERS]}" + (f" ({known})" if known else "")
+
+
+def find_image(said: str, task: Task, context: StepContext) -> str:
+    """The sha256 of the image that an argument names. Raises ActionError of kind 'invalid_arguments'."""
+    known = dict.fromkeys([*_images_of_task(task), *_images_so_far(context)])
+    found = _NAME.fullmatch(said)
+    named = [digest for digest in known if digest.startswith(found[1])] if found else []
+    if len(named) != 1:
+        names = ", ".join(write_image(digest) for digest in known) or "none"
+        raise ActionError("invalid_arguments", f"'{said[:80]}' names no image; there are so far: {names[:400]}")
+    return named[0]
+
+
+def camera_image(task: Task) -> str:
+    """The sha256 of what the task's camera sees. Raises ActionError where it has none."""
+    for digest in _images_of_task(task, camera=True):
+        return digest
+    raise ActionError("tool_error", "there is no camera here")
+
+
+def _images_of_task(task: Task, camera: bool = False) -> Iterator[str]:
+    """Those in the channels that the task brings along; or those of its camera."""
+    channels = task.inputs.get(CHANNELS)
+    for one in channels if isinstance(channels, list) else ():
+        if isinstance(one, Mapping) and one.get("kind") == Kind.IMAGE and (one.get("name") == CAMERA) is camera:
+            yield from filter(None, read_items(Kind.IMAGE, one.get("values")))
+
+
+def _images_so_far(context: StepContext) -> Iterator[str]:
+    """Those that the calls so far have made, in a tree those on the path from its root."""
+    for _, execution in context.done:
+        for value in execution.values:
+            yield from (one["sha256"] for one in made_by(value) if one["media_type"].startswith("image/"))
+
+
+def made_by(value: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The artifacts that the value of a call names: a list of name, sha256 and media_type."""
+    return list(value.get(ARTIFACTS, ()))

@@ -1,0 +1,91 @@
+"""The domain local_tools: functions that a task documents, and that run here (documents.py).
+
+Each is answered by this machine: experts by the backends that the options name, as recorded calls, and anything else
+from what is in the project. What a function makes, an image or a file, is an artifact of the episode, named in the
+call's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.actions.base import LocalTool
+from lumos_queue.actions.experts.interface import ExpertActions, Host
+from lumos_queue.actions.experts.options import DEFAULT, prepare_experts
+from lumos_queue.actions.experts.options import OPTIONS as EXPERT_OPTIONS
+from lumos_queue.actions.local.calls import LOCAL_FUNCTIONS, Place
+from lumos_queue.actions.local.documents import CATEGORY
+from lumos_queue.actions.local.images import ARTIFACTS
+from lumos_queue.actions.maths.interface import MathsActions
+from lumos_queue.actions.options import check_option_names
+from lumos_queue.actions.tools.answers import MAX_BODY, SHOWN, envelope, observe
+from lumos_queue.actions.tools.arguments import read_arguments
+from lumos_queue.actions.tools.options import read_limit
+from lumos_queue.actions.tools.session import FunctionSession, referable_values
+from lumos_queue.actions.tools.statuses import code_of
+from lumos_queue.episode import StepContext
+from lumos_queue.errors import ActionError
+from lumos_queue.records import Action, Execution, Task
+from lumos_queue.settings import Settings
+
+DOMAIN = "local_tools"
+OBSERVATION = "observation"
+OPTIONS = {**EXPERT_OPTIONS, OBSERVATION: f"characters of an answer that a model is shown (default {SHOWN:,})"}
+IMAGES = "images"  #: in the value of a call: argument to the sha256 of the image that it named
+
+
+class LocalToolActions:
+    """Answers calls of a task's functions here. Experts that are not there are no reason to refuse a job: their calls
+    say `not run: needs …` to the model."""
+
+    domain = DOMAIN
+    roles: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = {"experts": DEFAULT, OBSERVATION: str(SHOWN)}
+
+    def __init__(
+        self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
+    ):
+        """Raises SpecError when the experts are not those that the job was submitted with."""
+        tools = tools or {}
+        self.limit = read_limit(tools)
+        self.experts = ExpertActions(_without_limit(tools), settings, host)
+        self.maths = MathsActions()
+        self.local_tools: Mapping[str, LocalTool] = self.experts.local_tools
+
+    @staticmethod
+    def prepare(tools: Mapping[str, str]) -> dict[str, str]:
+        check_option_names(tools, DOMAIN, OPTIONS)
+        limit = {OBSERVATION: str(read_limit(tools))} if OBSERVATION in tools else {}
+        return prepare_experts(_without_limit(tools), needed=()) | limit
+
+    def begin(self, task: Task) -> LocalToolSession:
+        return LocalToolSession(self, task)
+
+    async def close(self) -> None:
+        """End the calculator's processes. Those of experts are shared by all that this process does."""
+        await self.experts.close()
+        await self.maths.close()
+
+
+class LocalToolSession(FunctionSession):
+    """It keeps nothing: images are in the task and in what calls returned."""
+
+    def __init__(self, actions: LocalToolActions, task: Task):
+        super().__init__(task, actions.limit)
+        self._actions = actions
+
+    async def call(self, action: Action, context: StepContext) -> Execution:
+        function = self.find(action.name)
+        run = LOCAL_FUNCTIONS.get(function.api) if function.category == CATEGORY else None
+        if run is None:
+            raise ActionError("not_found", f"nothing here answers '{function.name}'")
+        arguments = read_arguments(function, action.arguments, referable_values(action, context))
+        returned = await run(arguments, Place(self._actions, self._task, context))
+        shown, value = observe(envelope("", returned.response)[:MAX_BODY], code_of("ok"), self._limit)
+        made: dict[str, Any] = {ARTIFACTS: [dict(one) for one in returned.artifacts], IMAGES: dict(returned.images)}
+        return Execution("ok", shown, (value | {name: one for name, one in made.items() if one},))
+
+
+def _without_limit(tools: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in tools.items() if name != OBSERVATION}

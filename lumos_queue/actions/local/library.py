@@ -1,0 +1,37 @@
+"""A small library to search in: articles that were written for this project, about places and people that are not.
+
+`articles.jsonl`: one object with `title` and `text` a line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lumos_queue.actions.ranking.base import join_title, top_positions
+from lumos_queue.actions.ranking.lexical import Lexical
+from lumos_queue.util.untrusted_json import read_json
+
+FOUND = 3  #: articles of one search, at most
+_FILE = Path(__file__).with_name("articles.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    title: str
+    text: str
+
+
+@cache
+def read_articles() -> tuple[Article, ...]:
+    """All articles, read once in a process."""
+    rows = map(read_json, _FILE.read_text(encoding="utf-8").splitlines())
+    return tuple(Article(row["title"], row["text"]) for row in rows)
+
+
+async def search_articles(query: str) -> list[Article]:
+    """Those that fit the words best by BM25, the best first; none where no article has one of them."""
+    articles = read_articles()
+    scores = await Lexical().scores(query, [join_title(one.title, one.text) for one in articles])
+    return [articles[place] for place in top_positions(scores, FOUND) if scores[place] > 0]
