@@ -11,7 +11,7 @@ from db.awaiting import clear_awaiting, is_open
 from db.connection import Database, now
 from db.jobs import lock_job
 from db.journal import NO, YES
-from db.models import Approval, EpisodeRow, Item, JobRow, TaskRow
+from db.models import Approval, Attempt, EpisodeRow, Item, JobRow, TaskRow
 from db.states import HIDDEN, UNFINISHED, ItemState, JobState
 from lumos_queue.errors import SpecError
 from lumos_queue.util.sanitize import storable
@@ -111,7 +111,7 @@ def describe_answer(name: str, row: Any) -> str:
 
 def count_answers(connection: Connection, job: str) -> dict[str, int]:
     """How many plans of a job's newest attempts were approved, refused, and shown without an answer so far."""
-    newest = select(func.max(Approval.attempt)).where(Approval.episode == EpisodeRow.id).scalar_subquery()
+    newest = select(func.max(Attempt.number)).where(Attempt.episode == EpisodeRow.id).scalar_subquery()
     rows = connection.execute(
         select(Approval.answer, func.count())
         .join(EpisodeRow, EpisodeRow.id == Approval.episode)

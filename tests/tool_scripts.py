@@ -19,7 +19,7 @@ from lumos_queue.records import Completion, Execution, FinishReason, Task
 TASK = Task("toolbench", "", "1", "What is the state of order 17?")
 
 
-def call(name: str, thought: str = "", **arguments: Any) -> str:
+def call(name: str, thought: str = "", /, **arguments: Any) -> str:
     """A reply that calls a function."""
     return (f"Thought: {thought}\n" if thought else "") + f"Action: {name}\nAction Input: {json.dumps(arguments)}"
 

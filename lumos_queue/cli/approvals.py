@@ -29,29 +29,18 @@ def approve(
 
     Workers go on with it by themselves. Without workers: lumos resume JOB
     """
-    from db.approvals import check_answer
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     settings = read_settings()
+    who = who or settings.user
+    _check_options(what, no, note, list_, who)
     with database(settings) as opened:
         if list_:
-            if no or note:
-                raise SpecError("--list answers nothing: leave out --no and --note.")
             found = find_plans(opened, what) if what else _all_plans(opened)
             output.result({"waiting": [plan_as_json(plan) for plan in found]}, lambda _: _print_plans(found))
             return
-        if not what:
-            raise SpecError(
-                "Say what to approve: a JOB or an EPISODE. Those that wait are shown by: lumos approve --list"
-            )
-        if note and not no:
-            raise SpecError(
-                "A note is for the planner, which is asked again after --no: give --no too, or leave it out."
-            )
-        who = who or settings.user
-        check_answer(note, who)
         found = find_plans(opened, what)
         if not found:
             raise SpecError(_say_why_not(opened, what))
@@ -62,6 +51,20 @@ def approve(
         {"answer": "no" if no else "yes", "who": who, "note": note, "episodes": [plan.name for plan in answered]},
         lambda shown: output.show("\n".join(f"{who} {word} the plan of {name}" for name in shown["episodes"])),
     )
+
+
+def _check_options(what: str, no: bool, note: str, list_: bool, who: str) -> None:
+    """Raises SpecError for options that contradict each other."""
+    from db.approvals import check_answer
+    from lumos_queue.errors import SpecError
+
+    if list_ and (no or note):
+        raise SpecError("--list answers nothing: leave out --no and --note.")
+    if not (what or list_):
+        raise SpecError("Say what to approve: a JOB or an EPISODE. Those that wait: lumos approve --list")
+    if note and not no:
+        raise SpecError("A note is for the planner, which is asked again after --no: give --no too, or leave it out.")
+    check_answer(note, who)
 
 
 def find_plans(opened: Database, what: str) -> list[WaitingPlan]:

@@ -62,7 +62,7 @@ class Progress:
     @contextmanager
     def hide(self) -> Iterator[None]:
         """Take the live block away while something else is printed."""
-        self.__exit__()
+        self.__exit__(None, None, None)
         self._live = None
         try:
             yield

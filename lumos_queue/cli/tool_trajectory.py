@@ -8,6 +8,7 @@ from typing import Any
 from lumos_queue.cli.output import escape
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
+from lumos_queue.prompts.open_ended import read_line
 from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.records import Action
 
@@ -49,15 +50,19 @@ def write_call(action: Action) -> str:
 
 
 def decision_lanes(steps: list[Step]) -> list[list[str]]:
-    """Rows of thought, call and result. What the state manager recorded is below the result.
+    """Rows of thought, call and result. What the state manager recorded is below the result; of a to-do list there is
+    a row for each of its lines, for what a person said to it, and above what was done for a line.
 
     A thought that does not come after the step before it, as in a tree, says which one it comes after. A reply without
     a call has its own row; so has where an answer came from, and what a call asked on its way.
     """
     rows: list[list[str]] = []
     own = [step for step in steps if "within" not in step]
-    thought, last = "", -1
+    thought, last, line = "", -1, ""
     for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
+        if step["who"] == "policy" and (asked := read_line(step["prompt"])) not in ("", line):
+            line = asked
+            rows.append([f"[bold]{escape(line)}[/]", "", ""])
         match step["who"]:
             case "tool":
                 rows.append([thought, escape(step["what"]), escape(step["result"])])

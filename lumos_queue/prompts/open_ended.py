@@ -6,6 +6,7 @@ tools with their descriptions to a planner, then each approved line to an agent 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ this line, the objective and what the lines before it gave. Name in each line th
 gives the whole result. A person reads the list before anything of it is done. Write only the list.
 """
 UNREAD = "No numbered list could be read from this. Write a numbered list, one line for each thing to do."
+_NOW = "Now do line"
+_ASKED = re.compile(rf"^{_NOW} ([0-9]+), and nothing else: (.*)$", re.MULTILINE)
 MAX_RESULT = 4_000  #: characters of what a line gave, as later lines are told
 
 
@@ -56,7 +59,13 @@ def line_request(objective: str, lines: Sequence[str], done: Sequence[DoneLine])
     if done:
         parts.append("Done so far:\n" + "\n".join(_tell(number, one) for number, one in enumerate(done, start=1)))
     number = len(done) + 1
-    return "\n\n".join([*parts, f"Now do line {number}, and nothing else: {lines[number - 1]}"])
+    return "\n\n".join([*parts, f"{_NOW} {number}, and nothing else: {lines[number - 1]}"])
+
+
+def read_line(prompt: str) -> str:
+    """The line that a policy's prompt asks for, with its number; '' where there is none."""
+    found = _ASKED.findall(prompt)
+    return "{}. {}".format(*found[-1]) if found else ""
 
 
 def prompt_prefixes(agent: Agent) -> Mapping[str, str]:
