@@ -26,6 +26,7 @@ def may_ask() -> bool:
 def ask_for_approval(database: Database, settings: Settings, job: str, stop: threading.Event) -> None:
     """Show each plan of the job that waits, and store the person's answers, until `stop`."""
     for plan in _waiting(database, job):
+        print(file=sys.stderr)
         print_plan(output.console(stderr=True), plan)
         said = _read("Approve this plan? [y/n] ", database, plan, stop, (*_YES, *_NO))
         note = _read("What should be changed? ", database, plan, stop) if said in _NO else ""
