@@ -64,13 +64,16 @@ def tool_calls(connection: Connection, job: str) -> list[tuple[str, str, int]]:
     return [(provenance, status, calls) for provenance, status, calls in rows]
 
 
-def provenances(connection: Connection, job: str) -> dict[int, frozenset[str]]:
-    """Where the answers that an episode got came from, by the episode's place in the job; empty: it got none."""
+def provenances(connection: Connection, job: str, besides: str) -> dict[int, frozenset[str]]:
+    """Where the answers that an episode got came from, by the episode's place in the job; empty: it got none.
+
+    `besides`: the tool whose calls do not count.
+    """
     rows = connection.execute(
         select(Item.ordinal, ToolCallRow.provenance)
         .select_from(EpisodeRow)
         .join(Item, Item.id == EpisodeRow.id)
-        .join(ToolCallRow, _of_accepted_attempt(ToolCallRow), isouter=True)
+        .join(ToolCallRow, _of_accepted_attempt(ToolCallRow) & (ToolCallRow.tool != besides), isouter=True)
         .where(EpisodeRow.job == job, EpisodeRow.ending != "")
         .distinct()
     )

@@ -23,6 +23,7 @@ _USES = {
     "scienceqa": (TEST,),
     "spider": (TEACH,),
     "strategyqa": (TEST, TEACH),
+    "sum2act_visual": (TEST,),
     "superni": (TEST,),
     "svamp": (TEST, TEACH),
     "toolbench": (TEST,),

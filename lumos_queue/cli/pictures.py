@@ -1,10 +1,11 @@
-"""The pictures that an episode's task and values name: for `lumos show`, and saved as files by `--save DIR`."""
+"""The pictures and files that an episode's task and values name: for `lumos show`, and saved by `--save DIR`."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from lumos_queue.records import Action, Execution
 SHOWN = 3  #: pictures of one value that a person is told of; all are in the JSON
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif",
+             "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}  # fmt: skip
 Picture = dict[str, Any]  #: of, sample, sha256, bytes and media_type
 
 
@@ -44,7 +46,8 @@ def describe_pictures(pictures: list[Picture]) -> Iterator[str]:
     for of, several in by_value.items():
         told = [f"{one['sha256'][:12]}… {_size(one)}" for one in several[:SHOWN]]
         more = f", and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
-        yield f"pictures of {of}: {', '.join(told)}{more}"
+        kind = "files" if str(several[0]["media_type"]).startswith("text/") else "pictures"
+        yield f"{kind} of {of}: {', '.join(told)}{more}"
 
 
 def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> list[str]:
@@ -103,9 +106,19 @@ def _named(trajectory: Any) -> Iterator[tuple[str, int, str]]:
             yield from _digests(str(one.get("name")), one.get("values"))
     for step in trajectory.steps:
         if isinstance(step.detail, Action) and isinstance(step.result, Execution):
-            for variable, value in zip(step.detail.variables, step.result.values, strict=False):
-                if value.get("kind") == "values" and value.get("type") == "image":
-                    yield from _digests(f"{step.position}-{variable}", value.get("items"))
+            for variable, value in zip_longest(step.detail.variables, step.result.values, fillvalue=""):
+                if isinstance(value, Mapping):
+                    yield from _named_by(value, f"{step.position}-{variable}".removesuffix("-"))
+
+
+def _named_by(value: Mapping[str, Any], of: str) -> Iterator[tuple[str, int, str]]:
+    """The pictures of samples, or what a call of a function made."""
+    if value.get("kind") == "values" and value.get("type") == "image":
+        yield from _digests(of, value.get("items"))
+    made = value.get("artifacts")
+    for one in made if isinstance(made, list) else ():
+        if isinstance(one, Mapping):
+            yield from _digests(f"{of}-{one.get('name')}", [one.get("sha256")])
 
 
 def _digests(of: str, items: object) -> Iterator[tuple[str, int, str]]:

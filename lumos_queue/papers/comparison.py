@@ -24,8 +24,9 @@ from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_matching import ToolJobs
-from lumos_queue.papers.tool_results import TOOL_TABLES, VISUAL, VISUAL_TITLE
-from lumos_queue.papers.tool_rows import ToolFigures, tool_rows, visual_rows
+from lumos_queue.papers.tool_results import TOOL_TABLES
+from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
+from lumos_queue.papers.visual_rows import VISUAL, VISUAL_TITLE, visual_rows
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import scores
 
@@ -99,7 +100,7 @@ def _rows(key: str, stored: EvaluationScores, tools: ToolFigures, plans: Planner
         case "8":
             return interfaces()
         case _ if key == VISUAL:
-            return visual_rows()
+            return visual_rows(stored.connection, stored.found)
     return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
 
 

@@ -96,12 +96,3 @@ STABLE_SOPR = ToolTable("stabletoolbench-sopr", "Solvable pass rate (SoPR)", "[S
    note="tool answers were cached ones, else simulated")  # fmt: skip
 
 TOOL_TABLES = {table.key: table for table in (SUM2ACT_PASS, SUM2ACT_WIN, TOOLBENCH_PASS, TOOLBENCH_WIN, STABLE_SOPR)}
-
-VISUAL, VISUAL_TITLE = "sum2act-visual", "Cases with image experts"
-#: Sum2Act's qualitative cases, and the image experts that each needs.
-VISUAL_CASES = {
-    "conditioned generation": "ControlNet",
-    "ask a cat's colour, then recolour a dog": "BLIP for questions about images, InstructPix2Pix for edits",
-    "webcam image, then style transfer": "style transfer",
-    "recipe search, then dish image": "SDXL, from text to image",
-}

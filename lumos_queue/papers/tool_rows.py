@@ -16,7 +16,7 @@ from lumos_queue.execution.prefill import source_row
 from lumos_queue.papers.model import number
 from lumos_queue.papers.tool_commands import needs
 from lumos_queue.papers.tool_matching import RUNS, VERDICTS, JudgedEvaluation, ToolEvaluation, ToolJobs
-from lumos_queue.papers.tool_results import MEAN, SUBSETS, VISUAL_CASES, ToolRow, ToolTable
+from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
 from lumos_queue.reports.provenance import NONE
 from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import weighted_interval
@@ -74,20 +74,6 @@ class ToolFigures:
 def tool_rows(table: ToolTable, figures: ToolFigures) -> list[Row]:
     """A row for each figure of a table: those of the six subsets, and their mean."""
     return [one for row in table.rows for one in _method_rows(table, row, figures)]
-
-
-def visual_rows() -> list[Row]:
-    """Sum2Act's cases with images, none of which can be run here."""
-    return [
-        {
-            "row": name,
-            "column": "case",
-            "published": "qualitative",
-            "source": "[P]",
-            "status": f"not run: needs image experts ({experts})",
-        }
-        for name, experts in VISUAL_CASES.items()
-    ]
 
 
 def _method_rows(table: ToolTable, row: ToolRow, figures: ToolFigures) -> list[Row]:

@@ -1,7 +1,8 @@
 """A tool agents' job split by where the answers of its tools came from: its calls, and its scores.
 
 An episode is as real as the least real answer that it got. Scores over answers that a generator made and over recorded
-ones measure different things, and are never one figure alone.
+ones measure different things, and are never one figure alone. A run of an expert is as real where an equal one was
+made before: such calls are counted, and split no scores.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sqlalchemy import Connection
 from db.tool_figures import judged_places, provenances, scored_places, tool_calls
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
+from lumos_queue.reports.expert_runs import EXPERT
 from lumos_queue.scoring.statistics import weighted_interval
 
 LEAST_REAL_FIRST = ("synthetic", "simulated", "recorded", "live")
@@ -64,10 +66,10 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
 def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
     """The provenances of each episode, or of the one that it judges, by its place in the job."""
     if job.formulation != "tooleval":
-        return provenances(connection, job.id)
+        return provenances(connection, job.id, EXPERT)
     judged = judged_places(connection, job.id)
     jobs = {name.rpartition("-")[0] for name in judged.values()}
-    by_name = {f"{one}-{place}": found for one in jobs for place, found in provenances(connection, one).items()}
+    by_name = {f"{one}-{place}": found for one in jobs for place, found in provenances(connection, one, EXPERT).items()}
     return {place: by_name.get(name, frozenset()) for place, name in judged.items()} if by_name else {}
 
 

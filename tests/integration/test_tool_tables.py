@@ -172,7 +172,7 @@ def test_people_see_costs_and_what_is_missing(jobs, monkeypatch, capsys):
         assert "per pass: 6.0 model calls," in words and "3.0 tool calls (1 passed)" in words
         assert "--split SUBSET --formulation react" in words and "judge.temperature is 1, not 0.2" in words
     assert main(["tables", "sum2act-visual"]) == 0
-    assert capsys.readouterr().out.count("not run: needs image experts (") == 4
+    assert capsys.readouterr().out.count("not run: needs lumos evaluate sum2act_visual") == 4
 
 
 def test_rows_of_tool_agents_are_run_by_their_commands(jobs, capsys):

@@ -120,7 +120,7 @@ def test_what_the_camera_sees_is_unknown_until_a_picture_is_taken(host):
         ("text_generation", {"text": "x"}, "tool_error", "cannot be loaded"),
         ("fill_mask", {"text": "x"}, "invalid_arguments", "Fill Mask gave nothing: no mask"),
         ("image_denoising", {"image": IMAGE}, "tool_error", "it died"),
-        ("fill_mask", {"text": "x" * 19_990}, "invalid_arguments", "at most|may have"),
+        ("fill_mask", {"text": "x" * 20_000}, "invalid_arguments", "arguments may have 20,000 characters"),
         ("draw", {}, "unknown_action", "no function 'draw'"),
         ("calculator", {"formula": "__import__('os').getcwd()"}, "invalid_arguments", ""),
         ("calculator", {"formula": "1 / 0"}, "invalid_arguments", ""),
@@ -133,7 +133,7 @@ def test_what_the_camera_sees_is_unknown_until_a_picture_is_taken(host):
 def test_a_call_that_cannot_be_is_told_to_the_model_and_ends_nothing(host, name, arguments, status, told):
     (done,), journal = play([do(name, arguments)], TASK, ARTIFACTS, host=host)
     assert done.status == status and json.loads(done.result)["response"] == ""
-    assert any(one in json.loads(done.result)["error"] for one in told.split("|"))
+    assert told in json.loads(done.result)["error"]
     assert not journal.artifacts
 
 

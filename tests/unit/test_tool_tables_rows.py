@@ -11,7 +11,8 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.comparison import TOOL_KEYS, papers_tables
-from lumos_queue.papers.tool_results import MEAN, SUBSETS, TOOL_TABLES, VISUAL
+from lumos_queue.papers.tool_results import MEAN, SUBSETS, TOOL_TABLES
+from lumos_queue.papers.visual_rows import VISUAL
 
 ROWS = [(table, row) for table in TOOL_TABLES.values() for row in table.rows]
 NAMES = {
@@ -79,7 +80,7 @@ def test_every_row_that_was_not_run_names_its_need():
         "conditioned generation", "ask a cat's colour, then recolour a dog", "webcam image, then style transfer",
         "recipe search, then dish image",
     ]  # fmt: skip
-    assert all(one["status"].startswith("not run: needs image experts (") for one in tables[VISUAL])
+    assert all(one["status"].startswith("not run: needs lumos evaluate sum2act_visual ") for one in tables[VISUAL])
 
 
 def _options(words: list[str]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.actions.experts.session import Run
-from lumos_queue.actions.experts.values import Values, check_sizes, read_size
+from lumos_queue.actions.experts.values import Values, read_size
 from lumos_queue.actions.local.documents import CALCULATOR, COMPOSE_MELODY, SEARCH, TAKE_PICTURE, WRITE_FILE
 from lumos_queue.actions.local.images import camera_image, find_image, write_image
 from lumos_queue.actions.local.library import search_articles
@@ -62,8 +62,6 @@ async def run_expert(expert: Expert, arguments: Arguments, place: Place) -> Retu
         said = str(arguments[slot.name])
         if slot.kind is Kind.IMAGE:
             images[slot.name] = said = find_image(said, place.task, place.context)
-        else:
-            check_sizes([said])
         inputs.append(Values(slot.kind, (said,)))
     item = await _run(Run(expert, tuple(inputs), (0,)), place)
     if expert.output is Kind.TEXT:

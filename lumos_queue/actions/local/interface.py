@@ -32,7 +32,9 @@ from lumos_queue.settings import Settings
 DOMAIN = "local_tools"
 OBSERVATION = "observation"
 OPTIONS = {**EXPERT_OPTIONS, OBSERVATION: f"characters of an answer that a model is shown (default {SHOWN:,})"}
-IMAGES = "images"  #: in the value of a call: argument to the sha256 of the image that it named
+#: In the value of a call: its arguments as they were read, with what references stood for; and argument to the sha256
+#: of the image that it named.
+ARGUMENTS, IMAGES = "arguments", "images"
 
 
 class LocalToolActions:
@@ -83,7 +85,11 @@ class LocalToolSession(FunctionSession):
         arguments = read_arguments(function, action.arguments, referable_values(action, context))
         returned = await run(arguments, Place(self._actions, self._task, context))
         shown, value = observe(envelope("", returned.response)[:MAX_BODY], code_of("ok"), self._limit)
-        made: dict[str, Any] = {ARTIFACTS: [dict(one) for one in returned.artifacts], IMAGES: dict(returned.images)}
+        made: dict[str, Any] = {
+            ARGUMENTS: arguments,
+            ARTIFACTS: [dict(one) for one in returned.artifacts],
+            IMAGES: dict(returned.images),
+        }
         return Execution("ok", shown, (value | {name: one for name, one in made.items() if one},))
 
 

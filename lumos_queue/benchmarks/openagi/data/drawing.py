@@ -14,8 +14,9 @@ from random import Random
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from lumos_queue.benchmarks.openagi.data.animals import KINDS
 from lumos_queue.benchmarks.openagi.data.png import Pixels
-from lumos_queue.benchmarks.openagi.data.things import MAIN, PLACES, THINGS, Colour, Part, Place
+from lumos_queue.benchmarks.openagi.data.things import MAIN, PLACES, Colour, Part, Place
 
 SIZE = 64  #: pixels of a side
 _SCALE = 4
@@ -32,6 +33,7 @@ class Spot:
     left: int
     top: int
     size: int
+    colour: Colour | None = None  #: another one than things of its kind have
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,9 @@ def draw_scene(scene: Scene) -> Pixels:
     pen = ImageDraw.Draw(large)
     _draw_place(pen, PLACES[scene.place], random)
     for spot in scene.spots:
-        colour = _shade(THINGS[spot.thing].colour, random)
-        for part in THINGS[spot.thing].parts:
+        thing = KINDS[spot.thing]
+        colour = _shade(spot.colour or thing.colour, random)
+        for part in thing.parts:
             draw_part(pen, part, spot, colour)
     small = large.reduce(_SCALE)
     _write_boards(small, scene.boards)

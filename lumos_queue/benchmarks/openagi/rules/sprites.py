@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from lumos_queue.benchmarks.openagi.data.animals import KINDS
 from lumos_queue.benchmarks.openagi.data.drawing import Board, Scene, Spot, board_size, draw_part, draw_scene
-from lumos_queue.benchmarks.openagi.data.things import PLACES, THINGS
+from lumos_queue.benchmarks.openagi.data.things import PLACES, THINGS, Colour
 
 Array = NDArray[np.float32]
 _SCALE = 4
@@ -62,13 +63,32 @@ def is_gray(pixels: Array) -> bool:
     return float(np.abs(pixels - pixels.mean(axis=2, keepdims=True)).mean()) < 0.01
 
 
+@lru_cache(maxsize=64)
+def outline_masks(size: int) -> Array:
+    """Where every kind of thing at a size covers the picture, whatever its colours: kinds x height x width, 0 or 1."""
+    drawn = [_draw_kind(name, size, KINDS[name].colour)[..., 3] for name in KINDS]
+    return (np.stack(drawn) > 0.4).astype(np.float32)
+
+
+@lru_cache(maxsize=64)
+def main_share(name: str, size: int) -> Array:
+    """How much of each pixel is of the thing's own colour, 0 to 1: height x width."""
+    parts = [_draw_kind(name, size, (255, 255, 255)), _draw_kind(name, size, (0, 0, 0))]
+    light, dark = (one[..., :3].mean(axis=2) * one[..., 3] for one in parts)
+    return light - dark
+
+
 def _draw_thing(name: str, size: int, gray: bool) -> Sprite:
-    large = Image.new("RGBA", (size * _SCALE, size * _SCALE))
-    pen = ImageDraw.Draw(large)
-    thing = THINGS[name]
-    for part in thing.parts:
-        draw_part(pen, part, Spot(name, 0, 0, size), thing.colour)
-    small = np.asarray(large.reduce(_SCALE), dtype=np.float32) / np.float32(255)
+    small = _draw_kind(name, size, THINGS[name].colour)
     mask = (small[..., 3] > 0.9).astype(np.float32)
     colours = small[..., :3] * mask[..., None]
     return Sprite(name, to_gray(colours) if gray else colours, mask)
+
+
+def _draw_kind(name: str, size: int, colour: Colour) -> Array:
+    """A thing of that colour: height x width x 4, the last of which is how much of the pixel it covers; 0 to 1."""
+    large = Image.new("RGBA", (size * _SCALE, size * _SCALE))
+    pen = ImageDraw.Draw(large)
+    for part in KINDS[name].parts:
+        draw_part(pen, part, Spot(name, 0, 0, size), colour)
+    return np.asarray(large.reduce(_SCALE), dtype=np.float32) / np.float32(255)

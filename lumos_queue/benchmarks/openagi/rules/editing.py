@@ -1,0 +1,93 @@
+"""Sum2Act's visual APIs by rule, for generated pictures: another colour for a thing, and colours for outlines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+
+from lumos_queue.benchmarks.openagi.data.animals import COLOUR_WORDS, COLOURS, KINDS
+from lumos_queue.benchmarks.openagi.data.things import PLACES
+from lumos_queue.benchmarks.openagi.rules.outlines import find_named, own_colour, share_of, standing_out
+from lumos_queue.benchmarks.openagi.rules.pictures import look_at, named_things
+from lumos_queue.benchmarks.openagi.rules.recognition import Picture
+from lumos_queue.benchmarks.openagi.rules.sprites import Array, place_picture
+from lumos_queue.experts.backends.pixels import from_pixels, read_text, to_pixels
+from lumos_queue.experts.problems import BAD_INPUT, SampleError
+
+_EDGE = 0.12  #: difference of neighbouring pixels' lightness that is drawn as a line
+_INK = 0.15  #: lightness of such a line
+_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+
+
+class Recolour:
+    """Gives things of one kind another colour: `make the dog red`. The rest of the picture stays as it is."""
+
+    def run(self, *inputs: bytes) -> bytes:
+        text = read_text(inputs[1]).lower()
+        names = list(dict.fromkeys(name for name, _ in named_things(text)))
+        colours = _named_colours(text)
+        if len(names) != 1 or len(colours) != 1:
+            raise SampleError(BAD_INPUT, "expected one thing and one colour, such as 'make the dog red'")
+        pixels, picture = to_pixels(inputs[0]), look_at(inputs[0])
+        if picture.gray:
+            raise SampleError(BAD_INPUT, "the picture has no colours")
+        aim: Array = np.array(COLOURS[colours[0]], np.float32) / np.float32(255)
+        for thing in find_named(picture, names):
+            own = own_colour(picture, thing)
+            share = _resize(np.minimum(share_of(thing), _nearness(picture, own)), pixels)
+            pixels = (pixels + share[..., None] * (aim - own)).astype(np.float32)
+        return from_pixels(pixels)
+
+
+class PaintOutlines:
+    """Fills the outlines of a picture with the colour that a text names, or that of the thing it names, in the place
+    that it names, or on white; the lines of the picture within are drawn dark."""
+
+    def run(self, *inputs: bytes) -> bytes:
+        pixels, text = to_pixels(inputs[0]), read_text(inputs[1]).lower()
+        colours = [COLOURS[one] for one in _named_colours(text)] or [
+            KINDS[name].colour for name, _ in named_things(text)
+        ]
+        if not colours:
+            raise SampleError(BAD_INPUT, "expected a colour or a thing, such as 'a red car on a beach'")
+        share = _resize(standing_out(look_at(inputs[0])), pixels)[..., None]
+        place = next((name for name, one in PLACES.items() if one.phrase.en in text), "")
+        behind = _resize(place_picture(place, False), pixels) if place else np.ones_like(pixels)
+        painted = share * np.array(colours[0], np.float32) / 255 + (1 - share) * behind
+        lines = (_edges(pixels) & (share[..., 0] > 0.5))[..., None]
+        return from_pixels(np.where(lines, np.float32(_INK), painted))
+
+
+def _nearness(picture: Picture, colour: Array) -> Array:
+    """Where each pixel lies on the way from the bare place to a colour, 0 to 1: a rim is a mixture of both."""
+    way = colour - picture.bare
+    return (((picture.pixels - picture.bare) * way).sum(axis=2) / ((way**2).sum(axis=2) + 1e-6)).clip(0, 1)
+
+
+def _named_colours(text: str) -> list[str]:
+    """The colours that a lower-case text names, each once."""
+    return list(dict.fromkeys(COLOUR_WORDS[one] for one in re.findall(r"[a-z]+", text) if one in COLOUR_WORDS))
+
+
+def _edges(pixels: Array) -> np.ndarray:
+    """Where lightness changes from a pixel to the one below it or on its right: height x width, bool."""
+    light = pixels @ _LUMA
+    down, right = (np.abs(np.diff(light, axis=axis, append=_last(light, axis))) for axis in (0, 1))
+    return np.maximum(down, right) > _EDGE
+
+
+def _last(light: Array, axis: int) -> Array:
+    return light[-1:, :] if axis == 0 else light[:, -1:]
+
+
+def _resize(planes: Array, like: Array) -> Array:
+    """An array of height x width (x channels) at the size of a picture."""
+    size: Sequence[int] = like.shape[1::-1]
+    if planes.shape[:2] == like.shape[:2]:
+        return planes
+    if planes.ndim == 3:
+        return np.stack([_resize(planes[..., channel], like) for channel in range(planes.shape[2])], axis=2)
+    return np.asarray(Image.fromarray(planes).resize((size[0], size[1]), Image.Resampling.BILINEAR))

@@ -1,0 +1,1 @@
+"""Sum2Act's cases with image experts, over generated pictures."""

@@ -1,0 +1,56 @@
+"""Sum2Act's four cases with image experts (arXiv:2402.18157), which the paper shows and does not measure.
+
+The tasks are ours, over generated pictures (MIT): VARIATIONS of each case. Agents call functions that run here
+(actions/local/), so that a score depends on what runs the experts: `--tool experts=own`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.sum2act_visual.cases import CASES, NAME, VARIATIONS, make_case
+from lumos_queue.benchmarks.sum2act_visual.check import check_case
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.records import Ending, Score, Task
+
+
+class VisualCases(Benchmark):
+    """`success`: all calls of the case were right and the episode has an answer; `gold_calls`: the share of them."""
+
+    name = NAME
+    domain = "local_tools"
+    licence = "MIT"
+    splits = ("test",)
+    needs_data = False
+    by_answer = False
+    metrics = ("success", "gold_calls")
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        """One task of each case, then the second of each, and so on."""
+        if path is not None:
+            raise SpecError(f"The tasks of '{NAME}' are generated: leave out --data.")
+        artifacts: dict[str, bytes] = {}
+        self.artifacts = artifacts
+        self.notes = [f"pictures are generated, {VARIATIONS} tasks of each of {len(CASES)} cases"]
+        for number in range(VARIATIONS):
+            for case in CASES:
+                yield make_case(case, number, artifacts)
+
+    def gold_answer(self, task: Task) -> str:
+        """The calls that are right."""
+        return task.gold["plan"]
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        steps = task.gold["steps"]
+        found = check_case(steps, result.seen)
+        answered = result.ending == Ending.ANSWERED
+        problem = found.problem or ("" if answered else "there is no answer")
+        return (
+            Score("success", float(not problem), detail=problem),
+            Score("gold_calls", found.done / len(steps), detail=f"{found.done} of {len(steps)}", of=len(steps)),
+        )
+
+
+benchmark = VisualCases()

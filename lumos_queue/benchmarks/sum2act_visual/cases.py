@@ -1,0 +1,140 @@
+"""The tasks of the four cases, each drawn from a seed of its case and number.
+
+A task's question names its pictures as models name them (actions/local/images.py); `channels` holds them. What is right
+is a sequence of calls (`steps`, read in check.py), never an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from lumos_queue.actions.local.documents import SEARCH, TAKE_PICTURE, local_functions
+from lumos_queue.actions.local.images import CAMERA, CHANNELS, write_image
+from lumos_queue.benchmarks.openagi.data.animals import COLOUR_WORDS, COLOURS, KINDS
+from lumos_queue.benchmarks.openagi.data.drawing import SIZE, Scene, Spot, draw_scene
+from lumos_queue.benchmarks.openagi.data.nouns import article
+from lumos_queue.benchmarks.openagi.data.png import write_png
+from lumos_queue.benchmarks.openagi.data.things import PLACES
+from lumos_queue.records import Task
+
+NAME = "sum2act_visual"
+CONDITIONED = "conditioned generation"
+RECOLOUR = "ask a cat's colour, then recolour a dog"
+WEBCAM = "webcam image, then style transfer"
+DISH = "recipe search, then dish image"
+VARIATIONS = 5  #: tasks of each case
+VQA, DRAW = "visual_question_answering", "text_to_image_generation"
+PAINT, EDIT, RESTYLE = "conditioned_image_generation", "image_editing", "image_style_transfer"
+#: What every task offers; the captions and the calculator are never needed.
+OFFERED = (SEARCH, "calculator", TAKE_PICTURE, VQA, "image_captioning", DRAW, PAINT, EDIT, RESTYLE)
+#: Recipes of the library, and what they bring to the table.
+DISHES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "Harbour Supper": ("fish", "cup"),
+        "Orchard Bowl": ("apple", "banana"),
+        "Skipper's Breakfast": ("fish", "apple"),
+        "Meadow Tea": ("cup", "flower"),
+        "Captain's Salad": ("fish", "apple"),
+    }
+)
+#: How a style is asked for, and the word that names it.
+_STYLES = {"in sepia": "sepia", "as a sketch": "sketch", "as a negative": "negative", "as a poster": "poster",
+           "as pixel art": "pixel art"}  # fmt: skip
+_OUTLINED = ("house", "boat", "car", "cat", "dog")
+_PAINTS = ("red", "orange", "violet", "pink", "black")  #: that stand out in every place
+_SHORT, _LONG = 38, 46  #: pixels of a thing
+Step = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Pictures:
+    """The pictures of a task, as channels, and their bytes by sha256."""
+
+    random: Random
+    artifacts: dict[str, bytes]
+    channels: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, name: str, thing: str, colour: str) -> str:
+        """A picture of one thing; returns its sha256."""
+        size = self.random.randint(_SHORT, _LONG)
+        left, top = self.random.randint(2, SIZE - size - 2), self.random.randint(2, SIZE - size - 2)
+        spot = Spot(thing, left, top, size, COLOURS[colour])
+        scene = Scene(self.random.choice(tuple(PLACES)), (spot,), (), self.random.getrandbits(32))
+        data = write_png(draw_scene(scene))
+        digest = hashlib.sha256(data).hexdigest()
+        self.artifacts[digest] = data
+        self.channels.append({"name": name, "kind": "image", "values": [digest]})
+        return digest
+
+
+Made = tuple[str, list[Step]]  #: the question, and the calls that are right
+_SHOWN = f"{SIZE}x{SIZE}"
+
+
+def _paint(number: int, pictures: _Pictures) -> Made:
+    random, thing = pictures.random, _OUTLINED[number]
+    before, colour = random.sample(_PAINTS, 2)
+    place = random.choice(tuple(PLACES.values()))
+    digest = pictures.add("image", thing, before)
+    asked = f"{article(colour)} {colour} {thing} {place.phrase.en}"
+    question = f"Along the outlines of {write_image(digest, _SHOWN)}, make a picture of {asked}."
+    return question, [_step(PAINT, {"image": digest}, text=[[colour], _forms(thing), [place.name]])]
+
+
+def _recolour(number: int, pictures: _Pictures) -> Made:
+    own, wanted = pictures.random.sample(_PAINTS, 2)
+    cat, dog = pictures.add("cat", "cat", wanted), pictures.add("dog", "dog", own)
+    question = (
+        f"What colour is the cat in {write_image(cat, _SHOWN)}? Give the dog in {write_image(dog, _SHOWN)} the same."
+    )
+    others = sorted(word for word, name in COLOUR_WORDS.items() if name not in (wanted, own))
+    ask = _step(VQA, {"image": cat}, question=[["cat"], ["colour", "color"]])
+    edit = _step(EDIT, {"image": dog}, instruction=[["dog"], [wanted]]) | {"without": {"instruction": others}}
+    return question, [ask, edit]
+
+
+def _restyle(number: int, pictures: _Pictures) -> Made:
+    asked, style = tuple(_STYLES.items())[number]
+    digest = pictures.add(CAMERA, pictures.random.choice(_OUTLINED), pictures.random.choice(_PAINTS))
+    question = f"Take a picture with my webcam and show it to me {asked}."
+    return question, [_step(TAKE_PICTURE, {}), _step(RESTYLE, {"image": digest}, text=[[style]])]
+
+
+def _dish(number: int, pictures: _Pictures) -> Made:
+    title, things = tuple(DISHES.items())[number]
+    question = f"Find the recipe of {title}, and draw what it brings to the table."
+    return question, [
+        _step(SEARCH, {}) | {"returns": title},
+        _step(DRAW, {}, text=[_forms(thing) for thing in things]),
+    ]
+
+
+CASES: Mapping[str, Callable[[int, _Pictures], Made]] = MappingProxyType(
+    {CONDITIONED: _paint, RECOLOUR: _recolour, WEBCAM: _restyle, DISH: _dish}
+)
+
+
+def make_case(case: str, number: int, artifacts: dict[str, bytes]) -> Task:
+    """The task of a case with that number, from 0 to VARIATIONS - 1; `artifacts` gets its pictures by sha256."""
+    pictures = _Pictures(Random(f"{NAME} {case} {number}"), artifacts)
+    question, steps = CASES[case](number, pictures)
+    row = f"{case.split(',')[0].replace(' ', '-').replace(chr(39), '')}-{number + 1}"
+    inputs = {"functions": local_functions(*OFFERED), CHANNELS: pictures.channels}
+    plan = "; ".join(step["function"] for step in steps)
+    return Task(NAME, "", row, question, inputs, {"case": case, "plan": plan, "steps": steps})
+
+
+def _step(function: str, images: Mapping[str, str], **words: list[list[str]]) -> Step:
+    """A call. `images`: argument to the sha256 of the picture that it must name. `words`: of an argument that is a
+    text, lists of words, one of each of which it must have."""
+    return {"function": function, "images": dict(images), "words": words}
+
+
+def _forms(thing: str) -> list[str]:
+    noun = KINDS[thing].noun
+    return list(dict.fromkeys((noun.en, noun.en_plural)))

@@ -1,0 +1,62 @@
+"""Style transfer by name: a filter for each style, for any picture. No model: a style is what its filter does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from PIL import Image, ImageChops, ImageFilter, ImageOps
+
+from lumos_queue.experts.backends.pixels import read_picture, read_text, write_picture
+from lumos_queue.experts.problems import BAD_INPUT, SampleError
+
+_SEPIA = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]], np.float32)
+_BLOCKS = 24  #: squares to a side, of pixel art
+
+
+class ChangeStyle:
+    """The picture in the style that a text names: `sepia`, `as a pencil sketch`. Raises SampleError for no, or two."""
+
+    def run(self, *inputs: bytes) -> bytes:
+        text = " ".join(read_text(inputs[1]).lower().replace("-", " ").split())
+        named = dict.fromkeys(style for word, style in _WORDS.items() if word in text)
+        if len(named) != 1:
+            raise SampleError(BAD_INPUT, f"expected one of the styles {', '.join(STYLES)}")
+        return write_picture(STYLES[next(iter(named))](read_picture(inputs[0])))
+
+
+def tone_sepia(image: Image.Image) -> Image.Image:
+    """Brown tones, by the matrix that is common for it."""
+    pixels = np.asarray(image, np.float32) @ _SEPIA.T
+    return Image.fromarray(pixels.clip(0, 255).round().astype(np.uint8))
+
+
+def sketch(image: Image.Image) -> Image.Image:
+    """Lines where lightness changes: the picture divided by its blurred negative (a colour dodge)."""
+    light = ImageOps.grayscale(image)
+    blurred = light.filter(ImageFilter.GaussianBlur(max(1.0, min(image.size) / 32)))
+    ratio = np.asarray(light, np.float32) / np.maximum(np.asarray(blurred, np.float32), 1.0)
+    return Image.fromarray((255 * ratio.clip(0, 1) ** 3).round().astype(np.uint8)).convert("RGB")
+
+
+def draw_blocks(image: Image.Image) -> Image.Image:
+    """Coarse squares."""
+    small = image.resize((_BLOCKS, _BLOCKS), Image.Resampling.BOX)
+    return small.resize(image.size, Image.Resampling.NEAREST)
+
+
+STYLES: Mapping[str, Callable[[Image.Image], Image.Image]] = MappingProxyType(
+    {
+        "sepia": tone_sepia,
+        "sketch": sketch,
+        "negative": ImageChops.invert,
+        "black and white": lambda image: ImageOps.grayscale(image).convert("RGB"),
+        "poster": lambda image: ImageOps.posterize(image, 2),
+        "pixel art": draw_blocks,
+    }
+)
+#: What a text may call a style.
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {name: name for name in STYLES} | {"pop art": "poster", "grayscale": "black and white", "pencil": "sketch"}
+)
