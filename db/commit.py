@@ -10,12 +10,13 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.artifacts import insert_artifacts
+from db.awaiting import is_unanswered
 from db.bulk import insert_rows, update_rows
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.journal import COLUMNS, COMPARED, Contents
-from db.models import Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
+from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.states import ItemState
 from db.text_blocks import insert_texts
 from lumos_queue.records import Ending, FinishReason, Outcome, Score, Verdict
@@ -48,7 +49,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """An item that is owed again: after an infrastructure failure, or because the slice stops.
+    """An item that is owed again: after an infrastructure failure, because the slice stops, or once a person answers.
 
     If its job is being cancelled, settling the job cancels the item.
     """
@@ -56,6 +57,7 @@ class GivenBack:
     item: int
     problem: str = ""  #: empty: nothing failed
     wait_seconds: float = 0.0  #: before it is due again
+    awaits: bool = False  #: whether a person has to answer first
 
 
 @dataclass(slots=True)
@@ -160,7 +162,8 @@ def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
     insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
     for table, compared in COMPARED.items():
         kept = [row for row in batch.rows.get(table, ()) if row[0] in held]
-        insert_rows(connection, table.__table__, COLUMNS[table], kept, compared)
+        stamp = "asked_at" if table is Approval else ""
+        insert_rows(connection, table.__table__, COLUMNS[table], kept, compared, stamp)
 
 
 def _finish(connection: Connection, finished: list[Finished]) -> None:
@@ -192,6 +195,11 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
 
 def _give_back(connection: Connection, back: GivenBack) -> None:
     changes: dict[str, Any] = {"state": ItemState.OWED, "session": None}
+    if back.awaits:
+        # Locked before looking: who answers at this moment has seen that the item is claimed, or waits for this lock.
+        connection.execute(select(Item.id).where(Item.id == back.item).with_for_update())
+        if is_unanswered(connection, back.item):
+            changes["state"] = ItemState.AWAITING
     if back.problem:
         changes |= {"problem": back.problem, "failures": Item.failures + 1}
     if back.problem or back.wait_seconds:

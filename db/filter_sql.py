@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Float, collate, exists, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
 from db.filters import CHOICES, Filter, Term
+from db.labels import RATING, RATINGS, VALUES
 from db.models import EpisodeRow, ExecutionRow, JobEndpoint, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
 from db.searching import Condition, contains, is_one_of, of_accepted_attempt, says
 from db.states import HIDDEN
@@ -75,7 +76,10 @@ def _condition(connection: Connection, one: Term) -> Condition:
         case "verdict":
             return _any(connection, VerdictRow, VerdictRow.name, one)
         case "label":
-            return _has_label(one)
+            found = _has_label(VALUES, Label.value == one.value)
+            return not_(found) if one.operator == "!=" else found
+        case "rating":
+            return _has_label(RATINGS, _compare(connection, RATING, one))
     raise AssertionError(f"the field '{field}' has no condition")
 
 
@@ -108,16 +112,15 @@ def _any(connection: Connection, table: Any, column: Any, one: Term, *others: Co
     return not_(found) if one.operator == "!=" else found
 
 
-def _has_label(one: Term) -> Condition:
-    """By any person: the newest label of each for the whole episode counts."""
+def _has_label(kind: Sequence[str], fits: Condition) -> Condition:
+    """By any person: the newest label of this kind of each for the whole episode counts."""
     later = aliased(Label)
     replaced = exists().where(
-        later.episode == Label.episode, later.labeller == Label.labeller, later.position.is_(None), later.id > Label.id
-    )
-    found = exists().where(
-        Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value == one.value, not_(replaced)
-    )
-    return not_(found) if one.operator == "!=" else found
+        later.episode == Label.episode, later.labeller == Label.labeller, later.position.is_(None), later.id > Label.id,
+        later.value.in_(kind),
+    )  # fmt: skip
+    mine = (Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value.in_(kind))
+    return exists().where(*mine, fits, not_(replaced))
 
 
 def _jobs_of_model(connection: Connection, one: Term) -> list[str]:

@@ -26,11 +26,11 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "level": ORDER,
     "score": ORDER, "metric": ORDER, "subgoals": ORDER, "calls": ORDER, "sample": ORDER,
     "action": NAMES, "error": NAMES, "verdict": NAMES,  # of any of its actions, of any filter's finding
-    "label": EQUALITY,
+    "label": EQUALITY, "rating": ORDER,  # by any person
     "text": ("~",),
     "since": ("=",), "until": ("=",),
 }  # fmt: skip
-NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample"))
+NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample", "rating"))
 TIMES = frozenset(("since", "until"))
 #: What a value of these fields can be. A level is `none` for what is not an accepted annotation: below all others.
 CHOICES: Mapping[str, tuple[str, ...]] = {

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, not_, select, update
 
+from db.awaiting import note_awaiting
 from db.chunks import Chunks
 from db.connection import Database, now
 from db.endings import take_back
 from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
 from db.quarantine import update_waiting
 from db.removal import hide, remove_rest
-from db.states import HIDDEN, OPEN, ItemState, JobState
+from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
 
 PAUSED_BY_PERSON = "resumed by a person"  #: what a job waits for that a person has paused
 _OWED = Item.state == ItemState.OWED
+_UNHELD = Item.state.in_((ItemState.OWED, ItemState.AWAITING))  #: of an open job: what nobody works on
 _STOPPED = Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED))
 #: What a resume changes, and into what: also what is owed already, but later.
 _UNFINISHED = _STOPPED | (_OWED & ((Item.not_before_at > 0) | (Item.deaths > 0)))
 _OWED_AGAIN = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
-#: What a job becomes when none of its items is owed or claimed.
+#: What a job becomes when nothing is left of it to do.
 _AFTER = {
     JobState.QUEUED: JobState.DONE,
     JobState.RUNNING: JobState.DONE,
@@ -65,7 +67,7 @@ def _require(connection: Connection, job: str) -> Row:
 
 
 def finish_if_idle(database: Database, job: str) -> str:
-    """Finish the job if nothing of it is owed or claimed; returns its state, `removed` for one that is gone.
+    """Finish the job if nothing of it is left to do; returns its state, `removed` for one that is gone.
 
     In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
     """
@@ -78,20 +80,19 @@ def finish_if_idle(database: Database, job: str) -> str:
         if state == JobState.CANCELLING and not cancelled:
             return state  # since a moment ago: the process that cancels it is at work, and finishes it
         if state == JobState.CANCELLING:  # what its workers gave back will not run either
-            connection.execute(update(Item).where(Item.job == job, _OWED).values(state=ItemState.CANCELLED))
+            connection.execute(update(Item).where(Item.job == job, _UNHELD).values(state=ItemState.CANCELLED))
         if after := _AFTER.get(state):
             finished = {"state": after, "finished_at": now(), "waiting": ""}
             connection.execute(update(JobRow).where(JobRow.id == job, *_idle()).values(finished))
         if state in OPEN:
             update_waiting(connection, job)
+            note_awaiting(connection, job)
         return connection.execute(select(JobRow.state).where(JobRow.id == job)).scalar_one()
 
 
 def _idle() -> tuple[ColumnElement[bool], ...]:
-    """Nothing of the job is owed or claimed: two conditions, for each of which there is a small index."""
-    return tuple(
-        ~exists().where(Item.job == JobRow.id, Item.state == state) for state in (ItemState.OWED, ItemState.CLAIMED)
-    )
+    """Nothing of the job is left to do: three conditions, for each of which there is a small index."""
+    return tuple(~exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED)
 
 
 def pause(database: Database, job: str) -> str:
@@ -125,10 +126,10 @@ def _cancel_most(database: Database, job: str) -> bool:
     with database.engine.connect() as connection:
         if connection.execute(select(JobRow.state).where(JobRow.id == job)).scalar() != JobState.CANCELLING:
             return False
-        owed = select(Item.id).where(Item.job == job, _OWED).limit(chunks.rows + 1).subquery()
+        owed = select(Item.id).where(Item.job == job, _UNHELD).limit(chunks.rows + 1).subquery()
         much = connection.execute(select(func.count()).select_from(owed)).scalar_one() > chunks.rows
     if much:
-        change_items(chunks, job, _OWED, {"state": ItemState.CANCELLED}, is_cancelling)
+        change_items(chunks, job, _UNHELD, {"state": ItemState.CANCELLED}, is_cancelling)
     return True
 
 
@@ -170,6 +171,7 @@ def _open_again(connection: Connection, job: str, below: int) -> str:
         .where(JobRow.id == job, not_(and_(*_idle())))
         .values(state=JobState.QUEUED, not_before_at=0.0, waits=0, waiting="", finished_at=None)
     )
+    note_awaiting(connection, job)
     return connection.execute(select(JobRow.state).where(JobRow.id == job)).scalar_one()
 
 

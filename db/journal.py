@@ -18,12 +18,13 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.models import STEPS, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
+from db.models import STEPS, Approval, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
 from db.prompt_bases import PromptBases
 from db.text_blocks import LONG, load_texts, text_digest
-from lumos_queue.commands import Ask, Call, Do, Result, Step
+from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step, write_answer
 from lumos_queue.records import TEACHER, Action, Completion, Execution, FinishReason, Subgoal
 
+YES, NO = "yes", "no"  #: a person's answers, as they are stored
 RECENT_BYTES = 128 << 20  #: of artifacts that are at hand for later steps and for scores
 _SHORT = {"kind", "text"}  # values of these alone are no longer than the result that shows them
 _PLACE = ("episode", "attempt", "position", "branch", "command")
@@ -37,6 +38,7 @@ COLUMNS: dict[type, tuple[str, ...]] = {
                    "outputs_block", "message", "seconds", "parent"),
     ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "result_block", "outputs", "outputs_block",
                   "message", "seconds", "provenance"),
+    Approval: (*_PLACE, "shown", "answer", "note", "who"),
     Attempt: ("episode", "number", "code_version"),
 }  # fmt: skip
 #: What must not change when a row arrives a second time.
@@ -44,6 +46,7 @@ COMPARED: dict[type, tuple[str, ...]] = {
     SubgoalRow: ("command",), CompletionRow: ("command", "reply"),
     ExecutionRow: ("command", "status", "result", "result_block"),
     ToolCallRow: ("command", "status", "result", "result_block"),
+    Approval: ("command",),  # a person may have answered meanwhile
 }  # fmt: skip
 
 
@@ -171,7 +174,9 @@ class EpisodeJournal:
         return self._known.get((position, branch))
 
     def recall(self, step: RecordedStep) -> None:
-        """Take in a step that the database holds."""
+        """Take in a step that the database holds. A question that has no answer yet is none."""
+        if isinstance(step.detail, Approve) and step.result is None:
+            return
         self._known[step.position, step.branch] = (step.command, step.result)
         if isinstance(step.result, Completion):
             self._count(step.result)
@@ -206,6 +211,8 @@ class EpisodeJournal:
             assert isinstance(done, Execution)
             row = (*place, command.tool, dict(command.arguments), *self._outcome_of(done), done.provenance)
             self._buffer.add(ToolCallRow, row, len(done.result) + len(done.message))
+        elif isinstance(command, Approve):
+            self._buffer.add(Approval, (*place, command.shown, *_answer_of(done)), len(command.shown))
         else:
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
 
@@ -246,15 +253,22 @@ class EpisodeJournal:
         self.completion_tokens += done.completion_tokens
 
 
+def _answer_of(done: Result) -> tuple[str, str, str]:
+    """Answer, note and name as the row of a plan has them; empty before a person has answered."""
+    if not isinstance(done, Execution):
+        return "", "", ""
+    return YES if done.ok else NO, done.result, str(done.values[0]["text"])
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step as the database holds it. `command` is the command's digest; `detail` the subgoal, action or call."""
+    """A step as the database holds it. `command` is the command's digest; `detail` what it was about."""
 
     position: int
     branch: int
     command: str
     result: Result
-    detail: Subgoal | Action | Call | None = None
+    detail: Subgoal | Action | Call | Approve | None = None
     role: str = ""
     prompt: str = ""
     parent: int | None = None  #: as of Ask and Do
@@ -270,7 +284,7 @@ def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int,
     found: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
     for table in STEPS.values():
         if table is ToolCallRow and not any(found.values()):
-            break  # a call is made on the way of an action, which a model wrote: one query less for new episodes
+            break  # calls and plans come after what a model wrote: fewer queries for new episodes
         wanted = (
             select(table.__table__)
             .where(table.episode.in_(attempts))
@@ -323,6 +337,14 @@ def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     ]
 
 
+def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    return [
+        RecordedStep(row.position, row.branch, row.command,
+                     write_answer(row.answer == YES, row.note, row.who) if row.answer else None, Approve(row.shown))
+        for row in rows
+    ]  # fmt: skip
+
+
 def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
     """What happened, of rows of `execution` or `tool_call`; long texts are fetched in one go."""
     texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
@@ -338,4 +360,5 @@ def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Executi
 
 _STEPS = {
     SubgoalRow: _subgoals, CompletionRow: _completions, ExecutionRow: _executions, ToolCallRow: _tool_calls,
+    Approval: _approvals,
 }  # fmt: skip

@@ -1,4 +1,8 @@
-"""Labels: what people say of episodes and steps. Rows are only added; the newest of a person counts."""
+"""Labels: what people say of episodes and steps. Rows are only added; the newest of a person counts.
+
+A rating, from 1 to 10, is a label of a whole episode. It says something else than right or wrong, so that neither
+replaces the other.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import ColumnElement, Connection, case, insert, select
 
 from db.connection import Database, now
 from db.journal import RecordedStep, annotated_steps
-from db.models import Label
+from db.models import Item, Label
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable
 
 VALUES = ("right", "wrong", "unsure")
+RATINGS = tuple(map(str, range(1, 11)))
+#: The number of a label that is a rating. A cast would fail on PostgreSQL for labels that are none.
+RATING: ColumnElement[int | None] = case({one: int(one) for one in RATINGS}, value=Label.value)
 MAX_NAME = 200  #: of a labeller's name
 _PLACE = re.compile(
     r"(?P<subgoal>[0-9]{1,6})(?:-(?P<action>[0-9]{1,6}))?|@(?P<position>[0-9]{1,9})(?:\.(?P<branch>[0-9]{1,9}))?"
@@ -28,7 +35,7 @@ class NewLabel:
     """A label about to be stored, of an episode's key or, with a position, of one of its steps."""
 
     episode: int
-    value: str  #: one of VALUES
+    value: str  #: one of VALUES; of a whole episode also one of RATINGS
     labeller: str
     note: str = ""
     position: int | None = None
@@ -39,7 +46,7 @@ class NewLabel:
 def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
     """Store all of them, or none. Raises SpecError for a value or a name that cannot be used."""
     for one in labels:
-        check(one.value, one.labeller)
+        check(one.value, one.labeller, VALUES if one.position is not None or one.audit else (*VALUES, *RATINGS))
     rows = [asdict(one) | {"note": storable(one.note)[0], "labeller": storable(one.labeller)[0]} for one in labels]
     if not rows:
         return
@@ -48,17 +55,34 @@ def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
 
 
 def labels_of(connection: Connection, episode: int) -> list[Any]:
-    """The newest label of each person for the episode, and for each of its steps; the whole episode's come first."""
+    """The newest label of each person for the episode, and for each of its steps; the whole episode's come first.
+
+    Beside it there may be the newest rating.
+    """
     newest: dict[tuple[Any, ...], Any] = {}
     for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
-        newest[row.labeller, row.position, row.branch] = row
+        newest[row.labeller, row.position, row.branch, row.value in RATINGS] = row
     return sorted(newest.values(), key=lambda row: (row.position is not None, row.position, row.branch, row.id))
 
 
-def check(value: str, labeller: str) -> None:
-    """Raises SpecError unless it is a label and a person's name."""
-    if value not in VALUES:
-        raise unknown("label", value, VALUES)
+def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int]]:
+    """(episode, person, rating) of a job's episodes, the newest of each person."""
+    found: dict[tuple[int, str], int] = {}
+    rows = connection.execute(
+        select(Label.episode, Label.labeller, Label.value)
+        .join(Item, Item.id == Label.episode)
+        .where(Item.job == job, Label.value.in_(RATINGS))
+        .order_by(Label.id)
+    )
+    for episode, labeller, value in rows:
+        found[episode, labeller] = int(value)
+    return [(episode, labeller, value) for (episode, labeller), value in sorted(found.items())]
+
+
+def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
+    """Raises SpecError unless it is one of these labels and a person's name."""
+    if value not in values:
+        raise unknown("label", value, values)
     if not labeller.strip() or len(labeller) > MAX_NAME:
         raise SpecError(f"'{labeller[:40]}' is not a name of a labeller: give up to {MAX_NAME} characters.")
 

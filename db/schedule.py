@@ -11,7 +11,7 @@ from db.claims import its_turn
 from db.connection import Database, now
 from db.jobs import lock_job
 from db.models import Item, JobEndpoint, JobRow
-from db.states import OPEN, ItemState, JobState
+from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.util.sanitize import storable_json
 
 
@@ -46,9 +46,9 @@ def runnable_jobs(
 
 def find_idle_jobs(database: Database) -> list[str]:
     """Open jobs that have nothing left to do: a process died between its last item and `finish_if_idle`."""
-    claimed = exists().where(Item.job == JobRow.id, Item.state == ItemState.CLAIMED)
-    owed = exists().where(Item.job == JobRow.id, Item.state == ItemState.OWED)
-    over = or_(and_(JobRow.state.in_(OPEN), ~owed, ~claimed), and_(JobRow.state == JobState.CANCELLING, ~claimed))
+    left = {state: exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED}
+    nothing_left = and_(JobRow.state.in_(OPEN), *(~one for one in left.values()))
+    over = or_(nothing_left, and_(JobRow.state == JobState.CANCELLING, ~left[ItemState.CLAIMED]))
     with database.engine.connect() as connection:
         return list(connection.execute(select(JobRow.id).where(over)).scalars())
 

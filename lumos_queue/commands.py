@@ -1,4 +1,5 @@
-"""What a formulation may yield: ask a model, do an action, note something down; and what an action may: ask, call.
+"""What a formulation may yield: ask a model, do an action, note something down, have a person approve; and what an
+action may: ask, call.
 
     plan = yield from Ask("planner", prompt)
 
@@ -18,6 +19,7 @@ from lumos_queue.records import Action, Completion, Execution, Subgoal
 
 R = TypeVar("R")
 Variables = Mapping[str, Mapping[str, Any]]  #: what actions have set: name to JSON value
+REFUSED = "refused"  #: status of what a person did not approve
 ROOT = -1  #: the `parent` of the commands that a tree begins with
 _write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for each command
 
@@ -102,12 +104,37 @@ class Note:
         return digest("note", str(self.subgoal.number), self.subgoal.text)
 
 
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """Have a person decide whether what is shown may be done. Answered by an Execution: `ok`, or `refused`.
+
+    Its `result` is the person's note, its value says by whom. Until there is an answer the episode waits, and holds no
+    worker. Not one of a list: what runs beside it would be given up.
+    """
+
+    shown: str
+
+    @property
+    def digest(self) -> str:
+        return digest("approve", self.shown)
+
+    def __iter__(self) -> Generator[Approve, Replies, Execution]:
+        answer = yield self
+        assert isinstance(answer, Execution)
+        return answer
+
+
+def write_answer(yes: bool, note: str, who: str) -> Execution:
+    """What a person's answer is to the formulation that asked for it."""
+    return Execution("ok" if yes else REFUSED, note, ({"text": who},))
+
+
 def _edge(parent: int | None) -> tuple[str, ...]:
     """What a digest says of a command's place in a tree: nothing where there is none, as before there were trees."""
     return () if parent is None else (f"after {parent}",)
 
 
-Command = Ask | Do | Call | Note
+Command = Ask | Do | Call | Note | Approve
 Result = Completion | Execution | None
 Replies = Result | list[Result]  #: what is sent for a command, or for a list of them
 #: A generator that yields commands, is sent their results, and returns an R; of a formulation, an Outcome.
@@ -141,6 +168,7 @@ class ActionLog:
         self.actions: list[tuple[Action, Execution]] = []  #: in order
         self.variables: dict[str, Mapping[str, Any]] = {}  #: as they have set them
         self.requested: list[tuple[int, int, Action]] = []  #: with position and branch; those under way, too
+        self.approved = ""  #: what a person approved last
         self._parents: dict[int, int] = {}
         self._done: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
@@ -160,6 +188,8 @@ class ActionLog:
         """Take in a command that was carried out."""
         if isinstance(command, Ask | Do) and command.parent is not None:
             self._parents[position] = command.parent
+        if isinstance(command, Approve) and isinstance(result, Execution) and result.ok:
+            self.approved = command.shown
         if isinstance(command, Do) and isinstance(result, Execution):
             self.actions.append((command.action, result))
             _set_variables(self.variables, command.action, result)

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from lumos_queue.commands import (
     WITHIN,
     ActionLog,
+    Approve,
     Ask,
     Call,
     Command,
@@ -26,7 +27,7 @@ from lumos_queue.commands import (
     Step,
     Variables,
 )
-from lumos_queue.errors import EpisodeError
+from lumos_queue.errors import EpisodeError, Unanswered
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
 from lumos_queue.util.exchange import Exchange
@@ -43,7 +44,10 @@ class Journal(Protocol):
         ...
 
     def record(self, step: Step) -> None:
-        """Keep a step. It may become durable later, but not after the episode's result does."""
+        """Keep a step. It may become durable later, but not after the episode's result does.
+
+        An Approve without a result is kept as a question: replay finds nothing there before it has an answer.
+        """
         ...
 
     def keep(self, data: bytes, media_type: str) -> str:
@@ -127,12 +131,14 @@ class EpisodeRun:
 
     outcome: Outcome
     actions: Sequence[tuple[Action, Execution]]  #: in order
+    approved: str = ""  #: what a person approved last; empty: nothing
 
 
 async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: Journal, perform: Perform) -> EpisodeRun:
     """Run `formulation` on `task` to its end.
 
-    Raises InfrastructureError when the episode is owed again, Diverged when the journal belongs to other code.
+    Raises InfrastructureError when the episode is owed again, Unanswered (one of these) when it waits for a person,
+    Diverged when the journal belongs to other code.
     """
     log = ActionLog()
 
@@ -151,6 +157,8 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
         context = StepContext(position, branch, variables, done, within, final, log.requested, journal)
         result = await perform(command, context)
         journal.record(Step(position, branch, command, result))
+        if isinstance(command, Approve) and result is None:
+            raise Unanswered("a person has to approve what is shown first")
         return result
 
     exchange = Exchange(formulation(task.without_gold(), agent))
@@ -170,7 +178,7 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
         outcome = exchange.returned
     except EpisodeError as error:
         outcome = Outcome(None, error.ending, str(error))
-    return EpisodeRun(outcome, log.actions)
+    return EpisodeRun(outcome, log.actions, log.approved)
 
 
 async def _together(steps: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:

@@ -8,7 +8,8 @@ LumosError
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
     │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
-    └── Undecided         the worker: the item is owed again in a while, and not charged
+    ├── Undecided         the worker: the item is owed again in a while, and not charged
+    └── Unanswered        the worker: the item waits for a person, and is not charged
 """
 
 from __future__ import annotations
@@ -89,6 +90,10 @@ class Undecided(InfrastructureError):
     def __init__(self, message: str, status: int):
         self.status = status
         super().__init__(message)
+
+
+class Unanswered(InfrastructureError):
+    """Raised when an episode needs a person's answer that is not there yet."""
 
 
 def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:

@@ -53,6 +53,7 @@ MAIN_METRICS = (
     "exact_match",
     "executed",
     "feasible",
+    "lines_done",
     "pass",
     "reward",
     "rouge_l",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lumos_queue.commands import Ask, Command, Do, Note, Result
+from lumos_queue.commands import Approve, Ask, Command, Do, Note, Result
 from lumos_queue.episode import EpisodeRun, Journal, StepContext, run_episode
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -19,7 +19,7 @@ from lumos_queue.records import Completion, Execution, FinishReason, Task
 TASK = Task("toolbench", "", "1", "What is the state of order 17?")
 
 
-def call(name: str, thought: str = "", **arguments: Any) -> str:
+def call(name: str, thought: str = "", /, **arguments: Any) -> str:
     """A reply that calls a function."""
     return (f"Thought: {thought}\n" if thought else "") + f"Action: {name}\nAction Input: {json.dumps(arguments)}"
 
@@ -35,7 +35,14 @@ def give_up(thought: str = "") -> str:
 class Scripted:
     """Answers each role by its replies in order, the last one for ever, and functions by Python."""
 
-    def __init__(self, replies: Mapping[str, Sequence[str]], functions: Mapping[str, Callable[..., Any]] | None = None):
+    def __init__(
+        self,
+        replies: Mapping[str, Sequence[str]],
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        answers: Sequence[Execution | None] = (),
+    ):
+        """`answers`: of the person who is shown a plan, in order."""
+        self._answers = list(answers)
         self._replies = {role: list(one) for role, one in replies.items()}
         self._functions = functions or {}
         self.commands: list[Command] = []
@@ -57,6 +64,8 @@ class Scripted:
     def answer(self, command: Command) -> Result:
         if isinstance(command, Note):
             return None
+        if isinstance(command, Approve):
+            return self._answers.pop(0)
         if isinstance(command, Ask):
             replies = self._replies[command.role]
             return Completion(replies.pop(0) if len(replies) > 1 else replies[0], FinishReason.STOP, 10, 5)

@@ -30,8 +30,8 @@ class Outbox:
     def finish(self, done: Finished) -> None:
         self._finished.append(done)
 
-    def give_back(self, item: int, problem: str = "", wait_seconds: float = 0.0) -> None:
-        self._given_back.append(GivenBack(item, storable(problem)[0], wait_seconds))
+    def give_back(self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False) -> None:
+        self._given_back.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits))
 
     def give_back_rest(self) -> None:
         """Give back every item of which nothing else has been said."""

@@ -19,7 +19,7 @@ from db.fence import Fenced
 from db.journal import Contents
 from db.states import STOPPED
 from lumos_queue.endpoints.statuses import may_pass
-from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
+from lumos_queue.errors import EndpointDown, InfrastructureError, Unanswered, Undecided
 from lumos_queue.jobs.base import Job
 from workers.item import ItemRunner
 from workers.lookahead import LookAhead
@@ -149,6 +149,9 @@ class Slice:
         except Undecided as error:
             self._undecided = error
             self._outbox.give_back(item.id, wait_seconds=UNDECIDED_SECONDS)
+            return
+        except Unanswered:
+            self._outbox.give_back(item.id, awaits=True)
             return
         except InfrastructureError as error:
             # In a while, if the server does not say when: longer each time the item was claimed, up to a minute.

@@ -11,6 +11,7 @@ from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, TaskRow
 from db.models.review import Audit, AuditSample, Label
 from db.models.steps import (
     STEPS,
+    Approval,
     Artifact,
     CompletionRow,
     DatasetArtifact,
@@ -24,6 +25,7 @@ from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMess
 
 __all__ = [
     "STEPS",
+    "Approval",
     "Artifact",
     "Attempt",
     "Audit",

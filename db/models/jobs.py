@@ -110,6 +110,12 @@ class Item(Base, table=True):
             sqlite_where=text(f"state = '{ItemState.CLAIMED}'"),
             postgresql_where=text(f"state = '{ItemState.CLAIMED}'"),
         ),
+        Index(
+            "item_awaiting_index",
+            "job",
+            sqlite_where=text(f"state = '{ItemState.AWAITING}'"),
+            postgresql_where=text(f"state = '{ItemState.AWAITING}'"),
+        ),
     )
     id: Mapped[int] = key()
     job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))

@@ -40,7 +40,7 @@ class Label(Base, table=True):
     episode: Mapped[int] = refers("episode.id", index=True)
     position: Mapped[int | None] = Field(default=None)  # of a step; None: the whole episode
     branch: Mapped[int | None] = Field(default=None)
-    value: Mapped[str]  # right, wrong, unsure
+    value: Mapped[str]  # right, wrong, unsure; or a rating of the whole episode, 1 to 10
     note: Mapped[str] = long_text()
     labeller: Mapped[str]
     audit: Mapped[str | None] = Field(default=None)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Column, Index, LargeBinary
 from sqlmodel import Field
 
-from db.models.base import Base, Key, Mapped, json, long_text, refers
+from db.models.base import Base, Key, Mapped, instant, json, long_text, refers
 
 
 class StepKey(Base):
@@ -93,6 +93,18 @@ class ToolCallRow(StepKey, table=True):
     provenance: Mapped[str] = Field(default="")  # recorded, simulated, synthetic, live; empty: of before it was kept
 
 
+class Approval(StepKey, table=True):
+    """What a person was asked to approve. The one step that is not recorded with its result: a person gives it."""
+
+    __tablename__ = "approval"
+    shown: Mapped[str] = long_text()
+    answer: Mapped[str] = Field(default="")  # yes, no; empty: none yet
+    note: Mapped[str] = long_text()  # the person's
+    who: Mapped[str] = Field(default="")
+    asked_at: Mapped[float] = instant(nullable=False)
+    answered_at: Mapped[float | None] = instant()  # null: not yet, or when it was asked (`--yes`)
+
+
 class Artifact(Base, table=True):
     """Bytes that tasks and executions refer to by digest: images."""
 
@@ -129,4 +141,4 @@ class TextBlock(Base, table=True):
 
 
 #: The tables of steps, by the kind of command they keep.
-STEPS = {"note": SubgoalRow, "ask": CompletionRow, "do": ExecutionRow, "call": ToolCallRow}
+STEPS = {"note": SubgoalRow, "ask": CompletionRow, "do": ExecutionRow, "call": ToolCallRow, "approve": Approval}

@@ -25,6 +25,7 @@ class EpisodeResult:
     tools: Mapping[str, str] = field(default_factory=dict)  #: the agent's tool options: where databases and shops are
     #: The bytes of the artifact with that sha256, of those that the task and the actions name. Raises EpisodeError.
     artifact: Callable[[str], bytes] | None = None
+    approved: str = ""  #: what a person approved last, as it was shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ _USES = {
     "mawps": (TEST, TEACH),
     "mind2web": (TEST, TEACH),
     "musique": (TEST, TEACH),
+    "open_ended": (TEST,),
     "openagi": (TEST,),
     "prm800k": (TEACH,),
     "rewoo": (TEACH,),

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import aliased
 
 from db.connection import Database
+from db.labels import VALUES
 from db.models import EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
@@ -71,6 +72,7 @@ def _wrong_episodes(connection: Connection) -> frozenset[int]:
         later.episode == Label.episode,
         later.labeller == Label.labeller,
         later.id > Label.id,
+        later.value.in_(VALUES),  # a rating replaces no label
         later.position.is_not_distinct_from(Label.position),
         later.branch.is_not_distinct_from(Label.branch),
     )

@@ -1,4 +1,4 @@
-"""Commands by which people review episodes: correct, label."""
+"""Commands by which people review episodes: correct, label, rate."""
 
 from __future__ import annotations
 
@@ -109,6 +109,36 @@ def label(
         "labeller": who,
     }
     output.result(shown, lambda one: output.show(f"{who} says: {step} is {one['label']}"))
+
+
+def rate(
+    episode: Episode,
+    rating: Annotated[str, typer.Argument(metavar="RATING", help="From 1, the worst, to 10, the best.")],
+    note: Annotated[str, typer.Option(help="The reason, for later readers.")] = "",
+    who: Annotated[str, typer.Option("--as", help="Who rates; default: LUMOS_USER, or user@host.")] = "",
+    json: opt.Json = False,
+) -> None:
+    """Rate what an episode made, from 1 to 10.
+
+    A rating is stored as a label; a person's newest rating counts.
+    """
+    from db.labels import RATINGS, NewLabel, add_labels, check
+    from db.named import finished_trajectory
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    if rating not in RATINGS:
+        raise SpecError(f"'{rating[:40]}' is not a rating: expected a whole number from 1 to 10.")
+    settings = read_settings()
+    who = who or settings.user
+    check(rating, who, RATINGS)
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            found = finished_trajectory(connection, episode)
+        add_labels(opened, [NewLabel(found.episode.id, rating, who, note)])
+    shown = {"episode": f"{found.job.id}-{found.item.ordinal}", "rating": int(rating), "labeller": who}
+    output.result(shown, lambda one: output.show(f"{who} rates {one['episode']}: {rating} of 10"))
 
 
 def _parse_changes(what: str, form: re.Pattern[str], given: Iterable[str]) -> dict[tuple[int, ...], str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
+from db.awaiting import HOW
 from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
-from db.states import OPEN, ItemState, JobState
+from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.outage import Outage, Patience, format_give_up
 from lumos_queue.scoring.statistics import wilson
@@ -40,6 +43,7 @@ class Progress:
         self._waiting = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
         self._patience = Patience()
+        self.awaits = False  #: whether all that is left of the job waits for a person's answer
         self.given_up = ""  #: why to stop, in words: an outage that only a person can end
         self._line_at = 0.0
 
@@ -54,6 +58,16 @@ class Progress:
     def __exit__(self, *exception: object) -> None:
         if self._live:
             self._live.__exit__(*exception)
+
+    @contextmanager
+    def hide(self) -> Iterator[None]:
+        """Take the live block away while something else is printed."""
+        self.__exit__(None, None, None)
+        self._live = None
+        try:
+            yield
+        finally:
+            self.__enter__()
 
     def show(self) -> str:
         """Read and print the progress; returns the job's state as last read."""
@@ -86,7 +100,9 @@ class Progress:
             self.state = job.state
             items = progress(connection, self.job)
             done = items.get(ItemState.DONE, 0)
-            self._waiting = job.waiting if job.state in OPEN else ""
+            left = {state for state in UNFINISHED if items.get(state)}
+            self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
+            self._waiting = job.waiting if job.state in OPEN and HOW not in job.waiting else ""
             self._notice_a_stall(connection, job, done)
             if self._live:
                 self._live.update(self._block(connection, job, items), refresh=True)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lumos_queue.cli import (
+    approvals,
     audits,
     backup,
     builds,
@@ -67,6 +68,8 @@ for command in (
     jobs.show,
     corrections.correct,
     corrections.label,
+    corrections.rate,
+    approvals.approve,
     rollouts.reground,
     judge.judge,
     papers.tables,

@@ -95,6 +95,9 @@ Samplings = Annotated[
         help="temperature, top_p or max_tokens of one role, e.g. policy.temperature=1. May be repeated.",
     ),
 ]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Approve every plan as it is written (open-ended); else a person has to.")
+]
 Live = Annotated[bool, typer.Option("--live", help="Allow actions to call external tools, such as Wikipedia.")]
 Replay = Annotated[str, typer.Option(metavar="JOB", help="Answer calls of external tools as that job recorded them.")]
 Draw = Annotated[

@@ -16,7 +16,7 @@ SHOWN = 3  #: pictures of one value that a person is told of; all are in the JSO
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif",
-             "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}  # fmt: skip
+             "text/plain": "txt", "text/markdown": "md", "text/csv": "csv", "audio/wav": "wav"}  # fmt: skip
 Picture = dict[str, Any]  #: of, sample, sha256, bytes and media_type
 
 
@@ -46,7 +46,7 @@ def describe_pictures(pictures: list[Picture]) -> Iterator[str]:
     for of, several in by_value.items():
         told = [f"{one['sha256'][:12]}… {_size(one)}" for one in several[:SHOWN]]
         more = f", and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
-        kind = "files" if str(several[0]["media_type"]).startswith("text/") else "pictures"
+        kind = "files" if str(several[0]["media_type"]).startswith(("text/", "audio/")) else "pictures"
         yield f"{kind} of {of}: {', '.join(told)}{more}"
 
 

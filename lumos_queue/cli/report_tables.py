@@ -123,6 +123,18 @@ def _format_plan_steps(report: dict[str, Any]) -> str:
     return f"{found['unresolved']:,} of {found['n']:,} name no expert" if found else ""
 
 
+def _format_plans(report: dict[str, Any]) -> str:
+    """The plans that people were shown, by their answer."""
+    return ", ".join(f"{count:,} {name}" for name, count in report.get("plans", {}).items() if count)
+
+
+def _format_rating(report: dict[str, Any]) -> str:
+    if not (found := report.get("ratings")):
+        return ""
+    low, high = found["ci95"]
+    return f"{found['mean']:.1f} [{low:.1f}, {high:.1f}]\n{found['rated']:,} of {found['of']:,} rated"
+
+
 def _format_calls(report: dict[str, Any]) -> str:
     if not (check := report.get("calls_as_expected")):
         return ""
@@ -166,6 +178,9 @@ _ROWS = (
     ("state", lambda r: r["state"] if r["state"] != "done" else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
     ("quarantined", lambda r: f"{r['items']['quarantined']:,}" if r["items"].get("quarantined") else ""),
+    ("waiting for approval", lambda r: f"{r['items']['awaiting']:,}" if r["items"].get("awaiting") else ""),
+    ("plans", _format_plans),
+    ("rating, 1 to 10 [95 %]", _format_rating),
     ("accepted for both", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == "convert" else ""),
     ("correct", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] != "convert" else ""),
     ("tools", lambda r: _format_tools(r.get("tools", {}))),

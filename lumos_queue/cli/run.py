@@ -14,6 +14,7 @@ from db.states import JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
+from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, tell_how_to_approve
 from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
@@ -131,7 +132,7 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
         asked.set()
         stop.set()
 
-    given_up = ""
+    given_up, unasked = "", False
     before = {number: signal.signal(number, interrupt) for number in _STOP_SIGNALS}
     try:
         with shown:
@@ -142,6 +143,14 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
                 if given_up := shown.given_up:
                     stop.set()
                     break
+                if shown.awaits:
+                    if unasked := not may_ask():
+                        stop.set()
+                        break
+                    with shown.hide():
+                        ask_for_approval(shown.database, shown.settings, shown.job, asked)
+                    if asked.is_set():
+                        stop.set()
                 asked.wait(shown.pause)
             if worker is not None:
                 while worker.is_alive():
@@ -154,6 +163,9 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
     if given_up and shown.state not in STOPPED:
         output.say(output.harmless(given_up))
         output.say(f"nothing is lost. Once this is fixed, go on with: lumos resume {shown.job}")
+        return Exit.INCOMPLETE
+    if unasked and shown.state not in STOPPED:
+        tell_how_to_approve(shown.database, shown.settings, shown.job)
         return Exit.INCOMPLETE
     if asked.is_set() and shown.state not in STOPPED:
         output.say(f"stopped; nothing is lost. Go on with: lumos resume {shown.job}")

@@ -55,7 +55,7 @@ def _inference_command(kind: str) -> Callable[..., None]:
         role: opt.Roles = [], tool: opt.ToolOptions = [], option: opt.RowOptions = [],
         shots: opt.Shots = None, answer: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
-        setting: opt.SettingOptions = [], sampling: opt.Samplings = [],
+        setting: opt.SettingOptions = [], sampling: opt.Samplings = [], yes: opt.Yes = False,
         again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
         from lumos_queue.settings import read_settings
@@ -92,6 +92,7 @@ def _inference_command(kind: str) -> Callable[..., None]:
             at_limit=at_limit,
             settings=setting,
             samplings=sampling,
+            yes=yes,
         )
         job, rows = make_inference_job(kind, options, settings, output.say)
         submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)

@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.pictures import describe_pictures
 from lumos_queue.cli.tool_trajectory import calls_functions, column_heads, decides_alone, decision_lanes, write_call
-from lumos_queue.commands import WITHIN, Call
+from lumos_queue.commands import WITHIN, Approve, Call
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
@@ -70,7 +70,8 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for label in shown.get("labels", ()):
         what = f"step {label['step']} is " if label["step"] else ""
         note = f": {label['note']}" if label["note"] else ""
-        console.print(escape(f"{label['labeller']} says: {what}{label['label']}{note}"))
+        said = f"rates it {label['label']} of 10" if label["label"].isdecimal() else f"says: {what}{label['label']}"
+        console.print(escape(f"{label['labeller']} {said}{note}"))
     spent = sum(step["seconds"] for step in shown["steps"])
     console.print(
         f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
@@ -219,9 +220,19 @@ def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
         case done, Call() as call:
             what = _describe_call(call) + ("" if done.ok else f" {done.status}")
             return shown | {"who": "call", "what": what, "result": done.result, "seconds": done.seconds}
+        case done, Approve() as plan:
+            return shown | {"who": "approval", "what": plan.shown, "result": describe_approval(done)}
         case _, Subgoal() as subgoal:
             return shown | {"who": "subgoal", "what": subgoal.text}
-    raise TypeError("a step is a completion, an action, a call or a subgoal")
+    raise TypeError("a step is a completion, an action, a call, a plan or a subgoal")
+
+
+def describe_approval(answer: Execution | None) -> str:
+    """What became of a plan that was shown to a person."""
+    if answer is None:
+        return "waits for an answer"
+    note = f": {answer.result}" if answer.result else ""
+    return f"{'approved' if answer.ok else 'refused'} by {answer.values[0]['text']}{note}"
 
 
 def _describe_call(call: Call) -> str:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from lumos_queue.actions.base import ActionInterface, LocalTool, Session
-from lumos_queue.commands import Ask, Call, Command, Do, Result, digest
+from lumos_queue.commands import Approve, Ask, Call, Command, Do, Result, digest, write_answer
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.episode import Perform, StepContext
@@ -30,6 +30,7 @@ class Executor:
     image: Callable[[str], Awaitable[ImagePart]] | None = None  #: the artifact with that sha256
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are sampled otherwise
     judge_beside: bool = True  #: whether the judge is asked of an episode that is over, and does not make it itself
+    approver: str = ""  #: who approves every plan as it is written; empty: a person has to answer
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
@@ -61,7 +62,9 @@ class Executor:
                 return await self.caller.call(
                     command, digest(episode, f"{context.position}.{context.branch}", command.digest)
                 )
-            return None
+            if isinstance(command, Approve) and self.approver:
+                return write_answer(True, "", self.approver)
+            return None  # of a note; of a plan that a person has to approve first
 
         try:
             yield perform

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from lumos_queue.commands import Result, Step
+from lumos_queue.commands import Approve, Result, Step
 
 
 class MemoryJournal:
@@ -14,7 +14,11 @@ class MemoryJournal:
     def __init__(self, steps: Iterable[Step] = ()):
         self.steps = list(steps)
         self.artifacts: dict[str, tuple[str, bytes]] = {}  #: media type and bytes, by sha256
-        self._known = {(step.position, step.branch): (step.command.digest, step.result) for step in self.steps}
+        self._known = {
+            (step.position, step.branch): (step.command.digest, step.result)
+            for step in self.steps
+            if step.result is not None or not isinstance(step.command, Approve)  # a question without an answer
+        }
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
         return self._known.get((position, branch))

@@ -38,6 +38,7 @@ class Formulation:
     executes: bool = True  #: whether it runs actions, and so may need tools
     functions: bool = False  #: whether its actions are the functions that a task brings (tool agents)
     experts: bool = False  #: whether its actions are runs of expert models on what a task brings
+    approved: bool = False  #: whether a person has to approve its plans before anything of them is run
     trainable: bool = True  #: whether a gold solution gives its conversations in full
     limited: bool = False  #: whether it stops at the agent's limit of subgoals
     demonstrated: bool = False  #: whether the demonstrations of a domain show it

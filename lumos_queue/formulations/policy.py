@@ -68,19 +68,20 @@ class Decision:
 class Policy:
     """Asks the role `policy` at a node, carries its decision out, and adds the node that comes of it."""
 
-    def __init__(self, task: Task, agent: Agent, history: History):
+    def __init__(self, task: Task, agent: Agent, history: History, first: int = 0):
+        """`first`: position of its first command."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
         self._asked = request(task, open_functions(task))
         self._head = first_prompt(POLICY, self._asked, agent)
-        self._next = 0  #: position of the next command
+        self.next = first  #: position of the next command
         self.calls = 0
 
     def decide(self, node: Decision, told_only_now: str = "") -> Commands[tuple[str, int]]:
         """The model's reply at a node, and its position. `told_only_now` is in no later prompt."""
         completion = yield from Ask("policy", self._prompt(node, told_only_now), parent=node.position)
         self.calls += 1
-        self._next += 1
-        return completion.text, self._next - 1
+        self.next += 1
+        return completion.text, self.next - 1
 
     def _prompt(self, node: Decision, told_only_now: str) -> str:
         if not told_only_now and self._history.kind == "whole":
@@ -100,8 +101,8 @@ class Policy:
         if child.reply.action:
             action = Action((), child.reply.action, child.reply.arguments, text)
             child.execution = yield from Do(action, parent=position)
-            child.position = self._next
-            self._next += 1
+            child.position = self.next
+            self.next += 1
         child.transcript = node.transcript + child.transcript_step().write(self._style)
         node.children.append(child)
         return child

@@ -20,6 +20,7 @@ FORMULATIONS: Registry[Formulation] = Registry(
         "rewoo": f"{_ROOM}.rewoo:FORMULATION",
         "sum2act": f"{_ROOM}.sum2act:FORMULATION",
         "model-synthesis": f"{_ROOM}.model_synthesis:FORMULATION",
+        "open-ended": f"{_ROOM}.open_ended:FORMULATION",
         "tooleval": f"{_ROOM}.tooleval:FORMULATION",
         "teacher-forced": f"{_ROOM}.teacher_forced:FORMULATION",
     },

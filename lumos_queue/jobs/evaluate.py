@@ -62,7 +62,7 @@ class Evaluate:
             assert context.images is not None
             return context.images.read(digest).data
 
-        tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools, load)
+        tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools, load, run.approved)
         # A thread for every episode would cost more than most scores do.
         judged = asyncio.to_thread(benchmark.score, task, tried) if benchmark.slow else None
         return ItemResult(run.outcome, tuple(await judged if judged else benchmark.score(task, tried)))

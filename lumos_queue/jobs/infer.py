@@ -24,6 +24,8 @@ from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 
+UNSEEN = "--yes"  #: who approved a plan that nobody was shown
+
 
 @dataclass(frozen=True, slots=True)
 class InferContext:
@@ -51,6 +53,7 @@ class Infer:
     replay: str = ""  #: the job whose recorded tool calls answer instead
     draw: int = 0  #: tasks drawn into each sample set; 0: no sample sets, all tasks
     sets: int = 1  #: sample sets
+    approve_all: bool = False  #: whether plans that a person would have to approve are approved as they are written
     formulation_version: int = VERSION
 
     kind = "infer"
@@ -62,6 +65,8 @@ class Infer:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.formulation_version == 1:
             del values["formulation_version"]  # which jobs of that version do not name
+        if not self.approve_all:
+            del values["approve_all"]
         return {**values, "agent": self.agent.as_json()}
 
     @classmethod
@@ -100,6 +105,7 @@ class Infer:
                 images.load,
                 self.agent.samplings,
                 JUDGE not in formulation.roles,
+                UNSEEN if self.approve_all else "",
             )
             yield InferContext(executor, tuple(identities), traffic, images)
 

@@ -32,6 +32,7 @@ from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.expert_runs import expert_runs
 from lumos_queue.reports.groups import split_by_group
+from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
 from lumos_queue.reports.scores import baselines, scores
 from lumos_queue.reports.state_manager import state_figures
@@ -68,6 +69,7 @@ def make_report(connection: Connection, job: Any) -> Report:
         report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
     report |= _episode_figures(connection, job.id, endings)
     report |= expert_runs(connection, job)
+    report |= people_figures(connection, job)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check
     if _calls_functions(job):

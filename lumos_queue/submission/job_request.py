@@ -64,6 +64,7 @@ class InferenceOptions:
     at_limit: str = ""
     settings: Sequence[str] = ()  #: NAME=VALUE
     samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
+    yes: bool = False
 
 
 def make_inference_job(
@@ -127,6 +128,7 @@ def make_inference_job(
         resolve_job(settings, options.replay),
         options.draw,
         sets,
+        approve_all=options.yes,
     )
     return (Evaluate(infer) if kind == "evaluate" else infer), rows
 
@@ -161,6 +163,8 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
     formulation = FORMULATIONS.load(options.formulation)
     _check_actions(formulation, benchmark)
+    if options.yes and not formulation.approved:
+        raise SpecError(f"The formulation '{options.formulation}' shows no plan to a person: leave out --yes.")
     if not formulation.executes:
         if options.tools:
             raise SpecError(f"The formulation '{options.formulation}' runs no actions: leave out --tool.")

@@ -302,10 +302,12 @@ def test_every_formulation_says_what_follows_from_it():
         "rewoo": (("planner", "solver"), True, False, False, False, False),
         "sum2act": (("router", "state_manager"), True, False, False, False, False),
         "model-synthesis": (("planner",), True, False, False, False, False),
+        "open-ended": (("planner", "policy"), True, False, False, False, False),
         "tooleval": (("judge",), False, False, False, False, False),
     }
     functions = {name for name in FORMULATIONS if FORMULATIONS.load(name).functions}
-    assert functions == {"react", "dfsdt", "rewoo", "sum2act"}
+    assert functions == {"react", "dfsdt", "rewoo", "sum2act", "open-ended"}
+    assert {name for name in FORMULATIONS if FORMULATIONS.load(name).approved} == {"open-ended"}
     counted = {name for name in FORMULATIONS if FORMULATIONS.load(name).expected_calls}
     assert counted == {"iterative", "one-pass", "model-synthesis"}
     assert trainable_names() == ("iterative", "one-pass", "cot", "direct", "integrated")
@@ -317,12 +319,13 @@ def test_the_names_of_formulations_are_known_before_one_is_imported():
         "[name for name in sys.modules if name.endswith(('iterative', 'teacher_forced', 'web.recorded'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "13 []"
+    assert done.stdout.strip() == "14 []"
 
 
 def test_unknown_formulation_lists_the_choices():
     message = "No formulation called 'lumos_iterative'. Choose one of: caption, cot, dfsdt, direct, "
-    message += "integrated, iterative, model-synthesis, one-pass, react, rewoo, sum2act, teacher-forced, tooleval."
+    message += "integrated, iterative, model-synthesis, one-pass, open-ended, react, rewoo, sum2act, "
+    message += "teacher-forced, tooleval."
     with pytest.raises(SpecError, match=re.escape(message)):
         FORMULATIONS.load("lumos_iterative")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from lumos_queue.actions.experts.session import Run
 from lumos_queue.actions.experts.values import Values, read_size
-from lumos_queue.actions.local.documents import CALCULATOR, SEARCH, TAKE_PICTURE, WRITE_FILE
+from lumos_queue.actions.local.documents import CALCULATOR, COMPOSE_MELODY, SEARCH, TAKE_PICTURE, WRITE_FILE
 from lumos_queue.actions.local.images import camera_image, find_image, write_image
 from lumos_queue.actions.local.library import search_articles
+from lumos_queue.actions.local.melody import compose
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.experts.base import Expert, Kind
@@ -112,6 +114,14 @@ async def write_file(arguments: Arguments, place: Place) -> Returned:
     return Returned(f"{name} is written: {len(text):,} characters", (stored,))
 
 
+async def compose_melody(arguments: Arguments, place: Place) -> Returned:
+    """A melody in notation; its sound is kept as an artifact of the episode."""
+    melody = await asyncio.to_thread(compose, arguments["text"])
+    sound = place.context.keep(await asyncio.to_thread(melody.write_wav), "audio/wav")
+    stored = {"name": "melody.wav", "sha256": sound, "media_type": "audio/wav"}
+    return Returned(melody.write_abc(), (stored,))
+
+
 async def take_picture(arguments: Arguments, place: Place) -> Returned:
     """The image that the task's camera sees."""
     digest = camera_image(place.task)
@@ -137,4 +147,5 @@ def _by_expert(expert: Expert) -> LocalFunction:
 LOCAL_FUNCTIONS: Mapping[str, LocalFunction] = MappingProxyType(
     {name: _by_expert(expert) for name, expert in EXPERTS.items()}
     | {SEARCH: search, CALCULATOR: calculate, WRITE_FILE: write_file, TAKE_PICTURE: take_picture}
+    | {COMPOSE_MELODY: compose_melody}
 )

@@ -16,6 +16,7 @@ from lumos_queue.experts.catalogue import EXPERTS
 
 CATEGORY = "Local"  #: of all of them: what a session here answers
 SEARCH, CALCULATOR, WRITE_FILE, TAKE_PICTURE = "search", "calculator", "write_file", "take_picture"
+COMPOSE_MELODY = "compose_melody"
 _IMAGE = "an image by its name, such as image:0123456789ab"
 Document = dict[str, Any]
 
@@ -60,6 +61,12 @@ _ALL = (
         "keeps a text as a file for the person; a later file of the same name takes its place",
         name="such as report.md",
         text="what is in it",
+    ),
+    _document(
+        "music",
+        COMPOSE_MELODY,
+        "writes a short melody in the mood of a text, by rule, and keeps it as a sound file",
+        text="what the music is about",
     ),
     _document("webcam", TAKE_PICTURE, "takes a picture with the person's webcam"),
 )

@@ -1,0 +1,89 @@
+"""A melody by rule: eight bars that follow from the words alone, as notation and as sound. No model composes here.
+
+The words choose the mode (sad ones minor), the rhythm and the steps of a walk over the scale that ends on its first
+note. The notation is ABC, which programs for scores read; the sound is a WAV of plain sine tones.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+import struct
+import wave
+from dataclasses import dataclass
+
+BARS, UNITS = 8, 8  #: bars, each of so many eighth notes
+RATE = 8_000  #: samples of sound a second
+SECONDS = 0.22  #: of an eighth note
+_MINOR_WORDS = frozenset(
+    ("storm", "stormy", "dark", "night", "evening", "sad", "grey", "winter", "rain", "cold", "wind")
+)
+_MAJOR, _MINOR = (0, 2, 4, 5, 7, 9, 11), (0, 2, 3, 5, 7, 8, 10)  #: semitones above the first note
+_LETTERS = "CDEFGAB"
+_RHYTHMS = ((2, 2, 2, 2), (3, 1, 2, 2), (4, 2, 2), (2, 2, 4), (1, 1, 2, 4), (6, 2))  #: of a bar, in eighth notes
+_C4 = 261.6255653  #: Hz
+
+
+@dataclass(frozen=True, slots=True)
+class Melody:
+    """Notes as (degree of the scale, counted from 0, length in eighth notes)."""
+
+    title: str
+    is_minor: bool
+    bars: tuple[tuple[tuple[int, int], ...], ...]
+
+    def write_abc(self) -> str:
+        """In ABC notation, in C."""
+        bars = " | ".join(" ".join(map(_write_note, bar)) for bar in self.bars)
+        head = f"X:1\nT:{self.title}\nM:4/4\nL:1/8\nK:{'Cm' if self.is_minor else 'C'}"
+        return f"{head}\n{bars} |]"
+
+    def write_wav(self) -> bytes:
+        """As sound: mono, 16 bits, RATE samples a second."""
+        scale = _MINOR if self.is_minor else _MAJOR
+        samples = bytearray()
+        for degree, units in (note for bar in self.bars for note in bar):
+            semitones = 12 * (degree // 7) + scale[degree % 7]
+            samples += _tone(_C4 * 2 ** (semitones / 12), round(RATE * SECONDS * units))
+        made = io.BytesIO()
+        with wave.open(made, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(RATE)
+            file.writeframes(bytes(samples))
+        return made.getvalue()
+
+
+def compose(text: str) -> Melody:
+    """The melody of these words; equal words have equal melodies."""
+    words = " ".join(text.split())
+    drawn = random.Random(words)
+    is_minor = any(word.strip(".,;:!?").lower() in _MINOR_WORDS for word in words.split())
+    degree, bars = 0, []
+    for number in range(BARS):
+        notes = []
+        for units in drawn.choice(_RHYTHMS):
+            notes.append((degree, units))
+            degree = min(max(degree + drawn.choice((-2, -1, -1, 1, 1, 2)), 0), 9)
+        bars.append(tuple(notes))
+        if number == BARS - 2:
+            degree = drawn.choice((1, 4))
+    last = sum(units for _, units in bars[-1][:-1])
+    bars[-1] = (*bars[-1][:-1], (0, UNITS - last))
+    return Melody(words[:60], is_minor, tuple(bars))
+
+
+def _write_note(note: tuple[int, int]) -> str:
+    degree, units = note
+    letter = _LETTERS[degree % 7]
+    return (letter if degree < 7 else letter.lower()) + (str(units) if units > 1 else "")
+
+
+def _tone(frequency: float, samples: int) -> bytes:
+    """A sine that fades, so that equal notes in a row can be told apart."""
+    values = (
+        round(12_000 * math.exp(-3 * place / samples) * math.sin(2 * math.pi * frequency * place / RATE))
+        for place in range(samples)
+    )
+    return struct.pack(f"<{samples}h", *values)

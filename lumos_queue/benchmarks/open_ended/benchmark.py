@@ -1,0 +1,72 @@
+"""Two open-ended tasks over functions that run here: an artwork and a travel report (OpenAGI, arXiv:2304.04370).
+
+Nothing says what is right: people rate what was made (`lumos rate`). What is counted needs no judge: the lines of the
+approved to-do list that were done, and the calls of functions that succeeded, each of all there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lumos_queue.actions.local.documents import local_functions
+from lumos_queue.actions.tools.functions import FINISH
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.errors import BadRow
+from lumos_queue.prompts.todo_list import read_list
+from lumos_queue.records import Score, Task
+
+NAME = "open_ended"
+#: Row, objective, and the functions that may be used for it.
+TASKS = (
+    (
+        "artwork",
+        "Make an artwork about a lighthouse on a stormy evening: a painting, a poem that goes with it and a short "
+        "piece of music in its mood. Keep the poem as a file, and say what was made and why it belongs together.",
+        (
+            "search", "text_to_image_generation", "image_style_transfer", "image_captioning", "text_generation",
+            "compose_melody", "write_file",
+        ),
+    ),
+    (
+        "travel-report",
+        "Write a report of three days in Ombry for two people: how to get there, where to stay, what to see and what "
+        "to eat, what all of it costs, and a picture of the town. Keep the report as a file.",
+        ("search", "calculator", "text_to_image_generation", "text_summarization", "machine_translation", "write_file"),
+    ),
+)  # fmt: skip
+
+
+class OpenEnded(Benchmark):
+    name = NAME
+    domain = "local_tools"
+    licence = "MIT"
+    splits = ("test",)
+    needs_data = False
+    by_answer = False
+    metrics = ("lines_done", "calls_succeeded")
+    formulations = ("open-ended",)
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        for row, objective, functions in TASKS:
+            yield Task(NAME, "", row, objective, {"functions": local_functions(*functions)})
+
+    def gold_answer(self, task: Task) -> str:
+        """None: people judge."""
+        return ""
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        """Without an approved list no line is done. `calls_succeeded` is left out where no function was called."""
+        lines = read_list(result.approved)
+        done = sum(action.name == FINISH.name and made.ends for action, made in result.seen)
+        calls = [made.ok for action, made in result.seen if action.name != FINISH.name]
+        found = [Score("lines_done", 0.0, detail="no list was approved")]
+        if lines:
+            found = [Score("lines_done", done / len(lines), detail=f"{done} of {len(lines)}", of=len(lines))]
+        if calls:
+            told = f"{sum(calls)} of {len(calls)}"
+            found.append(Score("calls_succeeded", sum(calls) / len(calls), detail=told, of=len(calls)))
+        return found
+
+
+benchmark = OpenEnded()

@@ -1,0 +1,171 @@
+"""Commands by which people answer plans that wait for them: approve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from db.approvals import WaitingPlan
+    from db.connection import Database
+    from lumos_queue.settings import Settings
+
+
+def approve(
+    what: Annotated[
+        str, typer.Argument(metavar="JOB|EPISODE", help="All plans of a job that wait, or the one of an episode.")
+    ] = "",
+    no: Annotated[bool, typer.Option("--no", help="Refuse: the planner is asked again, with the note.")] = False,
+    note: Annotated[str, typer.Option(help="With --no: what should be changed.")] = "",
+    list_: Annotated[bool, typer.Option("--list", help="Show the plans that wait, and answer none.")] = False,
+    who: Annotated[str, typer.Option("--as", help="Who answers; default: LUMOS_USER, or user@host.")] = "",
+    json: opt.Json = False,
+) -> None:
+    """Approve a plan that waits for a person, or refuse it.
+
+    Workers go on with it by themselves. Without workers: lumos resume JOB
+    """
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    settings = read_settings()
+    who = who or settings.user
+    _check_options(what, no, note, list_, who)
+    with database(settings) as opened:
+        if list_:
+            found = find_plans(opened, what) if what else _all_plans(opened)
+            output.result({"waiting": [plan_as_json(plan) for plan in found]}, lambda _: _print_plans(found))
+            return
+        found = find_plans(opened, what)
+        if not found:
+            raise SpecError(_say_why_not(opened, what))
+        answered = _answer_all(opened, found, not no, note, who)
+        _bring_workers(opened, settings, sorted({plan.job for plan in answered}))
+    word = "refuses" if no else "approves"
+    output.result(
+        {"answer": "no" if no else "yes", "who": who, "note": note, "episodes": [plan.name for plan in answered]},
+        lambda shown: output.show("\n".join(f"{who} {word} the plan of {name}" for name in shown["episodes"])),
+    )
+
+
+def _check_options(what: str, no: bool, note: str, list_: bool, who: str) -> None:
+    """Raises SpecError for options that contradict each other."""
+    from db.approvals import check_answer
+    from lumos_queue.errors import SpecError
+
+    if list_ and (no or note):
+        raise SpecError("--list answers nothing: leave out --no and --note.")
+    if not (what or list_):
+        raise SpecError("Say what to approve: a JOB or an EPISODE. Those that wait: lumos approve --list")
+    if note and not no:
+        raise SpecError("A note is for the planner, which is asked again after --no: give --no too, or leave it out.")
+    check_answer(note, who)
+
+
+def find_plans(opened: Database, what: str) -> list[WaitingPlan]:
+    """The plans that wait of a job, or of an episode JOB-NUMBER. Raises SpecError for names of neither."""
+    from db.approvals import find_waiting
+    from db.jobs import get_job
+    from db.named import split_name
+
+    job, number = split_name(what) if "-" in what else (what, None)
+    with opened.engine.connect() as connection:
+        return find_waiting(connection, get_job(connection, job).id, number)
+
+
+def plan_as_json(plan: WaitingPlan) -> dict[str, Any]:
+    names = ("question", "shown", "asked_at", "tries")
+    return {"episode": plan.name} | {name: getattr(plan, name) for name in names}
+
+
+def print_plan(console: Any, plan: WaitingPlan) -> None:
+    """A plan with what it is for."""
+    again = f" (plan {plan.tries})" if plan.tries > 1 else ""
+    console.print(f"[bold]{plan.name}[/]{again}  {output.escape(plan.question)}")
+    console.print(output.escape(plan.shown), soft_wrap=True)
+
+
+def _print_plans(plans: list[WaitingPlan]) -> None:
+    console = output.console()
+    for plan in plans:
+        print_plan(console, plan)
+        console.print(f"approve it: lumos approve {plan.name}", style="dim", soft_wrap=True)
+        console.print(
+            f"refuse it:  lumos approve {plan.name} --no --note 'what to change'\n", style="dim", soft_wrap=True
+        )
+    if not plans:
+        console.print("No plan waits for approval.")
+
+
+def _all_plans(opened: Database) -> list[WaitingPlan]:
+    from db.approvals import find_waiting
+
+    with opened.engine.connect() as connection:
+        return find_waiting(connection)
+
+
+def _answer_all(opened: Database, plans: list[WaitingPlan], yes: bool, note: str, who: str) -> list[WaitingPlan]:
+    """Answer each; those that somebody else answers at the same time are told. Raises SpecError when none is left."""
+    from db.approvals import answer
+    from lumos_queue.errors import SpecError
+
+    answered: list[WaitingPlan] = []
+    late: list[SpecError] = []
+    for plan in plans:
+        try:
+            answer(opened, plan, yes, note, who)
+            answered.append(plan)
+        except SpecError as error:
+            late.append(error)
+    if not answered:
+        raise late[0]
+    for error in late:
+        output.say(str(error))
+    return answered
+
+
+def _say_why_not(opened: Database, what: str) -> str:
+    """Why nothing of the job or the episode waits."""
+    from db.approvals import describe_answer, latest_answer
+    from db.jobs import get_job
+    from db.named import split_name
+    from db.reading import get_trajectory
+
+    with opened.engine.connect() as connection:
+        if "-" not in what:
+            job = get_job(connection, what)
+            return (
+                f"No plan of job {job.id} waits for approval: it is {job.state}. Those that wait: lumos approve --list"
+            )
+        name, number = split_name(what)
+        found = get_trajectory(connection, get_job(connection, name), number)
+        given = latest_answer(connection, found.item.id)
+    name = f"{found.job.id}-{number}"
+    told = f"{describe_answer(name, given)}. " if given else ""
+    state = f"it has ended ({found.episode.ending})" if found.episode.ending else f"its item is {found.item.state}"
+    return f"{told}No plan of {name} waits for approval: {state}."
+
+
+def _bring_workers(opened: Database, settings: Settings, jobs: list[str]) -> None:
+    """Notify the workers, or say how to go on where there are none."""
+    from db.jobs import get_job
+    from db.reading import live_sessions
+    from db.states import JobState
+
+    with opened.engine.connect() as connection:
+        rows = [get_job(connection, job) for job in jobs]
+        alone = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
+    for row in rows:
+        if row.state == JobState.PAUSED:
+            output.say(f"job {row.id} is paused: go on with: lumos resume {row.id}")
+        elif alone:
+            output.say(f"no worker is alive. Go on with: lumos resume {row.id}")
+        elif settings.broker_url:
+            from workers.notify import notify_workers
+
+            notify_workers(settings, row.kind, row.id, 1, row.pool)

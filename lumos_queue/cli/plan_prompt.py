@@ -1,0 +1,72 @@
+"""Asking the person who waits for a job: each plan is shown at the terminal, and answered there or from elsewhere."""
+
+from __future__ import annotations
+
+import select
+import sys
+import threading
+
+from db.approvals import WaitingPlan, answer, find_waiting
+from db.awaiting import describe_awaiting
+from db.connection import Database
+from lumos_queue.cli import output
+from lumos_queue.cli.approvals import print_plan
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+
+LOOK_SECONDS = 1.0  #: between two looks at whether somebody else has answered
+_YES, _NO = ("y", "yes"), ("n", "no")
+
+
+def may_ask() -> bool:
+    """Whether there is a person at the terminal."""
+    return not output.as_json and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_for_approval(database: Database, settings: Settings, job: str, stop: threading.Event) -> None:
+    """Show each plan of the job that waits, and store the person's answers, until `stop`."""
+    for plan in _waiting(database, job):
+        print(file=sys.stderr)
+        print_plan(output.console(stderr=True), plan)
+        said = _read("Approve this plan? [y/n] ", database, plan, stop, (*_YES, *_NO))
+        note = _read("What should be changed? ", database, plan, stop) if said in _NO else ""
+        if said is None or note is None:
+            if stop.is_set():
+                return
+            output.say(f"the plan of {plan.name} was answered elsewhere")
+            continue
+        try:
+            answer(database, plan, said in _YES, note, settings.user)
+        except SpecError as error:
+            output.say(str(error))
+
+
+def tell_how_to_approve(database: Database, settings: Settings, job: str) -> None:
+    """Print what waits, and how to answer and go on."""
+    output.say(f"job {job}: {describe_awaiting(len(_waiting(database, job)), job)} (--list shows what waits)")
+    if not settings.broker_url:
+        output.say(f"nothing is lost. Once it is answered, go on with: lumos resume {job}")
+
+
+def _waiting(database: Database, job: str) -> list[WaitingPlan]:
+    with database.engine.connect() as connection:
+        return find_waiting(connection, job)
+
+
+def _read(
+    question: str, database: Database, plan: WaitingPlan, stop: threading.Event, choices: tuple[str, ...] = ()
+) -> str | None:
+    """A line that the person types, one of `choices` if there are; None at `stop`, or when the plan waits no more."""
+    while True:
+        print(question, end="", file=sys.stderr, flush=True)
+        while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
+            if stop.is_set() or plan not in _waiting(database, plan.job):
+                print(file=sys.stderr)
+                return None
+        line = sys.stdin.readline()
+        if not line:  # the terminal was closed
+            stop.set()
+            return None
+        said = line.strip()
+        if not choices or said.lower() in choices:
+            return said.lower() if choices else said

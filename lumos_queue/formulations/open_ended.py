@@ -1,0 +1,95 @@
+"""Open-ended tasks: a to-do list that a person approves, and then each line by a policy (OpenAGI, arXiv:2304.04370).
+
+A planner is told the objective and the tools, and writes a list. A person is shown it; on refusal the planner is asked
+again with the person's note. Then each line is a ReAct agent's request, and all lines share a memory: what the lines
+before it gave. The answer is what the last line gives. A line that cannot be done does not keep the others from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lumos_queue.commands import Approve, Ask, Commands, Note
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.policy import Decision, Policy, allows_more
+from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
+from lumos_queue.formulations.settings import read_number
+from lumos_queue.limits import Limits
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.open_ended import (
+    UNREAD,
+    DoneLine,
+    ask_again,
+    line_request,
+    planner_prompt,
+    prompt_prefixes,
+    tell_refusal,
+)
+from lumos_queue.prompts.todo_list import read_list, write_list
+from lumos_queue.prompts.transcript import History
+from lumos_queue.records import Ending, Outcome, Subgoal, Task
+
+WRITING = Sampling(max_tokens=1024, stop=())
+
+
+def open_ended(task: Task, agent: Agent) -> Commands[Outcome]:
+    """The planner's lists until one is approved, then the lines of it."""
+    settings = FORMULATION.read_settings(agent)
+    prompt, position, refused = planner_prompt(task, agent), 0, ""
+    for _ in range(settings["tries"]):
+        reply = yield from Ask("planner", prompt)
+        position += 1
+        lines = read_list(reply.text)
+        for number, line in enumerate(lines, start=1):
+            yield Note(Subgoal(number, f"Subgoal {number}: {line}"))
+        position += len(lines)
+        told, refused = UNREAD, ""
+        if lines:
+            answer = yield from Approve(write_list(lines))
+            position += 1
+            if answer.ok:
+                return (yield from _do_lines(task, agent, lines, position, settings["history"]))
+            told, refused = tell_refusal(answer.result), answer.result or "no reason given"
+        prompt = ask_again(prompt, reply.text, told, agent)
+    if refused:
+        return Outcome(None, Ending.CANCELLED, f"every plan was refused, the last one because: {refused}")
+    return Outcome(None, Ending.UNREADABLE, "no list could be read from the planner's last reply")
+
+
+def _do_lines(task: Task, agent: Agent, lines: Sequence[str], position: int, history: History) -> Commands[Outcome]:
+    """Each line by a policy of its own, on one path: what was done for a line is there for the next. `position`: of
+    the next command."""
+    done: list[DoneLine] = []
+    node = Decision()
+    for _ in lines:
+        asked = replace(task, question=line_request(task.question, lines, done))
+        policy = Policy(asked, agent, history, position)
+        node = Decision(position=node.position)
+        while allows_more(agent, node) and not node.is_answer and not node.gave_up:
+            text, place = yield from policy.decide(node)
+            node = yield from policy.act(node, text, place)
+        position = policy.next
+        done.append(DoneLine(lines[len(done)], node.answer if node.is_answer else ""))
+    if node.is_answer:
+        return Outcome(node.answer, Ending.ANSWERED)
+    ending = Ending.GAVE_UP if node.gave_up else Ending.LIMIT
+    return Outcome(None, ending, f"the last line could not be done: {lines[-1]}")
+
+
+FORMULATION = Formulation(
+    "open-ended",
+    open_ended,
+    ("planner", "policy"),
+    functions=True,
+    approved=True,
+    trainable=False,
+    settings={
+        "tries": Setting("3", "lists that a planner writes, until one is approved", read_number(1, 20)),
+        "history": HISTORY,
+    },
+    limits=Limits(depth=24),  # of each line
+    samplings={"planner": WRITING, "policy": POLICY_SAMPLING},
+    prefixes=prompt_prefixes,
+)

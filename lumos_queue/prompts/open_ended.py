@@ -1,0 +1,78 @@
+"""What the models of open-ended tasks are told: the planner of a to-do list, and the policy that does one line of it.
+
+The wording is this project's own; what is asked for follows OpenAGI's flow for open-ended tasks: the objective and the
+tools with their descriptions to a planner, then each approved line to an agent that remembers the lines before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lumos_queue.actions.tools.task_functions import functions_of_task
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import Turn, get_framing
+from lumos_queue.prompts.todo_list import write_list
+from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt, policy_prefixes, request
+from lumos_queue.records import Task
+
+PLANNER = """\
+You plan how to reach a person's objective with the functions listed. Write a to-do list: numbered, one line for each \
+thing to do, in the order in which it is to be done, each so complete that it can be done by somebody who reads only \
+this line, the objective and what the lines before it gave. Name in each line the function it needs. The last line \
+gives the whole result. A person reads the list before anything of it is done. Write only the list.
+"""
+UNREAD = "No numbered list could be read from this. Write a numbered list, one line for each thing to do."
+_NOW = "Now do line"
+_ASKED = re.compile(rf"^{_NOW} ([0-9]+), and nothing else: (.*)$", re.MULTILINE)
+MAX_RESULT = 4_000  #: characters of what a line gave, as later lines are told
+
+
+@dataclass(frozen=True, slots=True)
+class DoneLine:
+    """A line of the list with what it gave; '' where it could not be done."""
+
+    line: str
+    result: str
+
+
+def planner_prompt(task: Task, agent: Agent) -> str:
+    return first_prompt(PLANNER, request(task, tuple(functions_of_task(task).values())), agent)
+
+
+def ask_again(prompt: str, reply: str, told: str, agent: Agent) -> str:
+    """The planner's next prompt: its list, and what was said to it."""
+    style = get_framing(agent.framing)
+    return prompt + style.write(Turn("assistant", reply)) + style.write(Turn("user", without_roles(told)))
+
+
+def tell_refusal(note: str) -> str:
+    said = f" and says: {note.strip()}" if note.strip() else ""
+    return f"The person does not approve this list{said}\nWrite the whole list anew."
+
+
+def line_request(objective: str, lines: Sequence[str], done: Sequence[DoneLine]) -> str:
+    """What the policy is asked: the next line, with the objective, the list and what the lines before it gave."""
+    parts = [f"Objective: {objective.strip()}", f"To-do list:\n{write_list(lines)}"]
+    if done:
+        parts.append("Done so far:\n" + "\n".join(_tell(number, one) for number, one in enumerate(done, start=1)))
+    number = len(done) + 1
+    return "\n\n".join([*parts, f"{_NOW} {number}, and nothing else: {lines[number - 1]}"])
+
+
+def read_line(prompt: str) -> str:
+    """The line that a policy's prompt asks for, with its number; '' where there is none."""
+    found = _ASKED.findall(prompt)
+    return "{}. {}".format(*found[-1]) if found else ""
+
+
+def prompt_prefixes(agent: Agent) -> Mapping[str, str]:
+    return {"planner": SYSTEM + PLANNER, **policy_prefixes(agent)}
+
+
+def _tell(number: int, done: DoneLine) -> str:
+    left = len(done.result) - MAX_RESULT
+    cut = f"{done.result[:MAX_RESULT]}... [{left:,} characters left out]" if left > 0 else done.result
+    return f"{number}. {cut}" if done.result else f"{number}. could not be done"

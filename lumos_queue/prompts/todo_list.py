@@ -1,0 +1,35 @@
+"""To-do lists that a planner writes: the lines of a numbered or a bulleted list, and nothing else of the reply.
+
+Reading is total: a reply without a list has no lines. What stands before the list, behind it or between its lines is
+no part of it; nor are bullets below the lines of a numbered list, which say how a line is to be done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_NUMBERED = re.compile(r"[ \t]*(?:\*\*|#{1,6}[ \t]+)?(?:step[ \t]+)?[0-9]{1,3}[.):][ \t]*(.*)", re.IGNORECASE)
+_BULLETED = re.compile(r"[ \t]*[-*+•‣–][ \t]+(?:\[[ xX]?\][ \t]*)?(.*)")
+MAX_READ = 100_000  #: characters of a reply
+MAX_LINES = 30
+MAX_LINE = 500  #: characters of a line
+
+
+def read_list(text: str) -> tuple[str, ...]:
+    """The lines of the list, without numbers and bullets: at most MAX_LINES. A numbered list goes before bullets."""
+    written = text[:MAX_READ].splitlines()
+    for form in (_NUMBERED, _BULLETED):
+        found = (_clean(match[1]) for line in written if (match := form.fullmatch(line)))
+        if lines := tuple(line for line in found if line):
+            return lines[:MAX_LINES]
+    return ()
+
+
+def write_list(lines: Sequence[str]) -> str:
+    """The list as it is shown; `read_list` reads the same lines from it."""
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+
+
+def _clean(line: str) -> str:
+    return " ".join(line.replace("**", " ").split())[:MAX_LINE].strip()

@@ -1,0 +1,107 @@
+"""Open-ended tasks with invented functions and recorded answers, scripted models for them, and workers that run them.
+
+The planner's first list is refused by tests that refuse one: it asks for no weather. For control flow only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from db.approvals import WaitingPlan, find_waiting
+from db.connection import Database
+from db.jobs import get_job
+from db.models import Approval, EpisodeRow, Item
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+from lumos_queue.submission.store import submit
+from tests.fake_endpoint import FakeEndpoint
+from tests.integration.going_on import rows_of
+from tests.stored import stored_rows
+from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, record
+from tests.tool_scripts import call, finish
+
+FIRST = "Here is the list.\n1. Look the parcel up\n2. Tell where it is\nDone."
+SECOND = "1. Look the parcel up\n2. Add the weather\n3. Tell where it is"
+NOTE = "say what the weather is, too"
+
+
+def task(number: int) -> Task:
+    answers = [record(arguments={"parcelid": f"P{number}"}, response={"town": "Ombry"})]
+    inputs = {"functions": [LATEST, OFFICES], "answers": answers}
+    return Task("toolbench", "", str(number), f"Tell all of parcel P{number}.", inputs, {"relevant": []})
+
+
+def reply(prompt: str) -> str | None:
+    """Planner and policy in one."""
+    if "You plan how" in prompt:
+        return SECOND if NOTE in prompt else FIRST
+    if not (asked := re.findall(r"Now do line \d+, and nothing else: (.*)", prompt)):
+        return None
+    number = re.findall(r"parcel P(\d+)", prompt)[0]
+    if "Look" in asked[-1]:
+        return (
+            finish(f"P{number} is in Ombry.") if "Observation" in prompt else call(LATEST_NAME, parcelid=f"P{number}")
+        )
+    return finish("It rains.") if "weather" in asked[-1] else finish(f"P{number} is in Ombry, says the last line.")
+
+
+def submit_tasks(
+    database: Database, settings: Settings, server: FakeEndpoint, tasks: Sequence[Task], **more: Any
+) -> str:
+    """Submit a job of these tasks; returns its id."""
+    formulation = FORMULATIONS.load("open-ended")
+    agent = Agent(dict.fromkeys(formulation.roles, server.tgi), "tools", limits=formulation.limits,
+                  samplings=formulation.samplings)  # fmt: skip
+    rows = rows_of(open_benchmark("toolbench"), tasks, "I1-inst")
+    job = Evaluate(Infer("toolbench", rows.digest, "I1-inst", "open-ended", agent, **more))
+    return submit(database, settings, job, rows)[0]
+
+
+def waiting(database: Database, job: str = "") -> list[WaitingPlan]:
+    with database.engine.connect() as connection:
+        return find_waiting(connection, job)
+
+
+def told(database: Database, job: str) -> str:
+    """What the job waits for."""
+    with database.engine.connect() as connection:
+        return get_job(connection, job).waiting
+
+
+def items(database: Database, job: str, *names: str) -> list[tuple[Any, ...]]:
+    columns = [getattr(Item, name) for name in names]
+    with database.engine.connect() as connection:
+        return [
+            tuple(row) for row in connection.execute(select(*columns).where(Item.job == job).order_by(Item.ordinal))
+        ]
+
+
+def everything(database: Database, job: str) -> dict[Any, Any]:
+    """All that lasts of a job's episodes but times and keys, the answers of people included."""
+    found = {"episodes": stored_rows(database, job)}
+    wanted = (
+        select(Item.ordinal, Approval.attempt, Approval.position, Approval.branch, Approval.command, Approval.shown,
+               Approval.answer, Approval.note, Approval.who)
+        .join(EpisodeRow, EpisodeRow.id == Approval.episode)
+        .join(Item, Item.id == EpisodeRow.id)
+        .where(EpisodeRow.job == job)
+        .order_by(Item.ordinal, Approval.attempt, Approval.position)
+    )  # fmt: skip
+    with database.engine.connect() as connection:
+        return found | {"approvals": [tuple(row) for row in connection.execute(wanted)]}
+
+
+def home_of(folder: Path, url: str, **more: Any) -> Settings:
+    """Settings of workers that look often; the database is in the folder, or at the address."""
+    values = {"poll_seconds": 0.02, "flush_seconds": 0.02, "heartbeat_seconds": 0.1} | more
+    return Settings(home=folder, database_url=url, **values)
