@@ -33,7 +33,7 @@ _STATUSES = {BAD_INPUT: "invalid_arguments", TIMEOUT: "timeout", "not_run": "not
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallSite:
     """Where a call is made: the actions of its job, its task, and its step."""
 
     actions: LocalToolActions
@@ -51,28 +51,30 @@ class Returned:
 
 
 Arguments = Mapping[str, Any]
-LocalFunction = Callable[[Arguments, Place], Awaitable[Returned]]  #: raises ActionError, whose message a model is shown
+LocalFunction = Callable[
+    [Arguments, CallSite], Awaitable[Returned]
+]  #: raises ActionError, whose message a model is shown
 
 
-async def run_expert(expert: Expert, arguments: Arguments, place: Place) -> Returned:
+async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Returned:
     """Run an expert on one sample: the call is recorded, and answered from an equal one where there was one."""
     images: dict[str, str] = {}
     inputs = []
     for slot in expert.slots:
         said = str(arguments[slot.name])
         if slot.kind is Kind.IMAGE:
-            images[slot.name] = said = find_image(said, place.task, place.context)
+            images[slot.name] = said = find_image(said, site.task, site.context)
         inputs.append(Values(slot.kind, (said,)))
-    item = await _run(Run(expert, tuple(inputs), (0,)), place)
+    item = await _run(Run(expert, tuple(inputs), (0,)), site)
     if expert.output is Kind.TEXT:
         return Returned(item, images=images)
-    return Returned(write_image(item, await _size(item, place)), (_image(expert.option, item),), images)
+    return Returned(write_image(item, await _size(item, site)), (_image(expert.option, item),), images)
 
 
-async def _run(run: Run, place: Place) -> str:
+async def _run(run: Run, site: CallSite) -> str:
     """The text, or the sha256 of the image, that came out."""
     try:
-        done = await place.actions.experts.call(run, place.context)
+        done = await site.actions.experts.call(run, site.context)
     except ActionError as error:
         raise ActionError(_STATUSES.get(error.kind, "tool_error"), str(error)) from None
     if not done.ok:
@@ -85,7 +87,7 @@ async def _run(run: Run, place: Place) -> str:
     return item
 
 
-async def search(arguments: Arguments, place: Place) -> Returned:
+async def search(arguments: Arguments, site: CallSite) -> Returned:
     """The titles and texts of the articles that fit best."""
     found = await search_articles(arguments["query"])
     if not found:
@@ -93,15 +95,15 @@ async def search(arguments: Arguments, place: Place) -> Returned:
     return Returned([{"title": one.title, "text": one.text} for one in found])
 
 
-async def calculate(arguments: Arguments, place: Place) -> Returned:
+async def calculate(arguments: Arguments, site: CallSite) -> Returned:
     """The value of a formula, by the calculator of the maths domain: numbers are exact, nothing is evaluated."""
-    done = await place.actions.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
+    done = await site.actions.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
     if not done.ok:
         raise ActionError("timeout" if done.status == "timeout" else "invalid_arguments", done.message)
     return Returned(done.result)
 
 
-async def write_file(arguments: Arguments, place: Place) -> Returned:
+async def write_file(arguments: Arguments, site: CallSite) -> Returned:
     """Keep a text as an artifact of the episode."""
     name, text = arguments["name"], arguments["text"]
     if not _FILE_NAME.fullmatch(name):
@@ -109,27 +111,27 @@ async def write_file(arguments: Arguments, place: Place) -> Returned:
             "invalid_arguments", "a file's name has letters, digits, spaces, '.', '_' and '-', at most 80, no folder"
         )
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "text/plain")
-    digest = place.context.keep(text.encode(), media_type)
+    digest = site.context.keep(text.encode(), media_type)
     stored = {"name": name, "sha256": digest, "media_type": media_type}
     return Returned(f"{name} is written: {len(text):,} characters", (stored,))
 
 
-async def compose_melody(arguments: Arguments, place: Place) -> Returned:
+async def compose_melody(arguments: Arguments, site: CallSite) -> Returned:
     """A melody in notation; its sound is kept as an artifact of the episode."""
     melody = await asyncio.to_thread(compose, arguments["text"])
-    sound = place.context.keep(await asyncio.to_thread(melody.write_wav), "audio/wav")
+    sound = site.context.keep(await asyncio.to_thread(melody.write_wav), "audio/wav")
     stored = {"name": "melody.wav", "sha256": sound, "media_type": "audio/wav"}
     return Returned(melody.write_abc(), (stored,))
 
 
-async def take_picture(arguments: Arguments, place: Place) -> Returned:
+async def take_picture(arguments: Arguments, site: CallSite) -> Returned:
     """The image that the task's camera sees."""
-    digest = camera_image(place.task)
-    return Returned(write_image(digest, await _size(digest, place)), (_image("webcam", digest),))
+    digest = camera_image(site.task)
+    return Returned(write_image(digest, await _size(digest, site)), (_image("webcam", digest),))
 
 
-async def _size(digest: str, place: Place) -> str:
-    return read_size(await place.context.load(digest))
+async def _size(digest: str, site: CallSite) -> str:
+    return read_size(await site.context.load(digest))
 
 
 def _image(name: str, digest: str) -> dict[str, str]:
@@ -137,8 +139,8 @@ def _image(name: str, digest: str) -> dict[str, str]:
 
 
 def _by_expert(expert: Expert) -> LocalFunction:
-    async def run(arguments: Arguments, place: Place) -> Returned:
-        return await run_expert(expert, arguments, place)
+    async def run(arguments: Arguments, site: CallSite) -> Returned:
+        return await run_expert(expert, arguments, site)
 
     return run
 

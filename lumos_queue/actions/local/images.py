@@ -59,9 +59,9 @@ def _images_so_far(context: StepContext) -> Iterator[str]:
     """Those that the calls so far have made, in a tree those on the path from its root."""
     for _, execution in context.done:
         for value in execution.values:
-            yield from (one["sha256"] for one in made_by(value) if one["media_type"].startswith("image/"))
+            yield from (one["sha256"] for one in artifacts_of(value) if one["media_type"].startswith("image/"))
 
 
-def made_by(value: Mapping[str, Any]) -> list[dict[str, str]]:
+def artifacts_of(value: Mapping[str, Any]) -> list[dict[str, str]]:
     """The artifacts that the value of a call names: a list of name, sha256 and media_type."""
     return list(value.get(ARTIFACTS, ()))

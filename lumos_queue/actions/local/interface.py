@@ -14,7 +14,7 @@ from lumos_queue.actions.base import LocalTool
 from lumos_queue.actions.experts.interface import ExpertActions, Host
 from lumos_queue.actions.experts.options import DEFAULT, prepare_experts
 from lumos_queue.actions.experts.options import OPTIONS as EXPERT_OPTIONS
-from lumos_queue.actions.local.calls import LOCAL_FUNCTIONS, Place
+from lumos_queue.actions.local.calls import LOCAL_FUNCTIONS, CallSite
 from lumos_queue.actions.local.documents import CATEGORY
 from lumos_queue.actions.local.images import ARTIFACTS
 from lumos_queue.actions.maths.interface import MathsActions
@@ -83,7 +83,7 @@ class LocalToolSession(FunctionSession):
         if run is None:
             raise ActionError("not_found", f"nothing here answers '{function.name}'")
         arguments = read_arguments(function, action.arguments, referable_values(action, context))
-        returned = await run(arguments, Place(self._actions, self._task, context))
+        returned = await run(arguments, CallSite(self._actions, self._task, context))
         shown, value = observe(envelope("", returned.response)[:MAX_BODY], code_of("ok"), self._limit)
         made: dict[str, Any] = {
             ARGUMENTS: arguments,

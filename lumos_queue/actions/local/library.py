@@ -18,19 +18,19 @@ _FILE = Path(__file__).with_name("articles.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
-class Article:
+class LibraryArticle:
     title: str
     text: str
 
 
 @cache
-def read_articles() -> tuple[Article, ...]:
+def read_articles() -> tuple[LibraryArticle, ...]:
     """All articles, read once in a process."""
     rows = map(read_json, _FILE.read_text(encoding="utf-8").splitlines())
-    return tuple(Article(row["title"], row["text"]) for row in rows)
+    return tuple(LibraryArticle(row["title"], row["text"]) for row in rows)
 
 
-async def search_articles(query: str) -> list[Article]:
+async def search_articles(query: str) -> list[LibraryArticle]:
     """Those that fit the words best by BM25, the best first; none where no article has one of them."""
     articles = read_articles()
     scores = await Lexical().scores(query, [join_title(one.title, one.text) for one in articles])

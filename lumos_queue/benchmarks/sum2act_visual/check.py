@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.actions.local.documents import TAKE_PICTURE
-from lumos_queue.actions.local.images import made_by
+from lumos_queue.actions.local.images import artifacts_of
 from lumos_queue.actions.local.interface import ARGUMENTS, IMAGES
 from lumos_queue.records import Action, Execution
 
@@ -47,7 +47,7 @@ def _pictures_of(action: Action, execution: Execution) -> Iterator[str]:
     """The sha256 of the pictures that a call made; the webcam's is not made."""
     if action.name != TAKE_PICTURE:
         for value in execution.values:
-            yield from (one["sha256"] for one in made_by(value) if one["media_type"].startswith("image/"))
+            yield from (one["sha256"] for one in artifacts_of(value) if one["media_type"].startswith("image/"))
 
 
 def _is_step(step: Mapping[str, Any], action: Action, value: Mapping[str, Any]) -> bool:

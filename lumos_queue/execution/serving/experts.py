@@ -124,7 +124,7 @@ class _Description(_ExpertsPage):
 
 
 @stream_request_body
-class _Run(_ExpertsPage):
+class _RunPage(_ExpertsPage):
     def initialize(self, served: ServedExperts, key: str) -> None:
         super().initialize(served, key)
         self.begin_body(MAX_REQUEST)
@@ -148,11 +148,11 @@ class _Run(_ExpertsPage):
 def expert_pages(served: ServedExperts, key: str) -> Application:
     """The pages. `key`: what requests must have; empty: nothing."""
     told = {"served": served, "key": key}
-    pages = [(EXPERTS_PATH, _Description, told), (RUN_PATH, _Run, told)]
-    return Application(pages, default_handler_class=_Missing, default_handler_args=told, log_function=lambda _: None)
+    pages = [(EXPERTS_PATH, _Description, told), (RUN_PATH, _RunPage, told)]
+    return Application(pages, default_handler_class=_OtherPath, default_handler_args=told, log_function=lambda _: None)
 
 
-class _Missing(_ExpertsPage):
+class _OtherPath(_ExpertsPage):
     """Every other path."""
 
     def prepare(self) -> None:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from lumos_queue.benchmarks.openagi.data.animals import COLOUR_WORDS, COLOURS, KINDS
 from lumos_queue.benchmarks.openagi.data.things import PLACES
-from lumos_queue.benchmarks.openagi.rules.outlines import find_named, own_colour, share_of, standing_out
+from lumos_queue.benchmarks.openagi.rules.outlines import find_named, foreground, own_colour, share_of
 from lumos_queue.benchmarks.openagi.rules.pictures import look_at, named_things
 from lumos_queue.benchmarks.openagi.rules.recognition import Picture
 from lumos_queue.benchmarks.openagi.rules.sprites import Array, place_picture
@@ -53,7 +53,7 @@ class PaintOutlines:
         ]
         if not colours:
             raise SampleError(BAD_INPUT, "expected a colour or a thing, such as 'a red car on a beach'")
-        share = _resize(standing_out(look_at(inputs[0])), pixels)[..., None]
+        share = _resize(foreground(look_at(inputs[0])), pixels)[..., None]
         place = next((name for name, one in PLACES.items() if one.phrase.en in text), "")
         behind = _resize(place_picture(place, False), pixels) if place else np.ones_like(pixels)
         painted = share * np.array(colours[0], np.float32) / 255 + (1 - share) * behind

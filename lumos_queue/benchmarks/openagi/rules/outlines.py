@@ -35,7 +35,7 @@ class Outline:
     fit: float  #: pixels that count for it
 
 
-def standing_out(picture: Picture) -> Array:
+def foreground(picture: Picture) -> Array:
     """The pixels that are not of the bare place: 0 or 1; single ones are left out."""
     apart = (np.abs(picture.pixels - picture.bare).max(axis=2) > _STANDS_OUT).astype(np.float32)
     around = sliding_window_view(np.pad(apart, 1), (3, 3)).sum(axis=(2, 3))
@@ -44,7 +44,7 @@ def standing_out(picture: Picture) -> Array:
 
 def find_outlines(picture: Picture) -> list[Outline]:
     """One large thing, or several small ones, whichever covers more of what stands out; from left to right."""
-    shape = standing_out(picture)
+    shape = foreground(picture)
     large, small = _find(shape, _LARGE, 1), _find(shape, _SMALL, _MAX_THINGS)
     best = large if sum(one.fit for one in large) >= sum(one.fit for one in small) else small
     return sorted(best, key=lambda one: (one.left, one.top))

@@ -6,7 +6,10 @@ import hashlib
 from typing import Any
 
 import torch
-from diffusers import StableDiffusionInstructPix2PixPipeline, StableDiffusionPipeline
+from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion import StableDiffusionPipeline
+from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_instruct_pix2pix import (
+    StableDiffusionInstructPix2PixPipeline,
+)
 from PIL import Image
 
 from lumos_queue.experts.backends.pixels import read_picture, read_text, write_picture
