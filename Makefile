@@ -10,11 +10,11 @@ demo: .venv/local
 
 ## Run the tests, with real Redis and PostgreSQL servers that the tests start themselves.
 test: .venv/dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 ## Run the tests that take half a minute or more each: whole files of benchmarks, and jobs of earlier versions.
 test-long: .venv/dev
-	$(BIN)/python -m pytest -m long -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m long -n auto --dist loadfile
 
 ## Lint, formatting, the direction of imports, and types.
 check: .venv/dev

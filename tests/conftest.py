@@ -96,3 +96,9 @@ def postgres_server() -> Iterator[Postgres]:
 def postgres_url(postgres_server: Postgres) -> str:
     """A fresh PostgreSQL database with all migrations applied."""
     return postgres_server.fresh()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: half as many again as cores, as many tests wait for servers, processes and time-outs; at most four."""
+    cores = os.cpu_count() or 1
+    return min(4, cores + cores // 2)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from workers.app import app
 
-app.conf.task_time_limit = 2.0
+app.conf.task_time_limit = 5.0

@@ -66,7 +66,7 @@ def under_way(wordmath, redis_url, postgres_url, folder: Path, kind=CeleryWorker
         identifier, _ = submit(database, settings, job, rows)
         assert notify_workers(settings, "evaluate", identifier, 1)
         run = SimpleNamespace(settings=settings, database=database, worker=worker, server=server, job=identifier)
-        wait_until(lambda: calls_recorded(run) > 10, "the job is under way", 20)
+        wait_until(lambda: calls_recorded(run) > 10, "the job is under way", 40)
         yield run
     database.close()
 
@@ -162,8 +162,8 @@ def test_KILL_of_any_process_tears_nothing(victim, wordmath, redis_url, postgres
 def test_the_hard_time_limit_kills_a_child_and_tears_nothing(wordmath, redis_url, postgres_url, tmp_path):
     with under_way(wordmath, redis_url, postgres_url, tmp_path, kind=LimitedWorker) as run:
         child = run.worker.children()
-        wait_until(lambda: run.worker.said("Hard time limit"), "the limit is reached", 20)
-        wait_until(lambda: run.worker.children() not in ([], child), "another child is started", 10)
+        wait_until(lambda: run.worker.said("Hard time limit"), "the limit is reached", 40)
+        wait_until(lambda: run.worker.children() not in ([], child), "another child is started", 30)
         assert run.worker.alive
         check_another_worker_completes_it(run, lost=2 * CONCURRENCY)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,6 +48,13 @@ def in_child(work: Callable[[], None]) -> int:
 def wait(pid: int) -> int:
     """How it ended: DONE, KILLED or another code."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def wait_for_progress(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Until the child has done what is looked for, or for so long: what it has done since is counted later."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def bury(settings: Settings) -> None:

@@ -37,7 +37,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.integration.going_on import rows_of
-from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait
+from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
 from tests.kills.stored import whole
 from tests.stored import state
 
@@ -114,6 +114,8 @@ def kill_experts(folder: Path, kills: int, seed: int, longest: float) -> Account
     for number in range(kills):
         before = len(_lines(log))
         pid = in_child(partial(work, settings, job, log, SECONDS))
+        if number % 2:  # every other kill comes when something new is stored, however slow the machine is
+            wait_for_progress(lambda: _stored(database, job) != stored[-1])
         time.sleep(draw.uniform(0.0, longest))
         os.killpg(pid, signal.SIGKILL)
         assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"

@@ -34,7 +34,7 @@ from performance.tool_agents.running import NAMES
 from performance.tool_agents.world import RELATIONS, World
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.going_on import rows_of
-from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait
+from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
 from tests.kills.stored import asked, whole
 from tests.stored import state
 
@@ -132,6 +132,9 @@ def kill_often(folder: Path, many: int, kills: int, seed: int, longest: float = 
         for number in range(kills):
             turned = jobs[number % len(jobs) :] + jobs[: number % len(jobs)]  # so that each formulation is hit
             pid = in_child(partial(work, settings, [job for job in turned if state(database, job) != "done"]))
+            if number % 2:  # every other kill comes when something new is stored, however slow the machine is
+                kept = snapshots[-1][0].total()
+                wait_for_progress(lambda kept=kept: asked(database, jobs).total() > kept)
             time.sleep(draw.uniform(0.0, longest))
             os.killpg(pid, signal.SIGKILL)
             assert wait(pid) == KILLED, f"all was done after {number} of {kills} kills"
