@@ -54,4 +54,5 @@ def downgrade() -> None:
     op.execute("DROP VIEW v_labels")
     op.execute(LABELS.format(kind=""))
     op.drop_index("item_awaiting_index", "item")
+    op.execute("UPDATE item SET state = 'owed' WHERE state = 'awaiting'")  # the question is asked again
     op.drop_table("approval")
