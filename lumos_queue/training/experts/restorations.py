@@ -1,0 +1,65 @@
+"""Lessons of the four experts that undo an augmentation: the mean absolute difference to the picture without it.
+
+In plans they meet pictures that were changed in other ways, too, and leave those to others: half of the pictures have
+other augmentations, before and after. A tenth lack the augmentation, so that nothing is done where nothing is to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lumos_queue.benchmarks.openagi.data.png import Pixels
+from lumos_queue.experts.backends.own.networks.restorer import Restorer
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.training.experts.lesson import Chance, Lesson
+from lumos_queue.training.experts.pictures import (
+    PICTURES,
+    SOURCES,
+    change,
+    draw_augmentations,
+    to_batch,
+    training_picture,
+)
+
+_CROP = 32  #: pixels of the parts that are learnt from
+_PICTURES, _CROPS = 8, 2  #: of a step, and of each of its pictures
+_FINE = {"factor": 2, "channels": 48, "depth": 5}
+_WIDE = {"factor": 4, "channels": 64, "depth": 6}  #: sees a whole thing, as colours follow what things are
+
+
+def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
+    """The lesson of one of the four."""
+    augmentation = EXPERTS[expert].undoes
+    whole = augmentation == "grayscale"
+    shape = _WIDE if whole else _FINE
+    network = Restorer(**shape)
+
+    def loss(chance: Chance):
+        given: list[Pixels] = []
+        wanted: list[Pixels] = []
+        for _ in range(_PICTURES if not whole else 16):
+            before, after = _draw_pair(augmentation, profiles, chance)
+            for box in [np.s_[:, :]] if whole else [_draw_box(chance, before) for _ in range(_CROPS)]:
+                given.append(before[box])
+                wanted.append(after[box])
+        return (network(to_batch(given)) - to_batch(wanted)).abs().mean()
+
+    return Lesson(network, shape, loss, {})
+
+
+def _draw_pair(augmentation: str, profiles: Sequence[str], chance: Chance) -> tuple[Pixels, Pixels]:
+    """A picture with the augmentation, mostly, and the same without it."""
+    source = SOURCES[int(chance.integers(len(SOURCES)))]
+    clean = training_picture(source, int(chance.integers(PICTURES)))
+    key = int(chance.integers(1 << 40))
+    others = draw_augmentations(chance) if chance.random() < 0.5 else []
+    others = [one for one in others if one != augmentation]
+    own = [augmentation] if chance.random() < 0.9 else []
+    return change(clean, [*others, *own], profiles, key), change(clean, others, profiles, key)
+
+
+def _draw_box(chance: Chance, pixels: Pixels) -> tuple[slice, slice]:
+    top, left = (int(chance.integers(side - _CROP + 1)) for side in pixels.shape[:2])
+    return np.s_[top : top + _CROP, left : left + _CROP]
