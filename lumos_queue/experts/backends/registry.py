@@ -27,5 +27,5 @@ def resolve(expert: str, url: str) -> BackendFacts:
         raise unknown("expert", expert, EXPERTS)
     scheme, colon, _ = url.partition(":")
     if not colon or scheme not in _SCHEMES:
-        raise SpecError(f"'{url[:80]}' names no backend: expected oracle:, own:, package:NAME or hf:ID")
+        raise SpecError(f"'{url[:80]}' names no backend: expected oracle:, own:, own:FOLDER, package:NAME or hf:ID")
     return _SCHEMES[scheme](expert, url)

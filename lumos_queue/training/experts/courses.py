@@ -18,19 +18,19 @@ class Course:
 
 COURSES: Mapping[str, Course] = MappingProxyType(
     {
-        "Image Super Resolution": Course(restorations.restoration, 1300),
-        "Image Denoising": Course(restorations.restoration, 1300),
-        "Image Deblurring": Course(restorations.restoration, 1300),
-        "Colorization": Course(restorations.restoration, 1300),
-        "Image Classification": Course(views.classification, 400),
+        "Image Super Resolution": Course(restorations.restoration, 600),
+        "Image Denoising": Course(restorations.restoration, 600),
+        "Image Deblurring": Course(restorations.restoration, 600),
+        "Colorization": Course(restorations.restoration, 600),
+        "Image Classification": Course(views.classification, 250),
         "Object Detection": Course(views.detection, 900),
-        "Image Captioning": Course(views.captioning, 900),
+        "Image Captioning": Course(views.description, 800),
         "Visual Question Answering": Course(views.visual_questions, 900),
-        "Text to Image Generation": Course(writings.drawing, 800),
-        "Sentiment Analysis": Course(readings.sentiment, 300),
-        "Fill Mask": Course(readings.masks, 1500),
-        "Machine Translation": Course(writings.translation, 1200),
-        "Question Answering": Course(readings.answers, 800),
-        "Text Summarization": Course(readings.summaries, 200),
+        "Text to Image Generation": Course(writings.drawing, 500),
+        "Sentiment Analysis": Course(readings.sentiment, 200),
+        "Fill Mask": Course(readings.masks, 1100),
+        "Machine Translation": Course(writings.translation, 1000),
+        "Question Answering": Course(readings.answers, 400),
+        "Text Summarization": Course(readings.summaries, 150),
     }
 )

@@ -41,7 +41,7 @@ def translation(expert: str, profiles: Sequence[str]) -> Lesson:
     def loss(chance: Chance) -> Tensor:
         source = "captions" if chance.random() < _CAPTIONS else sources[int(chance.integers(len(sources)))]
         pairs = [found[source][at] for at in chance.integers(_PAIRS, size=_BATCH)]
-        given, wanted = zip(*(_hide_copied(*pair, chance) for pair in pairs), strict=True)
+        given, wanted = zip(*(_hide_copied(*pair, chance=chance) for pair in pairs), strict=True)
         written = pad([[BEGIN, *german.of(one)] for one in wanted])
         aims = pad([[*german.of(one), END] for one in wanted])
         logits = network(pad([english.of(one) for one in given]), written)

@@ -18,6 +18,8 @@ from lumos_queue.experts.backends.own.networks.words import TextDrawer
 from lumos_queue.experts.backends.pixels import from_pixels, read_picture, read_text, to_pixels
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
+_SURE = 0.5  #: that a thing's middle is in a cell or one beside it
+
 
 class RestorePicture:
     def __init__(self, folder: str):
@@ -60,10 +62,11 @@ class _View:
     def things(self, seen: Seen) -> list[str]:
         """The things from left to right, each as often as it is there."""
         chances = seen.points[0].softmax(dim=0)
-        there = 1 - chances[0]
-        peak = functional.max_pool2d(there[None], 3, stride=1, padding=1)[0] == there
+        there = (1 - chances[0])[None]
+        peak = functional.max_pool2d(there, 5, stride=1, padding=2) == there
+        mass = functional.avg_pool2d(there, 3, stride=1, padding=1, count_include_pad=True)[0] * 9
         found = []
-        for row, column in torch.nonzero(peak & (there > 0.5)).tolist():
+        for row, column in torch.nonzero(peak[0] & (mass > _SURE)).tolist():
             kind = int(chances[1:, row, column].argmax())
             left = column + float(seen.offsets[0, row, column])
             found.append((round(left * CELL), row, self.vocabulary["kinds"][kind]))
@@ -96,21 +99,17 @@ class DescribePicture(_View):
 
 
 class AnswerAboutPicture(_View):
-    """The words of the question decide which groups of labels answer it; their labels are joined."""
+    """The words of the question decide what is looked for: a word, both digits of a number, or a thing."""
 
     def run(self, *inputs: bytes) -> bytes:
         seen = self.look(inputs[0])
         asked = read_text(inputs[1]).lower().split()
-        votes: Counter[int] = Counter(
-            {topic: sum(weights.get(word, 0.0) for word in asked) for topic, weights in enumerate(self._topics)}
-        )
-        topic = max(sorted(votes), key=votes.__getitem__)
-        return "".join(self.label(seen, group) for group in self.vocabulary["answers"][topic]).encode()
-
-    @property
-    def _topics(self) -> list[dict[str, float]]:
-        """For each topic the words of its questions, by how much they speak for it."""
-        return self.vocabulary["topics"]
+        topics: list[dict[str, float]] = self.vocabulary["topics"]
+        votes = [sum(weights.get(word, 0.0) for word in asked) for weights in topics]
+        wanted = self.vocabulary["answers"][votes.index(max(votes))]
+        best = seen.points[0].log_softmax(dim=0)[1:].amax(dim=(1, 2))
+        found = [begin + int(best[begin:end].argmax()) for begin, end in wanted]
+        return "".join(self.vocabulary["kinds"][kind] for kind in found).encode()
 
 
 def to_tensor(pixels: np.ndarray) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 SIDE = 64  #: pixels of the pictures that it sees
 CELL = 4  #: pixels of a side of a cell: 16 x 16 cells
-_WIDTHS = (32, 48, 64)
+_WIDTHS = (32, 48)
 
 
 class Seen(NamedTuple):
@@ -26,11 +26,10 @@ class Viewer(nn.Module):
 
     def __init__(self, groups: Sequence[int], kinds: int):
         super().__init__()
-        small, middle, large = _WIDTHS
+        small, large = _WIDTHS
         self.look = nn.Sequential(
             nn.Conv2d(3, small, 5, stride=2, padding=2), nn.ReLU(),
-            nn.Conv2d(small, middle, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(middle, large, 3, stride=2, padding=1), nn.ReLU(),
+            nn.Conv2d(small, large, 3, stride=2, padding=1), nn.ReLU(),
             nn.Conv2d(large, large, 3, padding=1), nn.ReLU(),
             nn.Conv2d(large, large, 3, padding=1), nn.ReLU(),
         )  # fmt: skip
