@@ -9,6 +9,7 @@ nothing is to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -31,6 +32,7 @@ _LEAST = 0.01  #: added to the difference that there was, since it may be 0
 _PICTURES, _CROPS = 6, 2  #: of a step, and of each of its pictures
 _WIDE_PICTURES = 12  #: of a step, where they are seen as a whole
 _FINE = {"factor": 2, "channels": 48, "depth": 5}
+_SHARES = {"noisy": 0.5, "low-resolutioned": 0.5}  #: what the mean of neighbours helps against
 _WIDE = {"factor": 4, "channels": 64, "depth": 6}  #: sees a whole thing, as colours follow what things are
 
 
@@ -38,7 +40,8 @@ def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
     """The lesson of one of the four."""
     augmentation = EXPERTS[expert].undoes
     whole = augmentation == "grayscale"
-    shape = _WIDE if whole else _FINE
+    share = _SHARES.get(augmentation, 0.0)
+    shape: dict[str, Any] = (_WIDE if whole else _FINE) | {"share": share}
     network = Restorer(**shape)
 
     def loss(chance: Chance) -> Tensor:

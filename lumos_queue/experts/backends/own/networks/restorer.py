@@ -14,17 +14,19 @@ from torch.nn import functional
 _REACH = 2  #: pixels of a neighbourhood to each side
 _AROUND = (2 * _REACH + 1) ** 2
 _SPATIAL, _RANGE = 1.5, 0.1  #: of the bilateral filter that it begins with: in pixels, and in colour from 0 to 1
-_SHARE = 0.5  #: of the result that is the mean of neighbours, at first
 
 
 class Restorer(nn.Module):
-    """Squares of `factor` x `factor` pixels become channels (pixel unshuffle), which makes the convolutions cheap."""
+    """Squares of `factor` x `factor` pixels become channels (pixel unshuffle), which makes the convolutions cheap.
+
+    `share`: how much of the result is the mean of neighbours before anything is learnt, from 0 to 1.
+    """
 
     distances: Tensor
 
-    def __init__(self, factor: int, channels: int, depth: int):
+    def __init__(self, factor: int, channels: int, depth: int, share: float):
         super().__init__()
-        self.factor = factor
+        self.factor, self.share = factor, share
         square = factor * factor
         self.first = nn.Conv2d(3 * square, channels, 3, padding=1)
         self.middle = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(depth))
@@ -48,7 +50,7 @@ class Restorer(nn.Module):
         apart = _neighbours(pictures) - pictures[:, :, None]
         unlike = (apart**2).mean(dim=1) / (2 * _RANGE**2)
         weights = (nearness - self.distances - unlike * sharpness.clamp(-8, 8).exp()).softmax(dim=1)
-        mixed = (_SHARE + share) * weights + kernel
+        mixed = (self.share + share) * weights + kernel
         return pictures + (apart * mixed[:, None]).sum(dim=2) + added
 
 
