@@ -32,7 +32,9 @@ _LEAST = 0.01  #: added to the difference that there was, since it may be 0
 _PICTURES, _CROPS = 6, 2  #: of a step, and of each of its pictures
 _WIDE_PICTURES = 12  #: of a step, where they are seen as a whole
 _FINE = {"factor": 2, "channels": 48, "depth": 5}
-_SHARES = {"noisy": 0.5, "low-resolutioned": 0.5}  #: what the mean of neighbours helps against
+#: How much of the result is a mean of neighbours at first. Deblurring, too: from the picture itself it learns nothing,
+#: as most pixels are right already.
+_SHARES = {"noisy": 0.5, "low-resolutioned": 0.5, "blurry": 0.5}
 _WIDE = {"factor": 4, "channels": 64, "depth": 6}  #: sees a whole thing, as colours follow what things are
 
 
