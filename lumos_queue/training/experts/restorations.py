@@ -3,7 +3,7 @@ as a part of what it was before, so that pictures that were changed little count
 
 In plans they meet pictures that were changed in other ways, too, and leave those to others: two in five of the
 pictures have other augmentations, before and after. A tenth lack the augmentation, so that nothing is done where
-nothing is to do.
+nothing is to do; but not of those that are to get colours, since leaving all as it is would be learnt first.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _draw_pair(augmentation: str, profiles: Sequence[str], chance: Chance) -> tu
     key = int(chance.integers(1 << 40))
     others = draw_augmentations(chance) if chance.random() < 0.4 else []
     others = [one for one in others if one != augmentation]
-    own = [augmentation] if chance.random() < 0.9 else []
+    own = [augmentation] if augmentation == "grayscale" or chance.random() < 0.9 else []
     return change(clean, [*others, *own], profiles, key), change(clean, others, profiles, key)
 
 
