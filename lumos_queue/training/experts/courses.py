@@ -21,7 +21,7 @@ COURSES: Mapping[str, Course] = MappingProxyType(
         "Image Super Resolution": Course(restorations.restoration, 600),
         "Image Denoising": Course(restorations.restoration, 600),
         "Image Deblurring": Course(restorations.restoration, 600),
-        "Colorization": Course(restorations.restoration, 500),
+        "Colorization": Course(restorations.restoration, 800),
         "Image Classification": Course(views.classification, 250),
         "Object Detection": Course(views.detection, 700),
         "Image Captioning": Course(views.description, 800),

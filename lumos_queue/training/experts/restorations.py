@@ -1,5 +1,6 @@
 """Lessons of the four experts that undo an augmentation: the mean absolute difference to the picture without it,
-as a part of what it was before, so that pictures that were changed little count as those that were changed much.
+as a part of what it was before, so that pictures that were changed little count as those that were changed much. Gray
+pictures all lack the same, and are not weighed.
 
 In plans they meet pictures that were changed in other ways, too, and leave those to others: two in five of the
 pictures have other augmentations, before and after. A tenth lack the augmentation, so that nothing is done where
@@ -56,7 +57,7 @@ def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
                 wanted.append(pair[1][box])
         before, after = to_batch(given), to_batch(wanted)
         apart, given_apart = ((one - after).abs().mean(dim=(1, 2, 3)) for one in (network(before), before))
-        return (apart / (given_apart + _LEAST)).mean()
+        return apart.mean() if whole else (apart / (given_apart + _LEAST)).mean()
 
     return Lesson(network, shape, loss, {})
 

@@ -42,7 +42,7 @@ class Restorer(nn.Module):
         height, width = pictures.shape[2:]
         padding = (0, -width % self.factor, 0, -height % self.factor)
         whole = functional.pad(pictures, padding, mode="replicate")
-        seen = functional.relu(self.first(functional.pixel_unshuffle(whole, self.factor)))
+        seen = functional.relu(self.first(functional.pixel_unshuffle(whole - 0.5, self.factor)))
         for one in self.middle:
             seen = seen + functional.relu(one(seen))
         said = functional.pixel_shuffle(self.last(seen), self.factor)[:, :, :height, :width]
