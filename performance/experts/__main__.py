@@ -87,9 +87,10 @@ def _show(rows: list[Row], profile: str) -> None:
     ):
         table.add_column(column)
     for row in rows:
+        backend = row.note if row.url.startswith("own:") else row.url
         gain = f"{row.gain:+.3f} ± {row.half:.3f}"
         table.add_row(
-            row.expert, row.note if row.url.startswith("own:") else row.url, row.measure, f"{row.nothing:.3f}", f"{row.mean:.3f}", gain,
+            row.expert, backend, row.measure, f"{row.nothing:.3f}", f"{row.mean:.3f}", gain,
             str(row.problems), str(row.n), f"{row.milliseconds:.0f}", row.licence,
         )  # fmt: skip
     console.print(table)
