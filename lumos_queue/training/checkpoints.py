@@ -58,12 +58,12 @@ def save_checkpoint(
         }
         (folder / STATE).write_text(json.dumps(state) + "\n")
         for name in (WEIGHTS, OPTIMIZER, STATE):
-            _flush(folder / name)
-        _flush(folder)
+            flush(folder / name)
+        flush(folder)
         if target.exists():
             shutil.rmtree(target)
         folder.rename(target)
-        _flush(target.parent)
+        flush(target.parent)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -106,7 +106,8 @@ def _tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return dict(model.named_parameters())
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,6 +1,6 @@
 """How good experts are on held-out generated data: see docs/experts.md.
 
-python -m performance.experts [--samples 40] [--profile released] [--url own: …] [--orders] [--out build/experts.json]
+python -m performance.experts [--samples 40] [--profile released] [--url own:PATH …] [--orders] [--out FILE.json]
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from lumos_queue.benchmarks.openagi.trials import TRIALS
 from lumos_queue.errors import LumosError
 from lumos_queue.experts.backends.registry import resolve
 from lumos_queue.experts.host import ExpertHost
-from performance.experts.measure import TRIALS, Row, measure_expert
+from performance.experts.measure import Row, measure_expert
 from performance.experts.orders import RESTORERS, measure_orders
 
 console = Console(width=170)
@@ -86,9 +87,10 @@ def _show(rows: list[Row], profile: str) -> None:
     ):
         table.add_column(column)
     for row in rows:
+        backend = row.note if row.url.startswith("own:") else row.url
         gain = f"{row.gain:+.3f} ± {row.half:.3f}"
         table.add_row(
-            row.expert, row.url, row.measure, f"{row.nothing:.3f}", f"{row.mean:.3f}", gain,
+            row.expert, backend, row.measure, f"{row.nothing:.3f}", f"{row.mean:.3f}", gain,
             str(row.problems), str(row.n), f"{row.milliseconds:.0f}", row.licence,
         )  # fmt: skip
     console.print(table)

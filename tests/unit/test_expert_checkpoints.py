@@ -109,7 +109,7 @@ def test_a_cache_without_the_model_says_what_to_do(monkeypatch, tmp_path):
         ("Fill Mask", "package:nothing", "No package of experts called 'nothing'"),
         ("Fill Mask", "magic", "names no backend"),
         ("Bake the Cake", "own:", "No expert called"),
-        ("Fill Mask", "own:/nowhere", "own: is followed by nothing"),
+        ("Fill Mask", "own:/nowhere", "needs trained experts: '/nowhere' is no folder"),
     ],
 )
 def test_what_cannot_run_says_so_in_one_line(expert, url, says):

@@ -23,8 +23,8 @@ NEEDED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _BY_OPTION = {one.option: one for one in EXPERTS.values()}
 OPTIONS = {
     ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules of our own; "
-    "oracle, which measures planning alone",
-    **{option: f"what runs {one.name}: oracle:, own:, package:NAME, hf:ID or http://HOST:PORT"
+    "own:FOLDER, what `lumos train experts` trained; oracle, which measures planning alone",
+    **{option: f"what runs {one.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST:PORT"
        for option, one in _BY_OPTION.items()},
 }  # fmt: skip
 Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError

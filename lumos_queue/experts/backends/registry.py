@@ -29,7 +29,9 @@ def resolve(expert: str, url: str) -> BackendFacts:
     if colon and scheme in SCHEMES:
         return remote.find(expert, url)
     if not colon or scheme not in _SCHEMES:
-        raise SpecError(f"'{url[:80]}' names no backend: expected oracle:, own:, package:NAME, hf:ID or http://HOST")
+        raise SpecError(
+            f"'{url[:80]}' names no backend: expected oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST"
+        )
     return _find_here(scheme, expert, url)
 
 

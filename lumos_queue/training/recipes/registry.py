@@ -11,6 +11,7 @@ from lumos_queue.util.registry import Registry
 RECIPES: Registry[type[Recipe]] = Registry(
     "recipe",
     {
+        "experts": "lumos_queue.training.recipes.experts:Experts",
         "sft": "lumos_queue.training.recipes.sft:Sft",
         "starter": "lumos_queue.training.recipes.starter:Starter",
     },
@@ -19,6 +20,7 @@ RECIPES: Registry[type[Recipe]] = Registry(
 _WORK: Registry[RunWindow] = Registry(
     "recipe",
     {
+        "experts": "lumos_queue.training.experts.work:run_item",
         "sft": "lumos_queue.training.sft:run_item",
         "starter": "lumos_queue.training.starter:run_item",
     },

@@ -1,4 +1,4 @@
-"""`own:` rules that need nothing but numpy and Pillow."""
+"""`own:` by rule, which needs nothing but numpy and Pillow; `own:PATH` by the trained networks that are there."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from types import MappingProxyType
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
+from lumos_queue.experts.backends.own.trained import find_trained
 from lumos_queue.experts.catalogue import EXPERTS
 
 LICENCE = "MIT"  #: this project's
 _PACKAGE = Path(__file__).resolve().parents[3]
 _HERE, _GENERATED = "lumos_queue.experts.backends.own", "lumos_queue.benchmarks.openagi.rules"
-#: Folders of the code that decides what rules answer.
-_CODE = ("experts/backends/own", "benchmarks/openagi/rules", "benchmarks/openagi/data")
+#: The code that decides what rules answer.
+_CODE = ("experts/backends/own/restoration.py", "benchmarks/openagi/rules/*.py", "benchmarks/openagi/data/*.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,12 @@ RULES: Mapping[str, OwnRule] = MappingProxyType(
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Raises SpecError when there is no rule."""
-    if url != "own:":
-        raise SpecError(f"'{url[:80]}' names no backend: own: is followed by nothing.")
+    """The network of the folder that follows `own:`, or else the rule; the note says which.
+
+    Raises SpecError when there is neither, and for a folder that cannot be used.
+    """
+    if url != "own:" and (trained := find_trained(expert, url)) is not None:
+        return trained
     if expert not in RULES:
         raise SpecError(f"not run: needs weights; there is no rule for {expert}.")
     rule = RULES[expert]
@@ -78,6 +82,6 @@ def _digest_of_code() -> str:
     """Of the rules, the data that they know, and the libraries that compute."""
     parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "pillow")]
     for name in _CODE:
-        for path in sorted((_PACKAGE / name).glob("*.py")):
+        for path in sorted(_PACKAGE.glob(name)):
             parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
     return digest(*parts)

@@ -1,0 +1,84 @@
+"""What `lumos train experts` writes for each expert: a folder with weights and a description of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.untrusted_json import read_json
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+FORMAT = 1
+_MODELS = "lumos_queue.experts.backends.own.models"
+#: The experts that are trained, each with what runs its network: `package.module:Class`.
+MODELS: Mapping[str, str] = MappingProxyType(
+    {
+        "Image Super Resolution": f"{_MODELS}.pictures:RestorePicture",
+        "Image Denoising": f"{_MODELS}.pictures:RestorePicture",
+        "Image Deblurring": f"{_MODELS}.pictures:RestorePicture",
+        "Colorization": f"{_MODELS}.pictures:RestorePicture",
+        "Image Classification": f"{_MODELS}.pictures:ClassifyPicture",
+        "Object Detection": f"{_MODELS}.pictures:ListThings",
+        "Image Captioning": f"{_MODELS}.pictures:DescribePicture",
+        "Visual Question Answering": f"{_MODELS}.pictures:AnswerAboutPicture",
+        "Text to Image Generation": f"{_MODELS}.pictures:DrawText",
+        "Sentiment Analysis": f"{_MODELS}.texts:JudgeSentiment",
+        "Fill Mask": f"{_MODELS}.texts:FillMasks",
+        "Machine Translation": f"{_MODELS}.texts:TranslateText",
+        "Question Answering": f"{_MODELS}.texts:PointAtAnswer",
+        "Text Summarization": f"{_MODELS}.texts:ChooseSentences",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertConfig:
+    """config.json, as far as it is needed to run the network. `training` is for people."""
+
+    expert: str
+    shape: Mapping[str, Any]  #: arguments of the network
+    vocabulary: Mapping[str, Any]  #: words and labels by their numbers
+    training: Mapping[str, Any]
+    licence: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "expert": self.expert,
+            "shape": dict(self.shape),
+            "vocabulary": dict(self.vocabulary),
+            "training": dict(self.training),
+            "licence": self.licence,
+        }
+
+
+def folder_of(folder: Path, expert: str) -> Path:
+    """Where a folder of trained experts has the one."""
+    return folder / EXPERTS[expert].option
+
+
+def read_config(path: Path, expert: str) -> ExpertConfig:
+    """Raises SpecError for a file that cannot be read, of another format, or of another expert."""
+    try:
+        found = read_json(path.read_bytes())
+        if found["format"] != FORMAT:
+            raise SpecError(
+                f"'{path}' has format {str(found['format'])[:20]}: this version reads {FORMAT}. Train anew."
+            )
+        config = ExpertConfig(
+            str(found["expert"]),
+            dict(found["shape"]),
+            dict(found["vocabulary"]),
+            dict(found["training"]),
+            str(found["licence"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SpecError(f"'{path}' cannot be read: expected what `lumos train experts` wrote.") from None
+    if config.expert != expert:
+        raise SpecError(f"'{path}' is of {config.expert[:80]}, not of {expert}.")
+    return config

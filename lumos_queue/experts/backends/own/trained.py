@@ -1,0 +1,81 @@
+"""`own:PATH`: networks that `lumos train experts` trained, from a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
+from lumos_queue.experts.backends.needs import need_modules, versions
+from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS, ExpertConfig, folder_of, read_config
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.weights import check_weights
+
+_HERE = Path(__file__).resolve().parent
+_MEMORY = 640 * MIB  #: that a process may write to: torch takes most of it
+
+
+def find_trained(expert: str, url: str) -> BackendFacts | None:
+    """The facts of an expert of the folder that follows `own:`; None where the folder has none for it.
+
+    Raises SpecError for a folder that is not there or has no expert at all, and for weights that cannot be read.
+    """
+    parent = from_launch(Path(url.removeprefix("own:")).expanduser()).absolute()
+    if not parent.is_dir():
+        raise SpecError(f"not run: needs trained experts: '{parent}' is no folder. `lumos train experts` makes one.")
+    folder = folder_of(parent, expert)
+    if expert not in MODELS or not folder.is_dir():
+        if not any((folder_of(parent, one) / CONFIG).is_file() for one in MODELS):
+            raise SpecError(f"not run: needs trained experts: '{parent}' has none. `lumos train experts` makes them.")
+        return None
+    need_modules(("torch", "safetensors"), "pip install 'lumos-queue[local]'")
+    check_weights(folder)  # says that pickles are refused
+    config = read_config(folder / CONFIG, expert)
+    _check_header(folder / WEIGHTS)
+    size = (folder / WEIGHTS).stat().st_size
+    return BackendFacts(
+        expert,
+        url,
+        digest("own", "trained", expert, _digest_of_network(folder, config), _digest_of_code()),
+        config.licence[:80],
+        Fidelity.SUBSTITUTE,
+        EXPERTS[expert].output,
+        f"trained: {size / 1e3:,.0f} kB{_say_profiles(config.training.get('profiles'))}",
+        Loading(MODELS[expert], {"folder": str(folder)}, memory=_MEMORY),
+    )
+
+
+def _digest_of_network(folder: Path, config: ExpertConfig) -> str:
+    """Of what decides the answers; how it was trained does not."""
+    with (folder / WEIGHTS).open("rb") as file:
+        weights = hashlib.file_digest(file, "sha256").hexdigest()
+    return digest(weights, json.dumps([config.shape, config.vocabulary], sort_keys=True))
+
+
+def _check_header(path: Path) -> None:
+    """Raises SpecError for a file that is cut off or is no safetensors. The numbers are not read."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+    except (OSError, SafetensorError) as error:
+        raise SpecError(f"not run: needs weights: '{path}' cannot be read ({error}). Train it again.") from None
+
+
+def _say_profiles(profiles: object) -> str:
+    return f", {' and '.join(map(str, profiles))[:60]}" if isinstance(profiles, list) and profiles else ""
+
+
+@cache
+def _digest_of_code() -> str:
+    """Of what runs the networks, and the libraries that compute."""
+    parts = versions("numpy", "pillow", "torch", "safetensors")
+    for path in sorted((*_HERE.glob("networks/*.py"), *_HERE.glob("models/*.py"), _HERE.parent / "pixels.py")):
+        parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+    return digest(*parts)

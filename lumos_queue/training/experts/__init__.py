@@ -1,0 +1,1 @@
+"""Training small networks of experts on generated data: `lumos train experts`."""

@@ -1,0 +1,58 @@
+"""How good an expert is on the dev split, measured with the code that runs it in plans, on the bytes that it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from lumos_queue.benchmarks.openagi.trials import TRIALS, read_samples, score_of
+from lumos_queue.experts.backends.base import Model
+from lumos_queue.experts.backends.own.config import MODELS
+from lumos_queue.experts.problems import SampleError
+
+SPLIT, SAMPLES = "dev", 60
+
+
+@dataclass(frozen=True, slots=True)
+class DevFigure:
+    """Means over the same samples."""
+
+    profile: str  #: '' where pictures are not changed
+    measure: str  #: 'dB', 'right', 'chrF' or 'SSIM'
+    nothing: float  #: of doing nothing, or of the commonest answer
+    expert: float
+    n: int = SAMPLES
+
+    def __str__(self) -> str:
+        profile = f", {self.profile}" if self.profile else ""
+        return f"{self.nothing:.3f} → {self.expert:.3f} {self.measure}{profile}"
+
+
+def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevFigure]:
+    """A figure for each profile where pictures are restored, and else one."""
+    module, _, name = MODELS[expert].partition(":")
+    model: Model = getattr(import_module(module), name)(str(folder))
+    restores = TRIALS[expert].measure == "dB"
+    return [_measure(expert, model, one, restores) for one in (profiles if restores else profiles[:1])]
+
+
+def _measure(expert: str, model: Model, profile: str, restores: bool) -> DevFigure:
+    """A sample that the expert cannot do counts as nothing done, where pictures are restored, and else as 0."""
+    trial = TRIALS[expert]
+    inputs, wanted, nothing = read_samples(trial, profile, SPLIT, SAMPLES)
+    score = score_of(trial)
+    base = [score(one, aim) for one, aim in zip(nothing, wanted, strict=True)]
+    made = []
+    for sample, aim, floor in zip(zip(*inputs, strict=True), wanted, base, strict=True):
+        try:
+            made.append(score(model.run(*sample), aim))
+        except SampleError:
+            made.append(floor if restores else 0.0)
+    return DevFigure(
+        profile if restores else "",
+        trial.measure,
+        round(sum(base) / SAMPLES, 4),
+        round(sum(made) / SAMPLES, 4),
+    )

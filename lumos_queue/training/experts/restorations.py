@@ -1,0 +1,78 @@
+"""Lessons of the four experts that undo an augmentation: the mean absolute difference to the picture without it,
+as a part of what it was before, so that pictures that were changed little count as those that were changed much. Gray
+pictures all lack the same, and are not weighed.
+
+In plans they meet pictures that were changed in other ways, too, and leave those to others: two in five of the
+pictures have other augmentations, before and after. A tenth lack the augmentation, so that nothing is done where
+nothing is to do; but not of those that are to get colours, since leaving all as it is would be learnt first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from lumos_queue.benchmarks.openagi.data.png import Pixels
+from lumos_queue.experts.backends.own.networks.restorer import Restorer
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.training.experts.lesson import Chance, Lesson
+from lumos_queue.training.experts.pictures import (
+    PICTURES,
+    SOURCES,
+    change,
+    draw_augmentations,
+    to_batch,
+    training_picture,
+)
+
+_CROP = 32  #: pixels of the parts that are learnt from
+_LEAST = 0.01  #: added to the difference that there was, since it may be 0
+_PICTURES, _CROPS = 6, 2  #: of a step, and of each of its pictures
+_WIDE_PICTURES = 12  #: of a step, where they are seen as a whole
+_FINE = {"factor": 2, "channels": 48, "depth": 5}
+#: How much of the result is a mean of neighbours at first. Deblurring, too: from the picture itself it learns nothing,
+#: as most pixels are right already.
+_SHARES = {"noisy": 0.5, "low-resolutioned": 0.5, "blurry": 0.5}
+_WIDE = {"factor": 4, "channels": 64, "depth": 6}  #: sees a whole thing, as colours follow what things are
+
+
+def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
+    """The lesson of one of the four."""
+    augmentation = EXPERTS[expert].undoes
+    whole = augmentation == "grayscale"
+    share = _SHARES.get(augmentation, 0.0)
+    shape: dict[str, Any] = (_WIDE if whole else _FINE) | {"share": share}
+    network = Restorer(**shape)
+
+    def loss(chance: Chance) -> Tensor:
+        given: list[Pixels] = []
+        wanted: list[Pixels] = []
+        for _ in range(_PICTURES if not whole else _WIDE_PICTURES):
+            pair = _draw_pair(augmentation, profiles, chance)
+            for box in [np.s_[:, :]] if whole else [_draw_box(chance, pair[0]) for _ in range(_CROPS)]:
+                given.append(pair[0][box])
+                wanted.append(pair[1][box])
+        before, after = to_batch(given), to_batch(wanted)
+        apart, given_apart = ((one - after).abs().mean(dim=(1, 2, 3)) for one in (network(before), before))
+        return apart.mean() if whole else (apart / (given_apart + _LEAST)).mean()
+
+    return Lesson(network, shape, loss, {})
+
+
+def _draw_pair(augmentation: str, profiles: Sequence[str], chance: Chance) -> tuple[Pixels, Pixels]:
+    """A picture with the augmentation, mostly, and the same without it."""
+    source = SOURCES[int(chance.integers(len(SOURCES)))]
+    clean = training_picture(source, int(chance.integers(PICTURES)))
+    key = int(chance.integers(1 << 40))
+    others = draw_augmentations(chance) if chance.random() < 0.4 else []
+    others = [one for one in others if one != augmentation]
+    own = [augmentation] if augmentation == "grayscale" or chance.random() < 0.9 else []
+    return change(clean, [*others, *own], profiles, key), change(clean, others, profiles, key)
+
+
+def _draw_box(chance: Chance, pixels: Pixels) -> tuple[slice, slice]:
+    top, left = (int(chance.integers(side - _CROP + 1)) for side in pixels.shape[:2])
+    return np.s_[top : top + _CROP, left : left + _CROP]

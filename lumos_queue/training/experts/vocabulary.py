@@ -1,0 +1,44 @@
+"""Words by their numbers, and texts as batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from lumos_queue.experts.backends.own.models.texts import BETWEEN, MASK, UNKNOWN
+from lumos_queue.experts.backends.own.networks.words import PAD
+from lumos_queue.training.experts.lesson import Chance
+
+SPECIAL = ("<pad>", "<begin>", "<end>", UNKNOWN, BETWEEN, MASK)  #: the first three have fixed numbers
+_HIDDEN = 0.01  #: of the words are unknown in training, so that unknown words do no harm
+
+
+def list_words(texts: Iterable[str]) -> list[str]:
+    """Every word of the texts, after those that stand for something else."""
+    return [*SPECIAL, *sorted({word for text in texts for word in text.split()} - set(SPECIAL))]
+
+
+class Numbers:
+    """From words to numbers."""
+
+    def __init__(self, words: Sequence[str]):
+        self._numbers = {word: number for number, word in enumerate(words)}
+        self._unknown = self._numbers[UNKNOWN]
+
+    def of(self, words: Iterable[str]) -> list[int]:
+        return [self._numbers.get(word, self._unknown) for word in words]
+
+    def hide(self, numbers: list[int], chance: Chance) -> list[int]:
+        """Some words become unknown; those that stand for something else do not."""
+        hidden = chance.random(len(numbers)) < _HIDDEN
+        return [
+            self._unknown if gone and one >= len(SPECIAL) else one for one, gone in zip(numbers, hidden, strict=True)
+        ]
+
+
+def pad(texts: Sequence[Sequence[int]]) -> Tensor:
+    """(batch, longest)."""
+    length = max(map(len, texts))
+    return torch.tensor([[*text, *[PAD] * (length - len(text))] for text in texts])

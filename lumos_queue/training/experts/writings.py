@@ -1,0 +1,75 @@
+"""Lessons of the experts that write German, and that draw what a text says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lumos_queue.benchmarks.openagi.data.samples import SOURCES, load_sample
+from lumos_queue.experts.backends.own.models.texts import UNKNOWN
+from lumos_queue.experts.backends.own.networks.translator import BEGIN, END, Translator
+from lumos_queue.experts.backends.own.networks.words import PAD, TextDrawer
+from lumos_queue.training.experts.lesson import SPLIT, Chance, Lesson
+from lumos_queue.training.experts.pictures import PICTURES, to_batch, training_picture
+from lumos_queue.training.experts.vocabulary import Numbers, list_words, pad
+
+_PAIRS = 3000  #: of each source
+_BATCH, _DRAWN = 48, 16
+_COPIED = 0.05  #: of the words that are the same in both languages are unknown in both, so that they are copied
+_CAPTIONS = 0.4  #: of the batches
+
+
+def translation(expert: str, profiles: Sequence[str]) -> Lesson:
+    """What is said of the samples of every source, in both languages."""
+    found = {
+        source: [
+            (target.en.split(), target.de.split())
+            for number in range(_PAIRS)
+            if (target := load_sample(source, SPLIT, number).target)
+        ]
+        for source in SOURCES
+    }
+    words = list_words(" ".join(english) for pairs in found.values() for english, _ in pairs)
+    target = list_words(" ".join(german) for pairs in found.values() for _, german in pairs)
+    english, german, sources = Numbers(words), Numbers(target), list(SOURCES)
+    shape = {"vocabulary": len(words), "target": len(target), "width": 96, "layers": 2}
+    network = Translator(**shape)
+
+    def loss(chance: Chance) -> Tensor:
+        source = "captions" if chance.random() < _CAPTIONS else sources[int(chance.integers(len(sources)))]
+        pairs = [found[source][at] for at in chance.integers(_PAIRS, size=_BATCH)]
+        given, wanted = zip(*(_hide_copied(*pair, chance=chance) for pair in pairs), strict=True)
+        written = pad([[BEGIN, *german.of(one)] for one in wanted])
+        aims = pad([[*german.of(one), END] for one in wanted])
+        logits = network(pad([english.of(one) for one in given]), written)
+        return functional.cross_entropy(logits.flatten(0, 1), aims.flatten(), ignore_index=PAD)
+
+    return Lesson(network, shape, loss, {"words": words, "target": target}, rate=1.5e-3)
+
+
+def _hide_copied(english: list[str], german: list[str], chance: Chance) -> tuple[list[str], list[str]]:
+    same = {word for word in english if word in german and word[:1].isalnum() and chance.random() < _COPIED}
+
+    def hide(text: list[str]) -> list[str]:
+        return [UNKNOWN if word in same else word for word in text]
+
+    return hide(english), hide(german)
+
+
+def drawing(expert: str, profiles: Sequence[str]) -> Lesson:
+    """Captions with their pictures: the mean absolute difference."""
+    texts = [load_sample("captions", SPLIT, number).texts["text"].split() for number in range(PICTURES)]
+    words = list_words(map(" ".join, texts))
+    numbers, shape = Numbers(words), {"vocabulary": len(words), "width": 64}
+    network = TextDrawer(**shape)
+
+    def loss(chance: Chance) -> Tensor:
+        drawn = [int(at) for at in chance.integers(PICTURES, size=_DRAWN)]
+        made = network(pad([numbers.hide(numbers.of(texts[at]), chance) for at in drawn]))
+        wanted = to_batch([training_picture("captions", at) for at in drawn])
+        return torch.abs(made - wanted).mean()
+
+    return Lesson(network, shape, loss, {"words": words})

@@ -1,0 +1,95 @@
+"""Training the experts of `own:PATH` on generated data: a small network for each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.openagi.data.augmentations import PROFILES
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.experts.backends.own.config import CONFIG, MODELS, folder_of, read_config
+from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.training.recipes.base import Window
+from lumos_queue.util.launch_folder import from_launch
+
+BOTH = "both"
+_PACKAGE = Path(__file__).resolve().parents[2]
+#: The code that decides the weights.
+_CODE = (
+    "experts/backends/own/networks/*.py",
+    "experts/backends/own/models/*.py",
+    "benchmarks/openagi/data/*.py",
+    "benchmarks/openagi/trials.py",
+    "training/experts/*.py",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """Items: one for each expert, so that a killed worker costs one expert; then a check of their size."""
+
+    folder: str  #: for the experts; every worker must be able to write to it
+    experts: tuple[str, ...]  #: by canonical name
+    profiles: tuple[str, ...]  #: how strongly pictures are changed, in turn
+    content: str  #: digest of the code at submission
+    steps: int = 0  #: optimizer steps of each; 0: what its course says
+    seed: int = 0
+
+    name = "experts"
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"experts": list(self.experts), "profiles": list(self.profiles)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Experts:
+        lists = {name: tuple(value[name]) for name in ("experts", "profiles")}
+        return cls(**{**value, **lists})
+
+    def windows(self) -> list[Window]:
+        return [*({"do": "train", "expert": name} for name in self.experts), {"do": "check"}]
+
+    def request_of(self, expert: str) -> dict[str, Any]:
+        """What decides the weights of one expert, as its config has it."""
+        decides = {"expert": expert, "profiles": list(self.profiles), "steps": self.steps, "seed": self.seed}
+        return decides | {"code": self.content}
+
+    def is_trained(self, expert: str) -> bool:
+        """Whether the folder has the expert as this recipe trains it. Raises SpecError where it has another."""
+        place = folder_of(from_launch(self.folder), expert)
+        if not place.exists():
+            return False
+        if read_config(place / CONFIG, expert).training.get("request") != self.request_of(expert):
+            raise SpecError(f"'{place}' was trained in another way: name another --folder, or remove it.")
+        return True
+
+
+def experts(folder: Path, only: Sequence[str], profile: str, steps: int, seed: int) -> Experts:
+    """The recipe from what a person gives. Raises SpecError for unknown names, and a folder with other experts."""
+    if profile not in (BOTH, *PROFILES):
+        raise unknown("profile", profile, (BOTH, *PROFILES))
+    profiles = tuple(PROFILES) if profile == BOTH else (profile,)
+    chosen = {_canonical_name(name) for name in only} or set(MODELS)
+    names = tuple(name for name in MODELS if name in chosen)
+    recipe = Experts(str(folder.resolve()), names, profiles, digest_of_code(), steps, seed)
+    for name in names:
+        recipe.is_trained(name)
+    return recipe
+
+
+@cache
+def digest_of_code() -> str:
+    """Of networks, lessons and data."""
+    paths = [path for pattern in _CODE for path in sorted(_PACKAGE.glob(pattern))]
+    return digest(*(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in paths))
+
+
+def _canonical_name(text: str) -> str:
+    for name in MODELS:
+        if text in (name, EXPERTS[name].option):
+            return name
+    raise unknown("expert that can be trained", text[:80], [EXPERTS[name].option for name in MODELS])
