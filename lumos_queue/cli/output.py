@@ -31,6 +31,11 @@ def say(text: str) -> None:
     print(one_line(text), file=sys.stderr, flush=True)
 
 
+def ask(question: str) -> None:
+    """Print what a person at the terminal is asked, who answers on the same line: on standard error."""
+    print(one_line(question), end=" ", file=sys.stderr, flush=True)
+
+
 def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) -> None:
     """Print a result: as JSON, or by a function that prints it for people."""
     if as_json:

@@ -26,10 +26,10 @@ def may_ask() -> bool:
 def ask_for_approval(database: Database, settings: Settings, job: str, stop: threading.Event) -> None:
     """Show each plan of the job that waits, and store the person's answers, until `stop`."""
     for plan in _waiting(database, job):
-        print(file=sys.stderr)
+        output.say("")
         print_plan(output.console(stderr=True), plan)
-        said = _read("Approve this plan? [y/n] ", database, plan, stop, (*_YES, *_NO))
-        note = _read("What should be changed? ", database, plan, stop) if said in _NO else ""
+        said = _read("Approve this plan? [y/n]", database, plan, stop, (*_YES, *_NO))
+        note = _read("What should be changed?", database, plan, stop) if said in _NO else ""
         if said is None or note is None:
             if stop.is_set():
                 return
@@ -58,10 +58,10 @@ def _read(
 ) -> str | None:
     """A line that the person types, one of `choices` if there are; None at `stop`, or when the plan waits no more."""
     while True:
-        print(question, end="", file=sys.stderr, flush=True)
+        output.ask(question)
         while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
             if stop.is_set() or plan not in _waiting(database, plan.job):
-                print(file=sys.stderr)
+                output.say("")
                 return None
         line = sys.stdin.readline()
         if not line:  # the terminal was closed

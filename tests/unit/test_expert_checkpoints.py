@@ -103,8 +103,7 @@ def test_a_cache_without_the_model_says_what_to_do(monkeypatch, tmp_path):
     ("expert", "url", "says"),
     [
         ("Colorization", "hf:richzhang/colorization", "not run: needs code"),
-        ("Image Editing", "own:", "not run: needs weights"),
-        ("Image Editing", "hf:", "not run: needs weights"),
+        ("Image Style Transfer", "hf:", "not run: needs weights"),
         ("Fill Mask", "package:vader", "Packages that have it: wordsegment"),
         ("Fill Mask", "package:nothing", "No package of experts called 'nothing'"),
         ("Fill Mask", "magic", "names no backend"),

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lumos_queue.commands import digest
-from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
 from lumos_queue.experts.backends.own.trained import find_trained
 from lumos_queue.experts.catalogue import EXPERTS
@@ -58,12 +57,10 @@ RULES: Mapping[str, OwnRule] = MappingProxyType(
 def find(expert: str, url: str) -> BackendFacts:
     """The network of the folder that follows `own:`, or else the rule; the note says which.
 
-    Raises SpecError when there is neither, and for a folder that cannot be used.
+    Raises SpecError for a folder that cannot be used.
     """
     if url != "own:" and (trained := find_trained(expert, url)) is not None:
         return trained
-    if expert not in RULES:
-        raise SpecError(f"not run: needs weights; there is no rule for {expert}.")
     rule = RULES[expert]
     return BackendFacts(
         expert,
