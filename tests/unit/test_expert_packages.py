@@ -104,6 +104,7 @@ def test_wordsegment_fills_each_mask_by_the_words_beside_it():
         b"in [MASK] world": b"in the world",
         b"united [MASK] of america": b"united state of america",
         b"New [MASK] city , [MASK]!": b"New and city , the!",
+        b"qqzx [MASK] aaron": b"qqzx the aaron",
         b"nothing is missing": b"nothing is missing",
     }
     assert run("wordsegment", "Fill Mask", [*given]) == [*given.values()]
