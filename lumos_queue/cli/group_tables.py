@@ -55,7 +55,7 @@ def _format(found: dict[str, Any] | None) -> str:
         return ""
     if "bounds" in found:
         low, high = found["bounds"]
-        return f"incomplete: {100 * low:.0f} to {100 * high:.0f}"
+        return f"incomplete {100 * low:.0f} to {100 * high:.0f}"
     low, high = found["ci95"]
     return f"{100 * found['value']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 

