@@ -36,7 +36,7 @@ def openagi_report(tasks: dict[int, Any], judged: int, metrics: tuple[str, ...] 
                 found.setdefault(metric, []).append((key, 1.0, 1))
     one = job()
     one.items = len(tasks)
-    return {"metrics": dict.fromkeys(benchmark.metrics, {}), **split_by_group(one, found, benchmark, tasks)}
+    return {"metrics": {name: {} for name in benchmark.metrics}, **split_by_group(one, found, benchmark, tasks)}
 
 
 @pytest.mark.parametrize("judged", [185, 150])
