@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from typer.testing import CliRunner
 
 from db.connection import Database
 from db.jobs import get_job
 from db.tool_calls import recorded_anywhere
+from lumos_queue.cli.main import app
 from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
 from lumos_queue.reports.expert_runs import expert_runs
 from tests.integration.test_model_synthesis_jobs import LABELLED, run_job, write_rules
@@ -47,6 +50,15 @@ def test_runs_are_counted_by_where_their_results_are_from(stored):
         "oracle", "recorded"}  # fmt: skip
     assert told["expert_runs"]["samples"] == {"n": 2 * RUNS, "without_value": {}}
     assert told["expert_runs"]["failed"] == {} and told["plan_steps"] == {"n": RUNS, "unresolved": 0}
+
+
+def test_a_person_reads_them_with_the_scores_by_group(stored, monkeypatch):
+    database, job = stored
+    monkeypatch.setenv("LUMOS_HOME", str(Path(database.url.removeprefix("sqlite:///")).parent))
+    done = CliRunner().invoke(app, ["report", job], env={"COLUMNS": "80"})
+    words = " ".join(done.output.split())
+    assert f"scores of {job} by category, per cent" in words and f"plan steps 0 of {RUNS} name no expert" in words
+    assert f"{job}: overall paper not run: needs" in words
 
 
 def test_a_run_that_failed_is_counted_apart_and_has_no_samples(stored):
