@@ -27,7 +27,7 @@ def trajectory(variable: str = "E1", items: object = (DIGEST,), channel: str = "
     return SimpleNamespace(task=SimpleNamespace(inputs=inputs), steps=[step])
 
 
-@pytest.mark.parametrize("name", ["../../x", "/etc/x", "a/b", "..", "", "\0", "é" * 500, "-rf"])
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "a/b", "..", "", "\0", "é" * 500, "x" * 500, "-rf"])
 def test_hostile_names_stay_in_the_folder(tmp_path, stored, name):
     found = pictures.list_pictures(None, trajectory(name, channel=name), False)
     assert len(found) == 2
@@ -98,7 +98,8 @@ def test_only_pictures_and_what_functions_made_are_listed(stored):
     text, other = (
         {"kind": kind, "type": name, "items": [DIGEST]} for kind, name in (("values", "text"), ("x", "image"))
     )
-    one.steps[0].result = Execution("ok", "", (made, text, other, "no mapping", {"artifacts": "x"}, {"artifacts": 5}))
+    one.steps[0].result = Execution("ok", "", (made, text, other, "no mapping", {"artifacts": "x"}, {"artifacts": 5},
+                                              {"kind": "values", "type": "image", "items": 5}))  # fmt: skip
     one.task.inputs["channels"].append({"name": "text", "kind": "text", "values": [DIGEST]})
     assert [it["of"] for it in pictures.list_pictures(None, one, False)] == ["image", "2-E1-notes"]
     audio = [{"of": "a", "sample": 0, "sha256": DIGEST, "media_type": "audio/wav", "bytes": 5}]
