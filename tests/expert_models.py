@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
+from contextlib import suppress
 from typing import Any
 
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
 from lumos_queue.experts.base import Kind
+from lumos_queue.experts.frames import pack
+from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
 
 def facts(model: str, output: Kind = Kind.TEXT, expert: str = "Fill Mask", **loading: Any) -> BackendFacts:
@@ -73,6 +77,39 @@ class Echo:
                 continue
         return b"after the garbage"
 
+    def _liar(self) -> bytes:
+        """A problem of a long kind, with a long story."""
+        return self._reply(b"p" + pack([b"k" * 99, b"m" * 999]))
+
+    def _letters(self) -> bytes:
+        return self._reply(b"p" + pack(["é".encode(), b""]))
+
+    def _half(self) -> bytes:
+        return self._reply(b"p" + pack([b"alone"]))
+
+    def _reply(self, frame: bytes) -> bytes:
+        """Put a frame before the answer, where the pipe to the host is."""
+        for number in range(3, 20):
+            with suppress(OSError):
+                os.write(number, pack([frame]))
+        return b"after it"
+
+    def _print(self) -> bytes:
+        print("a library that prints", flush=True)
+        os.write(1, b"and one in C")
+        return b"printed"
+
+    def _allocate(self) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    def _refuse(self) -> None:
+        raise SampleError(BAD_INPUT, "no such sample")
+
+    def _write(self) -> bytes:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"x")
+        return b"written"
+
     def _environment(self) -> bytes:
         return ",".join(sorted(os.environ)).encode()
 
@@ -115,3 +152,17 @@ class CannotLoad:
 class DiesLoading:
     def __init__(self) -> None:
         os._exit(7)
+
+
+class HangsLoading:
+    def __init__(self) -> None:
+        time.sleep(3600)
+
+
+class SpeaksLoading:
+    """Answers before it is asked."""
+
+    def __init__(self, frame: str = "v"):
+        for number in range(3, 20):
+            with suppress(OSError):
+                os.write(number, pack([frame.encode()]))

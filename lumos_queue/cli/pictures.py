@@ -79,8 +79,8 @@ def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> lis
 
 
 def _write(folder: int, name: str, data: bytes) -> None:
-    """Write a new file in an open folder; a link of that name is not followed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    """Write a new file in an open folder; a link of that name is not followed, which O_EXCL sees to."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with open(os.open(name, flags, 0o644, dir_fd=folder), "wb") as file:
         file.write(data)
 

@@ -73,7 +73,7 @@ def test_other_formulations_have_none(evaluated):
         ("wordmath --draw 1 --sets 1 --formulation react --role policy=scripted:x", "brings no functions"),
         (
             "toolbench --split I1-inst --formulation iterative --planner scripted:x --grounder scripted:x",
-            "dfsdt, react",
+            "dfsdt, open-ended, react, rewoo, sum2act",
         ),
     ],
 )

@@ -10,13 +10,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
 import psutil
 import pytest
 
-from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.errors import ActionError, InfrastructureError, SpecError
 from lumos_queue.experts.backends.base import MIB
 from lumos_queue.experts.base import Kind
 from lumos_queue.experts.host import ExpertHost, experts_of_this_process
@@ -57,6 +58,10 @@ def test_one_result_for_each_sample_and_slots_stay_together(host):
         ("raise", "failed", "no such word"),
         ("garbage", "bad_output", "protocol"),
         ("unknown", "bad_output", "protocol"),
+        ("letters", "bad_output", "protocol"),
+        ("half", "bad_output", "protocol"),
+        ("allocate", "memory", "can't allocate"),
+        ("refuse", "bad_input", "no such sample"),
     ],
 )
 def test_a_bad_sample_costs_itself_alone(host, deed, kind, says):
@@ -85,12 +90,75 @@ def test_an_image_that_is_none_is_a_problem(host, what, says):
     assert isinstance(good, bytes) and good.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("model", "says"), [("CannotLoad", "no weights here"), ("DiesLoading", "status 7")])
-def test_an_expert_that_cannot_be_loaded_fails_the_call_with_one_line(host, model, says):
-    with pytest.raises(ActionError, match=says) as raised:
-        ask(host, ["a"], model)
-    assert raised.value.kind == "expert"
+def test_a_problem_is_told_in_a_short_kind_and_one_short_line(host):
+    (bad,) = ask(host, ["liar"])
+    assert bad == Problem("k" * 20, "m" * 200)
+
+
+def test_what_a_library_prints_is_no_answer_and_nothing_is_written_to_disk(host):
+    printed, refused = ask(host, ["print", "write"])
+    assert printed == b"printed"
+    assert isinstance(refused, Problem) and "No usable temporary directory" in refused.message
+
+
+@pytest.mark.parametrize(
+    ("model", "says", "loading"),
+    [
+        ("CannotLoad", "no weights here", {}),
+        ("DiesLoading", "status 7", {}),
+        ("HangsLoading", "loaded: late", {"start_seconds": 1.5}),
+        ("SpeaksLoading", "it answered before it was asked", {}),
+        ("SpeaksLoading", "did not keep to the protocol", {"options": {"frame": "?"}}),
+        ("SpeaksLoading", "did not keep to the protocol", {"options": {"frame": "pxx"}}),
+        ("SpeaksLoading", "did not keep to the protocol", {"options": {"frame": "p"}}),
+    ],
+)
+def test_an_expert_that_cannot_be_loaded_fails_the_call_with_one_line(host, model, says, loading):
+    for _ in range(2):  # no process is left that would answer
+        with pytest.raises(ActionError, match=says) as raised:
+            ask(host, ["a"], model, **loading)
+        assert raised.value.kind == "expert"
+    assert not expert_processes()
     assert ask(host, ["b"]) == [b"B"], "others go on"
+
+
+def test_a_process_that_cannot_be_started_is_no_fault_of_the_sample(host, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("lumos_queue.experts.worker.ChildProcess", refuse)
+    with pytest.raises(InfrastructureError, match="cannot start an expert's process"):
+        ask(host, ["a"])
+
+
+def test_two_versions_of_an_expert_are_two_processes(host):
+    other = replace(facts("Echo"), digest="other")
+    (first,), (second,) = (asyncio.run(host.run(one, [[b"pid"]])) for one in (facts("Echo"), other))
+    assert first != second and ask(host, ["pid"]) == [first]
+
+
+def test_a_fork_of_the_process_has_experts_of_its_own_and_leaves_those_of_its_parent():
+    program = (
+        "import asyncio, os\n"
+        "from lumos_queue.experts.host import ExpertHost\n"
+        "from tests.expert_models import facts\n"
+        "host = ExpertHost()\n"
+        "def pid():\n"
+        "    return asyncio.run(asyncio.wait_for(host.run(facts('Echo'), [[b'pid']]), 10))[0]\n"
+        "first = pid()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    asyncio.run(asyncio.wait_for(host.close(), 5))\n"
+        "    other = pid()\n"
+        "    asyncio.run(asyncio.wait_for(host.close(), 5))\n"
+        "    os._exit(0 if other != first else 1)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+        "assert pid() == first\n"
+        "asyncio.run(host.close())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=40)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_process_has_no_variables_of_ours_and_no_network(host, monkeypatch):
@@ -107,10 +175,17 @@ def test_a_cap_that_cannot_hold_an_expert_says_what_to_raise():
         ask(ExpertHost(100 * MIB), ["a"])
 
 
-def test_a_cap_that_is_no_number_is_named(monkeypatch):
-    monkeypatch.setenv("LUMOS_EXPERT_MEMORY", "4G")
+def test_a_cap_that_holds_one_expert_to_the_byte_will_do():
+    host = ExpertHost(256 * MIB)
+    assert ask(host, ["a"]) == [b"A"]
+    asyncio.run(host.close())
+
+
+@pytest.mark.parametrize("said", ["4G", "", "-1", str(64 * MIB - 1)])
+def test_a_cap_that_is_no_number_or_too_small_is_named(monkeypatch, said):
+    monkeypatch.setenv("LUMOS_EXPERT_MEMORY", said)
     experts_of_this_process.cache_clear()
-    with pytest.raises(SpecError, match="LUMOS_EXPERT_MEMORY='4G'"):
+    with pytest.raises(SpecError, match=f"LUMOS_EXPERT_MEMORY='{said}'"):
         experts_of_this_process()
 
 

@@ -36,7 +36,7 @@ def openagi_report(tasks: dict[int, Any], judged: int, metrics: tuple[str, ...] 
                 found.setdefault(metric, []).append((key, 1.0, 1))
     one = job()
     one.items = len(tasks)
-    return {"metrics": {name: {} for name in benchmark.metrics}, **split_by_group(one, found, benchmark, tasks)}
+    return {"metrics": dict.fromkeys(benchmark.metrics), **split_by_group(one, found, benchmark, tasks)}
 
 
 @pytest.mark.parametrize("judged", [185, 150])
@@ -66,7 +66,8 @@ def test_figures_are_those_of_the_report():
     (a,) = [line for line in lines if line.startswith("a 2 ")]
     (b,) = [line for line in lines if line.startswith("b 3 ")]
     assert a.count("[") == 3 and "50.0 [" in a and "25.0 [" in a
-    assert b.count("[") == 2 and "100.0 [" in b and "75.0 [" in b, "no figure of a metric that does not apply"
+    high = 100 * report["groups"]["kind"]["b"]["metrics"]["feasible"]["ci95"][0]
+    assert b.startswith(f"b 3 100.0 [{high:.0f}, 100] 75.0 ["), "nothing where a metric does not apply"
 
 
 def test_the_two_overall_figures_are_not_taken_for_each_other():
@@ -76,8 +77,17 @@ def test_the_two_overall_figures_are_not_taken_for_each_other():
     found = report["overall"]["proxies"]
     assert (found["over_metrics"]["value"], found["over_tasks"]["value"]) == (0.75, 0.625)
     assert text.index("75.0 [") < text.index("62.5 [") and "over metrics metrics over tasks items" in text
-    group = report["groups"]["kind"]["a"]["overall"]["proxies"]
-    assert group["over_tasks"]["value"] == group["over_metrics"]["value"] == 0.5
+
+
+class OneGroup(Grouped):
+    groups = {"all": lambda task: "one"}  # noqa: RUF012
+
+
+def test_a_group_shows_the_overall_over_its_tasks():
+    values = VALUES | {"ssim": [(0, 1.0, 10)]}
+    report = {"metrics": {"feasible": {}}, **split_by_group(job(), values, OneGroup(), TASKS)}
+    (line,) = [line for line in print_report(report).splitlines() if line.split()[:2] == ["one", "5"]]
+    assert "80.0 [" in line and "62.5 [" in line and "75.0 [" not in line
 
 
 def test_an_overall_that_lacks_a_metric_names_what_it_needs_and_shows_no_figure():

@@ -27,7 +27,7 @@ def trajectory(variable: str = "E1", items: object = (DIGEST,), channel: str = "
     return SimpleNamespace(task=SimpleNamespace(inputs=inputs), steps=[step])
 
 
-@pytest.mark.parametrize("name", ["../../x", "/etc/x", "a/b", "..", "", "\0", "é" * 500, "-rf"])
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "a/b", "..", "", "\0", "é" * 500, "x" * 500, "-rf"])
 def test_hostile_names_stay_in_the_folder(tmp_path, stored, name):
     found = pictures.list_pictures(None, trajectory(name, channel=name), False)
     assert len(found) == 2
@@ -49,6 +49,63 @@ def test_a_link_is_not_followed_and_a_file_not_written_over(tmp_path, stored):
     with pytest.raises(SpecError, match="Cannot write"):
         (tmp_path / "file").write_text("x")
         pictures.save_pictures(None, found, tmp_path / "file")
+
+
+def test_the_picture_of_a_question_comes_first_where_models_see_it(stored):
+    one = trajectory()
+    one.task.inputs["image"] = DIGEST
+    assert [it["of"] for it in pictures.list_pictures(None, one, False)] == ["image", "2-E1"]
+    assert [it["of"] for it in pictures.list_pictures(None, one, True)] == ["question", "image", "2-E1"]
+
+
+def test_a_picture_that_is_not_stored_any_more_is_named_and_not_saved(tmp_path, monkeypatch):
+    kept = "cd" * 32
+    monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
+    monkeypatch.setattr("db.artifacts.describe_artifacts", lambda connection, digests: {kept: ("image/jpeg", 3)})
+    found = pictures.list_pictures(None, trajectory(items=[DIGEST, kept]), False)
+    line = list(pictures.describe_pictures(found))[-1]
+    assert "abababababab… not stored any more, cdcdcdcdcdcd… image/jpeg 3 bytes" in line
+    assert pictures.save_pictures(None, found, tmp_path / "a" / "b") == ["2-E1-001.jpg"]
+    assert [one.name for one in (tmp_path / "a" / "b").iterdir()] == ["2-E1-001.jpg"]
+
+
+def test_a_picture_that_goes_while_others_are_saved_is_left_out(tmp_path, stored, monkeypatch):
+    monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: None)
+    pictures.save_pictures(None, pictures.list_pictures(None, trajectory(), False), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_appears_meanwhile_is_neither_followed_nor_written_over(tmp_path, stored, monkeypatch):
+    monkeypatch.setattr(pictures.os, "listdir", lambda folder: [])
+    found = pictures.list_pictures(None, trajectory(), False)
+    files = [tmp_path / name for name in ("2-E1-000.png", "image-000.png")]
+    for file in files:
+        file.symlink_to(tmp_path / "outside")
+    with pytest.raises(SpecError, match="Cannot write"):
+        pictures.save_pictures(None, found, tmp_path)
+    assert not (tmp_path / "outside").exists()
+    for file in files:
+        file.unlink()
+        file.write_text("mine")
+    with pytest.raises(SpecError, match="Cannot write"):
+        pictures.save_pictures(None, found, tmp_path)
+    assert {file.read_text() for file in files} == {"mine"}
+
+
+def test_only_pictures_and_what_functions_made_are_listed(stored):
+    one = trajectory()
+    made = {"artifacts": [{"name": "notes", "sha256": DIGEST}, "x", {"name": "y"}]}
+    text, other = (
+        {"kind": kind, "type": name, "items": [DIGEST]} for kind, name in (("values", "text"), ("x", "image"))
+    )
+    one.steps[0].result = Execution("ok", "", (made, text, other, "no mapping", {"artifacts": "x"}, {"artifacts": 5},
+                                              {"kind": "values", "type": "image", "items": 5}))  # fmt: skip
+    one.task.inputs["channels"].append({"name": "text", "kind": "text", "values": [DIGEST]})
+    assert [it["of"] for it in pictures.list_pictures(None, one, False)] == ["image", "2-E1-notes"]
+    audio = [{"of": "a", "sample": 0, "sha256": DIGEST, "media_type": "audio/wav", "bytes": 5}]
+    assert next(pictures.describe_pictures(audio)).startswith("files of a: ")
+    odd = [audio[0] | {"media_type": "application/x-sh"}]
+    assert [pictures._file_name(it) for it in (*audio, *odd)] == ["a-000.wav", "a-000.bin"]
 
 
 def test_what_is_no_digest_names_no_picture(stored):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -50,13 +51,44 @@ def test_overall_over_metrics_weighs_metrics_and_over_tasks_weighs_tasks():
         assert 0 <= low < found[one]["value"] < high <= 1 and "bounds" not in found[one]
 
 
+def test_a_metric_of_few_tasks_weighs_as_much_as_one_of_many():
+    found = split_by_group(job(), VALUES | {"ssim": [(0, 1.0, 10)]}, Grouped(), TASKS)["overall"]["proxies"]
+    assert found["over_metrics"]["value"] == pytest.approx((1.0 + 0.5) / 2)
+    assert found["over_tasks"]["value"] == pytest.approx((1.0 + 0.0 + 0.9 + 0.6) / 4)
+
+
+def test_tasks_of_one_row_are_not_independent():
+    """The interval is of the rows that were drawn: the same figures of fewer rows are less sure."""
+    one_row = {key: replace(task, inputs={"from": {"row": str(key % 2)}}) for key, task in TASKS.items()}
+    apart, together = (
+        split_by_group(job(), VALUES, Grouped(), tasks)["overall"]["proxies"] for tasks in (TASKS, one_row)
+    )
+    assert apart["over_tasks"]["value"] == together["over_tasks"]["value"]
+    assert width(together["over_tasks"]) > width(apart["over_tasks"])
+
+
+def width(found: dict) -> float:
+    low, high = found["ci95"]
+    return high - low
+
+
+def test_groups_are_sorted_and_an_item_that_is_judged_twice_counts_once():
+    backwards = dict(reversed(TASKS.items()))
+    groups = split_by_group(job(), VALUES, Grouped(), backwards)["groups"]["kind"]
+    assert list(groups) == ["a", "b"]
+    twice = VALUES | {"chrf": [*VALUES["chrf"], (1, 1.0, 11)]}
+    found = split_by_group(job(), twice, Grouped(), TASKS)["overall"]["proxies"]
+    assert found["over_tasks"]["n"] == 4 and found["over_tasks"]["value"] == pytest.approx(0.5)
+
+
 def test_items_that_are_not_judged_count_as_wrong_and_bounds_say_what_they_could_be():
     values = VALUES | {"chrf": VALUES["chrf"][:2], "feasible": VALUES["feasible"][:3]}
     found = split_by_group(job(), values, Grouped(), TASKS)
     over = found["overall"]["proxies"]["over_tasks"]
     assert over["n"] == 4 and over["value"] == pytest.approx(1.4 / 4) and over["bounds"] == [0.35, 0.6]
     low, high = over["ci95"]
-    assert low < 0.35 and high > 0.6
+    right = split_by_group(job(), values | {"chrf": [*values["chrf"], (3, 1.0, 1)]}, Grouped(), TASKS)
+    assert low < 0.35 and high == right["overall"]["proxies"]["over_tasks"]["ci95"][1], "as if all of them were right"
     assert found["groups"]["kind"]["b"]["metrics"]["feasible"]["bounds"] == [pytest.approx(1 / 3, abs=1e-5), 1.0]
     assert "bounds" not in found["groups"]["kind"]["a"]["metrics"]["feasible"]
 

@@ -87,7 +87,7 @@ class Draw:
 
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[0]).lower()
-        kinds = [kind for name, count in named_things(text) for kind in [name] * count][: len(_CELLS)]
+        kinds = [kind for name, count in named_things(text) for kind in [name] * count]
         spots = tuple(Spot(kind, left, top, 19) for kind, (left, top) in zip(kinds, _CELLS, strict=False))
         place = next((name for name, one in PLACES.items() if one.phrase.en in text), next(iter(PLACES)))
         return write_picture(Image.fromarray(draw_scene(Scene(place, spots))))

@@ -1,0 +1,132 @@
+"""What a report counts of a job's runs of experts: those of accepted attempts, by what became of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from typer.testing import CliRunner
+
+from db.connection import Database
+from db.jobs import get_job
+from db.tool_calls import recorded_anywhere
+from lumos_queue.cli.main import app
+from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
+from lumos_queue.reports.expert_runs import expert_runs
+from tests.integration.test_model_synthesis_jobs import LABELLED, run_job, write_rules
+
+RUNS = sum(len(one.plan.names) for one in LABELLED)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory) -> Iterator[tuple[Database, str]]:
+    folder = tmp_path_factory.mktemp("job")
+    database, job = run_job(folder, "", write_rules(folder, "prompt-2"))
+    yield database, job
+    database.close()
+
+
+def figures(stored: tuple[Database, str], *changes: str) -> dict:
+    """The figures of the report after these changes, which are undone."""
+    database, job = stored
+    with database.writer.connect() as connection:
+        found = get_job(connection, job)
+        for one in changes:
+            assert connection.execute(text(one)).rowcount > 0
+        told = expert_runs(connection, found)
+        connection.rollback()
+    return told
+
+
+FIRST = "(SELECT min(rowid) FROM tool_call WHERE provenance = 'oracle')"
+
+
+def test_runs_are_counted_by_where_their_results_are_from(stored):
+    told = figures(stored)
+    assert sum(told["expert_runs"]["runs"].values()) == RUNS and set(told["expert_runs"]["runs"]) == {
+        "oracle", "recorded"}  # fmt: skip
+    assert told["expert_runs"]["samples"] == {"n": 2 * RUNS, "without_value": {}}
+    assert told["expert_runs"]["failed"] == {} and told["plan_steps"] == {"n": RUNS, "unresolved": 0}
+
+
+def test_a_person_reads_them_with_the_scores_by_group(stored, monkeypatch):
+    database, job = stored
+    monkeypatch.setenv("LUMOS_HOME", str(Path(database.url.removeprefix("sqlite:///")).parent))
+    done = CliRunner().invoke(app, ["report", job], env={"COLUMNS": "80"})
+    words = " ".join(done.output.split())
+    assert f"scores of {job} by category, per cent" in words and f"plan steps 0 of {RUNS} name no expert" in words
+    assert f"{job}: overall paper not run: needs" in words
+
+
+def test_a_run_that_failed_is_counted_apart_and_has_no_samples(stored):
+    before = figures(stored)["expert_runs"]
+    told = figures(stored, f"UPDATE tool_call SET status = 'expert' WHERE rowid = {FIRST}")["expert_runs"]
+    assert told["failed"] == {"expert": 1}
+    assert told["runs"] == before["runs"] | {"oracle": before["runs"]["oracle"] - 1}
+    assert told["samples"]["n"] == 2 * RUNS - 2
+
+
+def test_samples_without_a_value_are_counted_by_the_kind_of_their_problem(stored):
+    value = {"kind": "values", "type": "text", "items": [None, None], "text": ""}
+    value |= {"problems": {"0": "died: status -9: killed", "1": "timeout: no answer"}}
+    outputs = json.dumps([value]).replace(":", "\\:")
+    told = figures(stored, f"UPDATE tool_call SET outputs = '{outputs}', outputs_block = NULL WHERE rowid = {FIRST}")
+    assert told["expert_runs"]["samples"] == {"n": 2 * RUNS, "without_value": {"died": 1, "timeout": 1}}
+    runs = told["expert_runs"]["runs"]
+    assert _format_expert_runs(told) == (
+        f"{runs['oracle']} oracle, {runs['recorded']} recorded; 2 of {2 * RUNS} samples without a value"
+    )
+    assert _format_plan_steps(told) == f"0 of {RUNS} name no expert"
+
+
+@pytest.mark.parametrize("table", ["tool_call", "subgoal"])
+def test_what_an_abandoned_attempt_did_is_not_counted(stored, table):
+    database, _ = stored
+    with database.engine.connect() as connection:
+        columns = [name for (name,) in connection.execute(text(f"SELECT name FROM pragma_table_info('{table}')"))]
+    given = ", ".join("attempt + 7" if name == "attempt" else name for name in columns)
+    assert figures(stored, f"INSERT INTO {table} SELECT {given} FROM {table}") == figures(stored)
+
+
+def test_neither_unfinished_episodes_nor_other_jobs_nor_other_tools_count(stored):
+    nothing = {"expert_runs": {"runs": {}, "failed": {}, "samples": {"n": 0, "without_value": {}}},
+               "plan_steps": {"n": 0, "unresolved": 0}}  # fmt: skip
+    assert figures(stored, "UPDATE episode SET ending = ''") == nothing
+    told = figures(stored, "UPDATE tool_call SET tool = 'page'")
+    assert told["expert_runs"] == nothing["expert_runs"] and told["plan_steps"]["n"] == RUNS
+    copied = "INSERT INTO job SELECT {} FROM job"
+    database, _ = stored
+    with database.engine.connect() as connection:
+        columns = [name for (name,) in connection.execute(text("SELECT name FROM pragma_table_info('job')"))]
+    given = ", ".join("'other'" if name == "id" else name for name in columns)
+    assert figures(stored, copied.format(given), "UPDATE episode SET job = 'other'") == nothing
+
+
+def test_jobs_of_other_formulations_have_no_such_figures(stored):
+    database, job = stored
+    with database.writer.connect() as connection:
+        connection.execute(text("UPDATE job SET formulation = 'iterative'"))
+        assert expert_runs(connection, get_job(connection, job)) == {}
+        connection.execute(text("UPDATE job SET formulation = 'of a later version'"))
+        assert expert_runs(connection, get_job(connection, job)) == {}
+        connection.rollback()
+
+
+def test_of_equal_runs_the_first_that_succeeded_answers(stored):
+    database, _ = stored
+    with database.writer.connect() as connection:
+        query = "SELECT command, min(episode) FROM tool_call GROUP BY command HAVING count(DISTINCT episode) > 1"
+        command, episode = connection.execute(text(query)).all()[0]
+        first = f"WHERE command = '{command}' AND episode = {episode}"
+        connection.execute(text(f"UPDATE tool_call SET provenance = 'first' {first}"))
+        found = recorded_anywhere(connection, command)
+        assert found is not None and (found.status, found.provenance) == ("ok", "first")
+        connection.execute(text(f"UPDATE tool_call SET status = 'expert' {first}"))
+        found = recorded_anywhere(connection, command)
+        assert found is not None and found.status == "ok" and found.provenance != "first"
+        connection.execute(text("UPDATE tool_call SET status = 'expert'"))
+        assert recorded_anywhere(connection, command) is None
+        connection.rollback()
