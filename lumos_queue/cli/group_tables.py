@@ -43,7 +43,9 @@ def _print_overall(console: Any, report: dict[str, Any]) -> None:
     for name, found in report["overall"].items():
         if "not_run" in found:
             lacking = ", ".join(found["not_run"])
-            console.print(f"{report['job']}: overall {escape(name)} not run: needs {escape(lacking)}", soft_wrap=True)
+            said = f"{report['job']}: overall score '{escape(name)}' not run: needs the weights of {escape(lacking)}"
+            console.print(said, soft_wrap=True)
+    console.print()
 
 
 def _overalls_with_figures(report: dict[str, Any]) -> list[str]:
@@ -62,5 +64,6 @@ def _format(found: dict[str, Any] | None) -> str:
 
 def _table(title: str) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.min_width = len(title)  # else the title is broken where the columns end
     table.add_column("", no_wrap=True)
     return table

@@ -20,7 +20,7 @@ def _json(value: bool) -> bool:
 Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
 Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (the README lists all).")]
 Data = Annotated[Path | None, typer.Option(help="The benchmark's original file or folder.")]
-Split = Annotated[str, typer.Option(help="Which split the rows are: train, dev or test.")]
+Split = Annotated[str, typer.Option(help="Which split the rows are: train, dev, test, or one of the benchmark's own.")]
 Limit = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Use only the first so many rows; 0: all.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip rows that cannot be read, and report them.")]
 Again = Annotated[bool, typer.Option("--again", help="Run it again even if the same request was made before.")]
@@ -29,7 +29,10 @@ Priority = Annotated[int, typer.Option(min=-MAX_INTEGER, max=MAX_INTEGER, help="
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or an unambiguous beginning of it.")]
 Formulation = Annotated[
     str,
-    typer.Option(help="iterative (LUMOS-I), one-pass (LUMOS-O), cot, direct, integrated, teacher-forced or caption."),
+    typer.Option(
+        help="iterative (LUMOS-I), one-pass (LUMOS-O), cot, direct, integrated, teacher-forced or caption; of tool "
+        "agents react, dfsdt, rewoo or sum2act; model-synthesis (openagi); open-ended."
+    ),
 ]
 AgentName = Annotated[str, typer.Option("--agent", help="A built-in agent: starter.")]
 Planner = Annotated[
@@ -42,13 +45,17 @@ Solver = Annotated[
 Roles = Annotated[
     list[str],
     typer.Option(
-        "--role", metavar="NAME=URL", help="Endpoint of another role: qa, vqa, judge or captioner. May be repeated."
+        "--role",
+        metavar="NAME=URL",
+        help="Endpoint of another role: qa, vqa, judge, captioner, policy, router, … May be repeated.",
     ),
 ]
 ToolOptions = Annotated[
     list[str],
     typer.Option(
-        "--tool", metavar="NAME=VALUE", help="A setting of the domain's actions, e.g. corpus=FILE. May be repeated."
+        "--tool",
+        metavar="NAME=VALUE",
+        help="A setting of the domain's actions, e.g. corpus=FILE or experts=own. May be repeated.",
     ),
 ]
 RowOptions = Annotated[

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from lumos_queue.cli import output
 from lumos_queue.papers.comparison import LUMOS_KEYS, TOOL_KEYS
+from lumos_queue.papers.visual_rows import VISUAL
 from lumos_queue.util.display import harmless
 
 HEAD = ("row", "", "published", "ours", "n")
@@ -23,6 +24,7 @@ TOOL_LEGEND = (
     "tool agents: [T] ToolBench, [S] StableToolBench, else Sum2Act; SUBSET is the column; per pass: all runs of the "
     "subset, divided by those that passed"
 )
+VISUAL_LEGEND = "sum2act-visual: per cent of a case's tasks that are solved; n: tasks; the paper shows them, unscored"
 PLANNER_LEGEND = "OpenAGI: figures from 0 to 1; overall: the unweighted mean of the three metrics; n: tasks"
 GAP, INDENT = "  ", 4
 MIN_NAME_WIDTH = 16  #: terminal cells of a row's name
@@ -34,7 +36,8 @@ def print_tables(shown: list[dict[str, Any]]) -> None:
     for one in shown:
         _print_table(console, f"Table {one['table']}: {one['title']}", one["rows"])
     keys = {one["table"] for one in shown}
-    legends = [TOOL_LEGEND] if keys & set(TOOL_KEYS) else []
+    legends = [TOOL_LEGEND] if keys & {*TOOL_KEYS} - {VISUAL} else []
+    legends += [VISUAL_LEGEND] if VISUAL in keys else []
     legends += [PLANNER_LEGEND] if keys - {*LUMOS_KEYS, *TOOL_KEYS} else []
     legends += [LUMOS_LEGEND] if keys & set(LUMOS_KEYS) else []
     for legend in legends:

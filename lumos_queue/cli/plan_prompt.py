@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import sys
+import termios
 import threading
 
 from db.approvals import WaitingPlan, answer, find_waiting
@@ -28,6 +29,7 @@ def ask_for_approval(database: Database, settings: Settings, job: str, stop: thr
     for plan in _waiting(database, job):
         output.say("")
         print_plan(output.console(stderr=True), plan)
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the plan was shown approves nothing
         said = _read("Approve this plan? [y/n]", database, plan, stop, (*_YES, *_NO))
         note = _read("What should be changed?", database, plan, stop) if said in _NO else ""
         if said is None or note is None:

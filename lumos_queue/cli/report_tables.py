@@ -60,7 +60,9 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         table.add_row(f"prompts of {role}", *cells)
     for name in first.get("baselines", {}):
         table.add_row(
-            f"baseline: {name}", *(_format_metric(report["baselines"][name]) for report in reports), style="dim"
+            f"baseline: {name.replace('_', ' ')}",
+            *(_format_metric(report["baselines"][name]) for report in reports),
+            style="dim",
         )
     console.print(table)
     for report in reports:

@@ -84,5 +84,6 @@ def _format_score(found: dict[str, Any] | None) -> str:
 
 def _table(title: str, first: str) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.min_width = len(title)  # else the title is broken where the columns end
     table.add_column(first, no_wrap=True)
     return table

@@ -45,7 +45,7 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for line in describe_pictures(shown.get("pictures", [])):
         console.print(escape(line), style="dim")
     if "saved" in shown:
-        console.print(f"{len(shown['saved']):,} pictures written")
+        console.print(f"files written: {len(shown['saved']):,}")
     for state in shown.get("states", ()):
         console.print(escape(f"state before step {state['at']}:"))
         for name in ("results", "failures"):
@@ -74,7 +74,7 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         console.print(escape(f"{label['labeller']} {said}{note}"))
     spent = sum(step["seconds"] for step in shown["steps"])
     console.print(
-        f"{shown['calls']} model calls, {shown['tokens']['prompt']:,} tokens in, "
+        f"{shown['calls']} model call{'' if shown['calls'] == 1 else 's'}, {shown['tokens']['prompt']:,} tokens in, "
         f"{shown['tokens']['completion']:,} out, {spent:.2f} s",
         style="dim",
     )
@@ -230,7 +230,7 @@ def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
 def describe_approval(answer: Execution | None) -> str:
     """What became of a plan that was shown to a person."""
     if answer is None:
-        return "waits for an answer"
+        return "not answered"
     note = f": {answer.result}" if answer.result else ""
     return f"{'approved' if answer.ok else 'refused'} by {answer.values[0]['text']}{note}"
 

@@ -26,6 +26,7 @@ _MARK = re.compile(
 )
 _PIECES = re.compile(r"[,;()\[\]>→⇒]+|->")
 _MODULE = re.compile(r"^[ \t]*(?:module|model|plan|solution)[ \t]*:", re.IGNORECASE)
+UNBALANCED = "brackets that are not those of branches"  #: of a reply as a whole: no step
 MAX_SHOWN = 200  #: characters that are kept of a step
 
 FindName = Callable[[str], str]  #: from a step's text to the expert's name; '': none
@@ -47,7 +48,7 @@ def parse_plan(text: str, signature: Signature | None = None, find: FindName = f
     """
     if (wire := _read_wire(text, find)) is not None:
         return wire
-    issues = ("brackets that are not those of branches",) if _unbalanced(text) else ()
+    issues = (UNBALANCED,) if _unbalanced(text) else ()
     steps, unresolved = [], []
     for piece in _split(text):
         if name := find(piece):

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from db.models import EpisodeRow, SubgoalRow
 from db.tool_calls import accepted_calls
+from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.model_synthesis import UNRESOLVED
 from lumos_queue.formulations.registry import FORMULATIONS
 
@@ -48,11 +49,13 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
 
 def _count_steps(connection: Connection, job: str) -> dict[str, int]:
     """Steps of the plans that were read, and how many of them name no expert."""
+    unresolved = SubgoalRow.text.contains(UNRESOLVED)
     counted = (
-        select(func.count(), func.count().filter(SubgoalRow.text.contains(UNRESOLVED)))
+        select(func.count(), func.count().filter(unresolved))
         .select_from(SubgoalRow)
         .join(EpisodeRow, EpisodeRow.id == SubgoalRow.episode)
         .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == SubgoalRow.attempt)
+        .where(unresolved | ~SubgoalRow.text.contains(UNBALANCED))
     )
-    steps, unresolved = connection.execute(counted).one()
-    return {"n": steps, "unresolved": unresolved}
+    steps, without_name = connection.execute(counted).one()
+    return {"n": steps, "unresolved": without_name}

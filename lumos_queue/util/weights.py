@@ -20,6 +20,8 @@ def find_weights(name: str) -> Path:
     """The folder of a path, or of an id in the cache (`HF_HOME`). Raises SpecError: 'not run: needs …'."""
     folder = from_launch(Path(name).expanduser())
     if not folder.is_dir():
+        if name.startswith(("/", "./", "../", "~")):
+            raise SpecError(f"not run: needs a model folder: there is none at '{name[:80]}'.")
         folder = _in_cache(name)
     check_weights(folder)
     return folder

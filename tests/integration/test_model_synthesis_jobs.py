@@ -90,6 +90,14 @@ def test_infeasible_plans_and_steps_that_were_not_understood_are_counted(tmp_pat
     assert sum(one["episodes"] for one in report["problems"] if one["ending"] == "infeasible") == endings["infeasible"]
 
 
+def test_brackets_that_cannot_be_read_are_no_step_of_a_plan(tmp_path, url):
+    (tmp_path / "rules.json").write_text(json.dumps([{"contains": "", "reply": "((Bake the cake, Colorization"}]))
+    database, job = run_job(tmp_path, url, f"scripted:{tmp_path / 'rules.json'}")
+    report = report_of(database, job)
+    database.close()
+    assert report["plan_steps"] == {"n": 40, "unresolved": 20}
+
+
 def test_a_second_job_runs_nothing_again_and_each_keeps_what_its_rows_name(tmp_path, url):
     planner = write_rules(tmp_path, "prompt-2")
     database, first = run_job(tmp_path, url, planner)

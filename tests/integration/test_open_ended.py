@@ -81,7 +81,7 @@ def test_without_a_terminal_each_step_is_a_command(lumos, server, database, tmp_
     assert [plan["shown"].count("\n") + 1 for plan in shown] == [len(lines) for lines in first]
     listed = lumos("approve", "--list").out
     assert "1. Find out about Ombry with search" in listed and f"lumos approve {job}-1 --no" in listed
-    assert "waits for an answer" in lumos("show", f"{job}-0").out
+    assert "not answered" in lumos("show", f"{job}-0").out
 
     refused = lumos("approve", f"{job}-0", "--no", "--note", NOTE)
     assert refused.out == f"ann refuses the plan of {job}-0\n" and f"lumos resume {job}" in refused.err
@@ -180,6 +180,17 @@ def test_a_plan_that_is_answered_elsewhere_is_not_asked_for_any_more(lumos, serv
     job = job_of(lumos)
     assert lumos("approve", job, "--as", "ben").err == "", "a worker is alive"
     terminal.expect("was answered elsewhere")
+    assert terminal.wait() == 0, terminal.text
+
+
+def test_what_was_typed_before_the_plan_is_shown_approves_nothing(lumos, server, environment):
+    terminal = Terminal(request(server), environment)
+    terminal.type("y")
+    terminal.expect("Approve this plan? [y/n]")
+    assert "2 plans wait for approval" in lumos("jobs").out
+    terminal.type("y")
+    terminal.expect("Approve this plan? [y/n]")
+    terminal.type("y")
     assert terminal.wait() == 0, terminal.text
 
 

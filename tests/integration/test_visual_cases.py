@@ -99,3 +99,13 @@ def test_each_case_has_a_row_of_the_table_from_the_newest_job(home, tmp_path):
     for row in table["rows"]:
         assert row["ours"]["job"] == job and row["ours"]["value"] == 100.0 and row["ours"]["n"] == "1"
         assert row["status"] == "experts: own (substitute); router: fake"
+
+
+def test_titles_and_legends_are_of_the_table_that_is_shown(home, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    job = evaluate(home, "sum2act", "--tool", "experts=own")["job"]
+    environment = {"LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": ""}
+    report = CliRunner().invoke(app, ["report", job], env=environment).output
+    assert f"tool calls of {job} by provenance\n" in report
+    tables = CliRunner().invoke(app, ["tables", "sum2act-visual"], env=environment).output
+    assert "sum2act-visual: per cent of a case's tasks" in tables and "[T] ToolBench" not in tables

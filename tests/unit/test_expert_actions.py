@@ -313,6 +313,15 @@ def test_other_experts_than_submitted_are_refused():
         open_experts(changed, resolve_backend)
 
 
+def test_experts_that_are_gone_are_counted_and_one_reason_is_given():
+    def down(expert: str, url: str) -> BackendFacts:
+        raise SpecError("nothing answers")
+
+    with pytest.raises(SpecError, match=r"Missing: 14 of 14; Sentiment Analysis: nothing answers$") as refused:
+        open_experts(prepare_experts({"experts": "oracle"}), down)
+    assert str(refused.value).count("nothing answers") == 1
+
+
 def test_an_expert_without_a_backend_says_so(monkeypatch):
     tools = use_fakes(monkeypatch, [name for name in EXPERTS if name != "Text Generation"])
     actions = ExpertActions(tools, host=FakeExpertHost(FUNCTIONS))

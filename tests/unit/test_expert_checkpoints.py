@@ -99,6 +99,11 @@ def test_a_cache_without_the_model_says_what_to_do(monkeypatch, tmp_path):
         resolve("Fill Mask", "hf:distilroberta-base")
 
 
+def test_a_path_without_a_folder_is_no_id_to_download():
+    with pytest.raises(SpecError, match=r"needs a model folder: there is none at '/no/such/folder'\.$"):
+        resolve("Fill Mask", "hf:/no/such/folder")
+
+
 @pytest.mark.parametrize(
     ("expert", "url", "says"),
     [

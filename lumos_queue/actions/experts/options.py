@@ -70,9 +70,9 @@ def open_experts(tools: Mapping[str, str], resolve: Resolve = resolve_backend) -
         return {}
     found, missing = _resolve_all(tools, resolve)
     if _digest_of(found) != tools[DIGEST]:
-        gone = "".join(f" {name}: {why}" for name, why in missing.items() if name in NEEDED)
         raise SpecError(
-            f"The experts here are not those that the job was submitted with: restore them, or submit again.{gone}"
+            "The experts here are not those that the job was submitted with: restore them, or submit again."
+            + _count_missing({name: why for name, why in missing.items() if name in NEEDED})
         )
     return found
 
@@ -101,6 +101,14 @@ def _resolve_all(tools: Mapping[str, str], resolve: Resolve) -> tuple[dict[str, 
                 raise
             missing[expert.name] = str(error)
     return found, missing
+
+
+def _count_missing(missing: Mapping[str, str]) -> str:
+    """How many experts are missing, and why the first is: a server that is down gives the same reason for each."""
+    if not missing:
+        return ""
+    name, why = next(iter(missing.items()))
+    return f" Missing: {len(missing)} of {len(NEEDED)}; {name}: {why}"
 
 
 def _url(option: str, tools: Mapping[str, str]) -> str:

@@ -61,7 +61,8 @@ class OpenAGI(Benchmark):
 
         artifacts: dict[str, bytes] = {}
         self.artifacts = artifacts
-        self.notes = [f"pictures and texts are generated, {samples:,} samples a task, profile '{profile}'"]
+        each = f"{samples:,} sample{'' if samples == 1 else 's'} a task"
+        self.notes = [f"pictures and texts are generated, {each}, profile '{profile}'"]
         for spec in tasks_of(split):
             yield generate_task(spec, samples, profile, artifacts)
 

@@ -49,7 +49,10 @@ class ServedExperts:
         if any(one.fidelity == Fidelity.ORACLE for one in facts.values()):
             raise SpecError("Oracles run where the originals are known: serve own, hf, or a package.")
         if not facts:
-            raise SpecError("There is no expert to serve: choose --tool experts=own, hf, or a URL.")
+            raise SpecError(
+                "There is no expert to serve: what should run them (by default hf, the paper's checkpoints) is not "
+                "here. Choose others, e.g. --tool experts=own or --tool image-captioning=hf:PATH"
+            )
         self.facts, self.host, self.counts = facts, host, RunCounts()
 
     def describe(self) -> dict[str, Any]:
