@@ -46,6 +46,7 @@ def weights(home: Path, *names: str) -> list[str]:
     return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
 
 
+@pytest.mark.long
 def test_a_killed_job_goes_on_with_the_next_expert_and_gives_the_same_weights(tmp_path):
     whole = last_line(train(tmp_path / "whole"))
     assert whole["state"] == "done"

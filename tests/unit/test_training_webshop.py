@@ -88,6 +88,7 @@ def test_digits_of_a_number_stand_alone_and_those_of_a_name_by_threes():
     assert tokenizer.tokenize("b78069 for 780") == ["b", "780", "69", "Ġfor", "Ġ", "7", "8", "0"]
 
 
+@pytest.mark.long
 def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tmp_path):
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=2, window=1)
     assert Train.from_json(json.loads(json.dumps(Train(recipe).as_json()))) == Train(recipe)
