@@ -59,7 +59,6 @@ class MemoryBudget:
         ticket = (time.monotonic(), one)
         self._waiting.append(ticket)
         try:
-            self._changed.notify_all()  # one that is loaded and waits is idle: whoever is due may end it
             while self._waiting[0] is not ticket or not self._make_room(one):
                 self._changed.wait()
         finally:

@@ -171,7 +171,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         if kind == "evaluate" and not benchmark.by_answer:
             raise SpecError(
                 f"The benchmark '{benchmark.name}' is judged by the actions done, and the formulation "
-                f"'{options.formulation}' runs no actions: use iterative."
+                f"'{options.formulation}' runs none. Choose one of: {', '.join(_fitting(benchmark))}."
             )
 
 
@@ -181,8 +181,6 @@ def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
     wanted = domain.functions, domain.experts
     if not formulation.executes or (formulation.functions, formulation.experts) == wanted:
         return
-    loaded = map(FORMULATIONS.load, FORMULATIONS)
-    fitting = sorted(one.name for one in loaded if (one.functions, one.experts) == wanted)
     brings = "no functions, but actions, which"
     if domain.functions:
         brings = "functions, which"
@@ -190,8 +188,16 @@ def _check_actions(formulation: Formulation, benchmark: Benchmark) -> None:
         brings = "inputs for expert models, which"
     raise SpecError(
         f"A task of '{benchmark.name}' brings {brings} the formulation '{formulation.name}' does not call. "
-        f"Choose one of: {', '.join(fitting)}."
+        f"Choose one of: {', '.join(_fitting(benchmark))}."
     )
+
+
+def _fitting(benchmark: Benchmark) -> list[str]:
+    """The names of the formulations that run what the tasks of a benchmark bring."""
+    domain = DOMAINS.load(benchmark.domain)
+    wanted = domain.functions, domain.experts
+    loaded = map(FORMULATIONS.load, FORMULATIONS)
+    return sorted(one.name for one in loaded if one.executes and (one.functions, one.experts) == wanted)
 
 
 def resolve_job(settings: Settings, job: str) -> str:

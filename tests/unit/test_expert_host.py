@@ -22,6 +22,7 @@ from lumos_queue.experts.backends.base import MIB
 from lumos_queue.experts.base import Kind
 from lumos_queue.experts.host import ExpertHost, experts_of_this_process
 from lumos_queue.experts.problems import Problem
+from lumos_queue.experts.worker import ExpertProcess
 from tests.expert_models import facts
 
 HERE = Path(__file__).resolve().parents[2]
@@ -81,6 +82,27 @@ def test_a_sample_that_hangs_is_given_up_in_time_and_not_tried_again(host):
 
 def test_what_an_earlier_sample_left_behind_is_no_fault_of_this_one(host):
     assert ask(host, ["leak", "leak", "leak"]) == [b"leaked"] * 3
+
+
+@pytest.mark.parametrize(
+    ("texts", "asked"),
+    [(["exit"], 1), (["warm", "exit"], 3), (["warm", "raise"], 2), (["warm", "hang"], 2), (["warm", "eat"], 3)],
+)
+def test_a_sample_is_tried_again_in_a_fresh_process_only_where_earlier_ones_may_be_at_fault(
+    host, monkeypatch, texts, asked
+):
+    seen: list[list[bytes]] = []
+
+    def ask_and_count(process: ExpertProcess, sample: list[bytes]) -> bytes | Problem:
+        seen.append(sample)
+        return ask_process(process, sample)
+
+    ask_process = ExpertProcess.ask
+    monkeypatch.setattr(ExpertProcess, "ask", ask_and_count)
+    assert isinstance(ask(host, texts, seconds=3.0)[-1], Problem)
+    assert len(seen) == asked
+    if texts[-1] == "eat":
+        assert not expert_processes(), "what is short of memory is ended"
 
 
 @pytest.mark.parametrize(("what", "says"), [("nan", "NaN"), ("shape", "shape"), ("text", "PNG")])

@@ -77,6 +77,32 @@ def test_who_came_first_is_first_even_if_others_would_fit():
     assert not second.is_alive()
 
 
+def test_all_who_fit_go_on_when_there_is_room():
+    budget, a, b, c = MemoryBudget(4), Loaded(4), Loaded(2), Loaded(2)
+    acquire(budget, a)
+    waiting = [acquire(budget, b), acquire(budget, c)]
+    budget.release(a)
+    for thread in waiting:
+        thread.join(5)
+        assert not thread.is_alive()
+
+
+def test_who_waited_its_turn_and_is_still_loaded_stays_so(monkeypatch):
+    monkeypatch.setattr(memory, "PATIENCE", 0.0)
+    budget, large, a, other = MemoryBudget(4), Loaded(3), Loaded(1), Loaded(3)
+    acquire(budget, large)
+    acquire(budget, a)
+    waiting = acquire(budget, other)
+    budget.release(a)
+    again = acquire(budget, a)
+    assert again.is_alive(), "behind the other"
+    budget.release(large)
+    for thread in (waiting, again):
+        thread.join(5)
+        assert not thread.is_alive()
+    assert (large.ended, a.ended) == (1, 0)
+
+
 @pytest.mark.parametrize("patience", [0.0, 60.0])
 def test_who_is_loaded_goes_on_until_someone_has_waited_long(monkeypatch, patience):
     monkeypatch.setattr(memory, "PATIENCE", patience)

@@ -41,12 +41,17 @@ def test_actions_of_another_kind_are_refused_with_what_would_do(tmp_path, benchm
     said, _, names = str(raised.value).partition("Choose one of: ")
     assert f"A task of '{benchmark}' brings {brings} the formulation '{formulation}' does not call." in said
     offered = set(names.removesuffix(".").split(", "))
-    assert fitting <= offered and not offered & ({"iterative", "react", "model-synthesis"} - fitting)
+    assert fitting <= offered and not offered & ({"cot", "iterative", "react", "model-synthesis"} - fitting)
 
 
 def test_a_formulation_that_runs_no_actions_needs_none(tmp_path):
     with pytest.raises(SpecError, match="runs no actions: leave out --tool"):
         request(tmp_path, "wordmath", "cot", tools=("precision=1",))
+
+
+def test_a_benchmark_that_is_judged_by_actions_needs_them(tmp_path):
+    with pytest.raises(SpecError, match=r"'openagi' is judged by the actions done.*Choose one of: model-synthesis\.$"):
+        request(tmp_path, "openagi", "cot")
 
 
 def test_only_a_plan_that_is_shown_can_be_approved_beforehand(tmp_path):
