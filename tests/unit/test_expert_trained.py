@@ -15,6 +15,7 @@ from lumos_queue.benchmarks.openagi.data.samples import load_input
 from lumos_queue.benchmarks.openagi.tasks import TASKS
 from lumos_queue.cli.main import main
 from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.experts.backends import registry
 from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS
 from lumos_queue.experts.backends.registry import resolve
 from lumos_queue.experts.catalogue import EXPERTS
@@ -43,7 +44,7 @@ def trained(tmp_path_factory) -> Path:
 @pytest.fixture
 def copied(trained, tmp_path) -> Path:
     """A copy that a test may break."""
-    resolve.cache_clear()
+    registry._find_here.cache_clear()
     return shutil.copytree(trained, tmp_path / "experts")
 
 
@@ -98,7 +99,7 @@ def test_the_digest_is_that_of_the_weights(copied, trained):
     weights = load_file(copied / "image-denoising" / WEIGHTS)
     weights["first.bias"] = weights["first.bias"] + 1
     save_file(weights, copied / "image-denoising" / WEIGHTS)
-    resolve.cache_clear()
+    registry._find_here.cache_clear()
     assert prepare_experts({"experts": f"own:{copied}"})["experts_sha256"] != both[0]
 
 
