@@ -43,7 +43,7 @@ def _print_overall(console: Any, report: dict[str, Any]) -> None:
     for name, found in report["overall"].items():
         if "not_run" in found:
             lacking = ", ".join(found["not_run"])
-            said = f"{report['job']}: overall score '{escape(name)}' not run: needs the weights of {escape(lacking)}"
+            said = f"{report['job']}: overall score '{escape(name)}' not run: nothing was judged by {escape(lacking)}"
             console.print(said, soft_wrap=True)
     console.print()
 

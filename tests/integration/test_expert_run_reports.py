@@ -58,7 +58,7 @@ def test_a_person_reads_them_with_the_scores_by_group(stored, monkeypatch):
     done = CliRunner().invoke(app, ["report", job], env={"COLUMNS": "80"})
     words = " ".join(done.output.split())
     assert f"scores of {job} by category, per cent" in words and f"plan steps 0 of {RUNS} name no expert" in words
-    assert f"{job}: overall score 'paper' not run: needs the weights of" in words
+    assert f"{job}: overall score 'paper' not run: nothing was judged by" in words
 
 
 def test_a_run_that_failed_is_counted_apart_and_has_no_samples(stored):
