@@ -59,6 +59,8 @@ def url(request, tmp_path_factory):
             "UPDATE score SET value = 1 WHERE metric = 'accuracy' AND episode IN (SELECT id FROM episode "
             "WHERE task = (SELECT max(task) FROM episode WHERE job = 'aaaaaaa7') AND job = 'aaaaaaa7')",
             "INSERT INTO label (episode, value, note, labeller, labelled_at) VALUES (1, 'unsure', '', 'somebody', 0)",
+            "INSERT INTO label (episode, value, note, labeller, labelled_at) VALUES (3, '10', '', 'somebody', 0), "
+            "(4, '2', '', 'somebody', 0)",
             "INSERT INTO label (episode, position, branch, value, note, labeller, labelled_at) "
             "VALUES (5, 1, 0, 'right', '', 'somebody', 0), (6, NULL, NULL, 'right', '', 'somebody', 0)",
         ):
@@ -152,6 +154,8 @@ CASES = {
     "label=right": lambda e: e.id == 6,
     "label!=right": lambda e: e.id != 6,
     "label=unsure": lambda e: e.id == 1,
+    "rating>=9": lambda e: e.id == 3,
+    "rating<9": lambda e: e.id == 4,
     "since=2026-09-25T02:13:35": lambda e: e.finished_at >= 1790302415,
     "until=2026-09-24": lambda e: e.finished_at < 1790208000,
 }  # fmt: skip
