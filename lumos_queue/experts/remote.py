@@ -21,7 +21,7 @@ from lumos_queue.endpoints.client import Client
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
-from lumos_queue.experts.base import Expert, Kind
+from lumos_queue.experts.base import Expert
 from lumos_queue.experts.check import check_value
 from lumos_queue.experts.problems import BAD_INPUT, BAD_OUTPUT, Problem
 from lumos_queue.util.addresses import Origin
@@ -125,4 +125,4 @@ def read_facts(expert: Expert, url: str, told: Mapping[str, Any]) -> BackendFact
     if len(said["digest"]) != 64 or not set(said["digest"]) <= set("0123456789abcdef"):
         raise SpecError(f"{url} serves {expert.name} without a digest: it is no server of this program.")
     fidelity = Fidelity.REFERENCE if said["fidelity"] == Fidelity.REFERENCE else Fidelity.SUBSTITUTE
-    return BackendFacts(expert.name, url, said["digest"], said["licence"], fidelity, Kind(expert.output), said["note"])
+    return BackendFacts(expert.name, url, said["digest"], said["licence"], fidelity, expert.output, said["note"])

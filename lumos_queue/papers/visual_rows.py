@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from db.reading import keyed_tasks, values_by_metric
 from db.states import JobState
-from lumos_queue.actions.experts.options import ALL, DEFAULT, KINDS
+from lumos_queue.actions.experts.options import ALL, DEFAULT
 from lumos_queue.benchmarks.sum2act_visual.cases import CONDITIONED, DISH, NAME, RECOLOUR, WEBCAM
 from lumos_queue.experts.backends.base import Fidelity
 from lumos_queue.papers.matching import StoredEvaluation
@@ -83,13 +83,9 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
 def _tell_experts(tools: Mapping[str, str]) -> str:
     """What ran the experts, and that none of it is the paper's: 'own (substitute)'."""
     chosen = [tools.get(ALL, DEFAULT)]
-    chosen += [f"{name}={value}" for name, value in tools.items() if name != ALL and _is_backend(value)]
+    chosen += [f"{name}={value}" for name, value in tools.items() if name != ALL and ":" in value]
     oracle = any(one.rpartition("=")[2].rstrip(":") == Fidelity.ORACLE for one in chosen)
     return f"{', '.join(chosen)} ({Fidelity.ORACLE if oracle else Fidelity.SUBSTITUTE})"
-
-
-def _is_backend(value: str) -> bool:
-    return value.partition(":")[0] in (*KINDS, "package") and ":" in value
 
 
 def _is_unfinished(found: StoredEvaluation) -> bool:
