@@ -4,6 +4,7 @@ LumosError
 ├── SpecError             the person: one line that names the value, what was expected and what to do; exit code 2
 │   └── BadRow            the person: a row of their file that cannot be read (row number, field)
 ├── ActionError           the model: shown as the execution's error; the episode goes on
+├── DivergedFit           the person: the weights of a fit are of no use; the item is owed, the job pauses
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
@@ -25,6 +26,10 @@ class LumosError(Exception):
 
 class SpecError(LumosError):
     """Raised when a request cannot be carried out as written."""
+
+
+class DivergedFit(LumosError):
+    """Raised when a loss or a gradient is not a number."""
 
 
 class BadRow(SpecError):

@@ -1,0 +1,85 @@
+"""Checkpoints of a fit: complete and unchanged, or of no use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.untrusted_json import read_json
+
+SEAL = "seal.json"  #: written last: the digests of all other files, and what the checkpoint is
+KEPT = 2  #: checkpoints of a fit; of two, one may be damaged
+
+
+def checkpoint_of(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:06d}"
+
+
+def seal_checkpoint(written: Path, target: Path, facts: dict[str, Any]) -> None:
+    """Give a written folder its name, once all of it is on the disk. A folder of that name is replaced.
+
+    `facts` are JSON. A process that is killed during this leaves no folder of that name, or a complete one.
+    """
+    files = {path.name: _sha256(path) for path in sorted(written.iterdir())}
+    (written / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
+    for path in (*written.iterdir(), written):
+        _flush(path)
+    if target.exists():
+        shutil.rmtree(target)
+    written.rename(target)
+    _flush(target.parent)
+
+
+def read_seal(checkpoint: Path) -> dict[str, Any]:
+    """What the checkpoint is. Raises SpecError unless it is complete and every file has its digest."""
+    try:
+        seal = read_json((checkpoint / SEAL).read_text(encoding="utf-8"))
+        files = seal["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SpecError(f"'{checkpoint}' is not a checkpoint of a fit: it has no {SEAL}.") from None
+    for name, digest in files.items():
+        path = checkpoint / name
+        if not path.is_file() or _sha256(path) != digest:
+            raise SpecError(f"The checkpoint '{checkpoint}' is damaged: {name} is not as it was written.")
+    return seal
+
+
+def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, list[str]]:
+    """(the newest complete checkpoint of the fit `spec` up to a step, what was wrong with those passed over)."""
+    problems = []
+    for path in sorted(folder.glob("step-*"), reverse=True):
+        try:
+            seal = read_seal(path)
+        except SpecError as problem:
+            problems.append(str(problem))
+            continue
+        if seal.get("spec") != spec:
+            problems.append(f"'{path}' is of another fit.")
+        elif seal["step"] <= at_most:
+            return path, problems
+    return None, problems
+
+
+def remove_old(folder: Path) -> None:
+    """All but the newest, and what was half written."""
+    for old in [*sorted(folder.glob("step-*"))[:-KEPT], *folder.glob("checkpoint-*")]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

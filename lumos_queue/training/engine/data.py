@@ -1,0 +1,67 @@
+"""Encoded conversations on disk, so that each window reads them instead of tokenising all anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file, save_file
+
+from lumos_queue.errors import SpecError
+from lumos_queue.training.engine.masks import Example
+
+IGNORED = -100  #: label of what is not learnt
+
+
+def write_examples(examples: Iterable[Example], path: Path) -> int:
+    """One safetensors file; returns the number of examples."""
+    kept = list(examples)
+    empty = {"ids": np.zeros(0, np.int32), "learnt": np.zeros(0, bool)}
+    save_file(
+        {
+            "ids": np.concatenate([example.ids for example in kept]) if kept else empty["ids"],
+            "learnt": np.concatenate([example.learnt for example in kept]) if kept else empty["learnt"],
+            "lengths": np.array([len(example.ids) for example in kept], np.int64),
+        },
+        path,
+    )
+    return len(kept)
+
+
+class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
+    """The examples of a file, each as `input_ids` and `labels` of one length."""
+
+    def __init__(self, path: Path):
+        """Raises SpecError when the file does not hold examples."""
+        try:
+            tensors = load_file(path)
+            self._ids, self._learnt, self.lengths = tensors["ids"], tensors["learnt"], tensors["lengths"].tolist()
+        except (OSError, ValueError, KeyError) as error:
+            raise SpecError(f"No encoded conversations could be read from '{path}': {error}") from None
+        self._ends = np.cumsum(self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        stop = self._ends[index]
+        start = stop - self.lengths[index]
+        ids = torch.from_numpy(self._ids[start:stop].astype(np.int64))
+        learnt = torch.from_numpy(self._learnt[start:stop])
+        return {"input_ids": ids, "labels": torch.where(learnt, ids, IGNORED)}
+
+
+def pad_right(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, torch.Tensor]:
+    """`input_ids` and `labels` of shape (rows, longest), and `lengths` of shape (rows,).
+
+    With padding on the right, causal attention alone keeps it out: no attention mask is needed.
+    """
+    fill: dict[str, Any] = {"input_ids": pad, "labels": IGNORED}
+    padded = {
+        name: torch.nn.utils.rnn.pad_sequence([row[name] for row in rows], batch_first=True, padding_value=value)
+        for name, value in fill.items()
+    }
+    return padded | {"lengths": torch.tensor([len(row["input_ids"]) for row in rows])}

@@ -1,0 +1,34 @@
+"""The loss on conversations kept for development: cheap enough to compute after every window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right
+
+if TYPE_CHECKING:
+    from lumos_queue.training.engine.trainer import ConversationTrainer
+
+MAX_CONVERSATIONS = 200
+
+
+def dev_loss(trainer: ConversationTrainer, data: EncodedConversations) -> float | None:
+    """Mean over the assistant tokens of the first conversations, in nats; None when there are none."""
+    model: Any = trainer.model
+    device, pad = trainer.args.device, trainer.pad
+    rows = sorted((data[index] for index in range(min(len(data), MAX_CONVERSATIONS))), key=lambda row: len(row["labels"]))
+    model.eval()
+    total, count = 0.0, 0
+    size = trainer.args.per_device_train_batch_size
+    with torch.no_grad(), trainer.accelerator.autocast():
+        for start in range(0, len(rows), size):
+            batch = pad_right(rows[start : start + size], pad)
+            ids, labels = batch["input_ids"].to(device), batch["labels"][:, 1:].to(device)
+            learnt = labels != IGNORED
+            with trainer.head.at(learnt):
+                logits = model(input_ids=ids[:, :-1], use_cache=False).logits
+            losses = torch.nn.functional.cross_entropy(logits.float(), labels[learnt], reduction="sum")
+            total, count = total + float(losses), count + int(learnt.sum())
+    return total / count if count else None

@@ -1,0 +1,40 @@
+"""Conversations as token ids, with a mark on every token that is learnt (spec 3.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from transformers import PreTrainedTokenizerBase
+
+from lumos_queue.prompts.conversations import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One conversation as the model sees it."""
+
+    ids: np.ndarray  #: int32, with the tokenizer's own first token
+    learnt: np.ndarray  #: bool, same length: tokens of the assistant, its `</s>` and the newline after it
+
+
+def encode(conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit: int) -> tuple[Example | None, bool]:
+    """(at most `limit` tokens of the conversation, whether it was longer); None when nothing is left to learn.
+
+    The text is tokenised once. What a piece of it has is the difference of two counts: the tokens of the text up to its
+    end, and up to its start. Encoded alone it may have others: SentencePiece puts a space in front of every text.
+    """
+    pieces = list(conversation.pieces())
+    prefixes, text = [], ""
+    for piece, _ in pieces:
+        text += piece
+        prefixes.append(text)
+    encoded = tokenizer(prefixes)["input_ids"]
+    ids = encoded[-1]
+    learnt = np.zeros(len(ids), bool)
+    start = len(tokenizer("")["input_ids"])
+    for (_, is_learnt), prefix in zip(pieces, encoded, strict=True):
+        learnt[start : len(prefix)] = is_learnt
+        start = len(prefix)
+    example = Example(np.array(ids[:limit], np.int32), learnt[:limit])
+    return (example if example.learnt.any() else None), len(ids) > limit

@@ -1,0 +1,154 @@
+"""The model of a fit: random weights or those of a folder, with rows for new tokens, adapters and dropout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import logging
+
+from lumos_queue.errors import SpecError
+from lumos_queue.training.engine.spec import BF16, FitSpec, LoraShape, ModelShape
+
+#: The projections of a layer in Llama and its relatives.
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+#: Of an attention or feed-forward block: the hidden states, alone or first in a tuple.
+Output = torch.Tensor | tuple[Any, ...]
+
+
+def load_tokenizer(folder: str) -> PreTrainedTokenizerBase:
+    """The tokenizer in a folder; nothing is downloaded. Raises SpecError when there is none."""
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise SpecError(f"No tokenizer in '{folder}': {str(error).partition(chr(10))[0]}") from None
+
+
+def load_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
+    """The model before its first step: the same weights for the same spec. Raises SpecError for an unfit folder."""
+    logging.disable_progress_bar()
+    tokenizer = load_tokenizer(spec.tokenizer)
+    torch.manual_seed(spec.seed)
+    if not spec.base:
+        model: PreTrainedModel = make_model(spec.shape, tokenizer, spec.seed)
+        new_rows: list[int] = []
+    else:
+        model, new_rows = load_base(Path(spec.base), tokenizer, spec)
+    _add_dropout(model, spec.dropout)
+    return add_adapters(model, spec.lora, new_rows) if spec.lora else model
+
+
+def make_model(shape: ModelShape, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM:
+    """A Llama with random float32 weights; the same seed gives the same weights."""
+    options: dict[str, Any] = {  # a dict, because LlamaConfig's signature is narrower than what it takes
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+        "attn_implementation": "eager",  # see `_attention`
+    }
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
+        intermediate_size=shape.feed_forward,
+        max_position_embeddings=shape.positions,
+        tie_word_embeddings=True,
+        **options,
+    )
+    torch.manual_seed(seed)
+    return LlamaForCausalLM(config)
+
+
+def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -> tuple[PreTrainedModel, list[int]]:
+    """(the model in a folder, ids of the tokens that its own tokenizer lacks).
+
+    Weights are float32, but for frozen ones under bfloat16 products. A new token's row begins as the mean of the rows
+    that its text had before. Raises SpecError for a folder that holds no causal language model in safetensors.
+    """
+    frozen = spec.lora is not None and spec.precision == BF16
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.bfloat16 if frozen else torch.float32,
+            attn_implementation=_attention(spec.device),
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise SpecError(f"No causal language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
+    before = load_tokenizer(str(folder))
+    new = list(range(len(before), len(tokenizer)))
+    if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    tables = {id(one.weight): one.weight for one in (model.get_input_embeddings(), model.get_output_embeddings())}
+    with torch.no_grad():
+        for table in tables.values():
+            for token in new:
+                pieces = before(tokenizer.convert_ids_to_tokens(token), add_special_tokens=False)["input_ids"]
+                table[token] = table[pieces].mean(0)
+    for name in ("bos", "eos", "pad"):
+        setattr(model.config, f"{name}_token_id", getattr(tokenizer, f"{name}_token_id"))
+    return model, new
+
+
+def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -> PeftModel:
+    """The model with trainable adapters and rows, all else frozen. Raises SpecError for another architecture."""
+    found = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    missing = [name for name in PROJECTIONS if name not in found]
+    if missing:
+        raise SpecError(f"A {type(model).__name__} has no {missing[0]} for an adapter: train it without --lora.")
+    config = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=list(PROJECTIONS),
+        trainable_token_indices=_rows_by_table(model, new_rows) if new_rows else None,
+    )
+    adapted = get_peft_model(model, config)
+    #: PEFT would name this machine's folder in the adapter, and save all embeddings because some are new.
+    adapted.peft_config["default"].base_model_name_or_path = None
+    return cast(PeftModel, adapted)
+
+
+def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[int]]:
+    """Which rows of which module are trained: of the embeddings, and of the head where it has weights of its own."""
+    names = {id(module): name.rpartition(".")[2] for name, module in model.named_modules()}
+    tables = [model.get_input_embeddings()]
+    if not model.config.tie_word_embeddings:
+        tables.append(model.get_output_embeddings())
+    return {names[id(table)]: rows for table in tables}
+
+
+def _attention(device: str) -> str:
+    """On a CPU the backward pass of bfloat16 `sdpa` is slower than plain matrix products."""
+    return "eager" if device == "cpu" else "sdpa"
+
+
+def _add_dropout(model: PreTrainedModel, rate: float) -> None:
+    """Drop `rate` of what each attention and feed-forward block adds, in training mode only.
+
+    Llama itself has no residual dropout.
+    """
+
+    def drop(_module: torch.nn.Module, _inputs: tuple[Any, ...], output: Output) -> Output:
+        first = output[0] if isinstance(output, tuple) else output
+        dropped = torch.nn.functional.dropout(first, rate, model.training)
+        return (dropped, *output[1:]) if isinstance(output, tuple) else dropped
+
+    if rate:
+        for name, module in model.named_modules():
+            if name.rpartition(".")[2] in ("self_attn", "mlp"):
+                module.register_forward_hook(drop)

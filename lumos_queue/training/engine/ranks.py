@@ -1,0 +1,71 @@
+"""Several processes for one window: data-parallel training by `torch.distributed.run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
+from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.util.process import die_with_parent
+
+#: Exit codes of a rank, with what they mean; the message is in a file beside the request.
+_CODES = {2: SpecError, 3: DivergedFit, 4: torch.OutOfMemoryError}
+
+
+def launch_ranks(
+    ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int
+) -> None:
+    """Train in `ranks` processes of this machine. Raises what a rank raised; InfrastructureError when one was killed."""
+    with tempfile.TemporaryDirectory() as place:
+        request, message = Path(place) / "request.json", Path(place) / "message"
+        values = {
+            "spec": spec.as_json(),
+            "folder": str(folder),
+            "previous": str(previous) if previous else "",
+            "stop": stop,
+            "ranks": ranks,
+            "micro_batch": micro_batch,
+        }
+        request.write_text(json.dumps(values))
+        config = LaunchConfig(
+            min_nodes=1, max_nodes=1, nproc_per_node=ranks, rdzv_backend="c10d", rdzv_endpoint="127.0.0.1:0"
+        )
+        command = [sys.executable, "-P", "-m", "lumos_queue.training.engine.ranks", str(request), str(message)]
+        try:
+            elastic_launch(config, command[0])(*command[1:])
+        except ChildFailedError as error:
+            code = error.get_first_failure()[1].exitcode
+            said = message.read_text() if message.exists() else f"a training process ended with exit code {code}"
+            raise _CODES.get(code, InfrastructureError)(said) from None
+
+
+def main() -> int:
+    """One rank."""
+    from lumos_queue.training.engine.window import is_out_of_memory, train_steps
+
+    die_with_parent()
+    request, message = map(Path, sys.argv[1:])
+    values = json.loads(request.read_text())
+    spec, previous = FitSpec.from_json(values["spec"]), values["previous"]
+    numbers = (values["stop"], values["ranks"], values["micro_batch"])
+    try:
+        train_steps(spec, Path(values["folder"]), Path(previous) if previous else None, *numbers)
+    except Exception as error:
+        codes = [code for code, kind in _CODES.items() if isinstance(error, kind)]
+        if not codes and not is_out_of_memory(error):
+            raise
+        message.write_text(str(error))
+        os._exit(codes[0] if codes else 4)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

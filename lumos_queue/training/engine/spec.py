@@ -1,0 +1,80 @@
+"""What a fit is: everything that decides the weights, besides the files' content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lumos_queue.commands import digest
+
+ADAMW, MUON = "adamw", "muon"
+BF16, FP32 = "bf16", "fp32"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """Of a Llama with tied embeddings and random weights."""
+
+    hidden: int = 192
+    layers: int = 4
+    heads: int = 3
+    feed_forward: int = 512
+    positions: int = 1024  #: longest conversation, in tokens
+
+
+@dataclass(frozen=True, slots=True)
+class LoraShape:
+    """Low-rank adapters of the seven projections of each layer (Hu et al., 2021)."""
+
+    rank: int = 64
+    alpha: int = 16
+    dropout: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class FitSpec:
+    """JSON-able. The defaults are LUMOS's (spec 3.6), but for those of data and devices."""
+
+    data: str  #: folder of the encoded conversations (data.py)
+    tokenizer: str  #: folder
+    base: str = ""  #: model folder that the fit starts from; '' = random weights of `shape`
+    shape: ModelShape = field(default_factory=ModelShape)
+    lora: LoraShape | None = None  #: None: all weights are trained
+    epochs: float = 2.0
+    batch: int = 128  #: conversations of one optimizer step, over all ranks
+    micro_batch: int = 8  #: conversations of one forward pass
+    window: int = 100  #: optimizer steps between checkpoints
+    optimizer: str = ADAMW  #: or 'muon': Muon on the matrices of the layers, AdamW on the rest
+    rate: float = 2e-5  #: peak learning rate; with Muon, of the matrices
+    other_rate: float = 0.0  #: with Muon: of embeddings and norms
+    weight_decay: float = 0.0
+    warm_up: float = 0.03  #: below 1: part of the steps; else steps
+    decay: float = 1.0  #: the last part of the steps, in which the rate falls linearly to 0
+    dropout: float = 0.0  #: of what attention and feed-forward blocks add
+    prompt_weight: float = 0.0  #: of the loss on what the user says; 0 = LUMOS, assistant tokens only
+    precision: str = BF16  #: of matrix products; weights and optimizer states of trained weights are float32
+    gradient_checkpointing: bool = False
+    device: str = "cpu"
+    threads: int = 1  #: of each rank on a CPU; another number may round differently
+    seed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FitSpec:
+        lora = value["lora"]
+        return cls(**{**value, "shape": ModelShape(**value["shape"]), "lora": lora and LoraShape(**lora)})
+
+    @property
+    def digest(self) -> str:
+        return digest("fit", json.dumps(self.as_json(), sort_keys=True))
+
+    def steps_of(self, conversations: int) -> int:
+        """Optimizer steps in all. The last step of an epoch may have fewer conversations."""
+        return max(1, round(self.epochs * -(-conversations // self.batch)))
+
+    def warm_up_steps(self, steps: int) -> int:
+        return round(self.warm_up * steps) if self.warm_up < 1 else int(min(self.warm_up, max(1, steps // 10)))

@@ -1,0 +1,201 @@
+"""`transformers.Trainer` for conversations: the loss of LUMOS, computed where something is learnt alone."""
+
+from __future__ import annotations
+
+import math
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from peft import PeftModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from transformers.trainer_pt_utils import get_length_grouped_indices
+
+from lumos_queue.errors import DivergedFit
+from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right
+from lumos_queue.training.engine.optimizers import muon_with_adamw
+from lumos_queue.training.engine.spec import BF16, MUON, FitSpec
+from lumos_queue.training.recipes.base import TrainingStep
+
+#: Part of the prompt tokens whose loss is computed, with a larger weight: the projection is expensive.
+PROMPT_SAMPLE = 0.25
+
+
+class ConversationTrainer(Trainer):
+    """Fits a model on encoded conversations; `steps_done` is what each optimizer step gave."""
+
+    def __init__(
+        self, spec: FitSpec, model: PreTrainedModel | PeftModel, tokenizer: PreTrainedTokenizerBase,
+        data: EncodedConversations, folder: Path, ranks: int, micro_batch: int,
+    ):  # fmt: skip
+        """`folder` is for checkpoints; `micro_batch` conversations are in one forward pass of one rank."""
+        self.spec, self._tokens = spec, 0
+        self.steps_done: list[TrainingStep] = []
+        self.pad = pad = cast(int, tokenizer.pad_token_id)
+        super().__init__(
+            model=model,
+            args=_arguments(spec, folder, len(data), ranks, micro_batch),
+            train_dataset=data,
+            data_collator=lambda rows: pad_right(rows, pad),
+            callbacks=[],
+        )
+        for callback in (PrinterCallback, ProgressCallback):
+            self.remove_callback(callback)
+        self.model_accepts_loss_kwargs = False
+        self.loss_is_scaled_for_ga = False  # the mean of each micro-batch counts the same (spec 3.5)
+        self.head = LearntPositions(model)
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any) -> Any:
+        """Mean over the micro-batch's assistant tokens, in nats; with a prompt weight, that part of the prompts' too.
+
+        Divided by the assistant tokens alone, so that their rate of learning does not depend on the prompts.
+        """
+        ids, labels = inputs["input_ids"], inputs["labels"][:, 1:]
+        learnt = labels != IGNORED
+        weights = learnt.float()
+        if self.spec.prompt_weight:
+            places = torch.arange(1, ids.shape[1], device=ids.device)
+            real = places < inputs["lengths"][:, None].to(ids.device)
+            sampled = real & (torch.rand(labels.shape, device=ids.device) < PROMPT_SAMPLE)
+            weights = torch.where(learnt, 1.0, self.spec.prompt_weight / PROMPT_SAMPLE * sampled)
+        counted = weights > 0
+        with self.head.at(counted):
+            logits = model(input_ids=ids[:, :-1], use_cache=False).logits
+        losses = torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][counted], reduction="none")
+        self._tokens += int(inputs["lengths"].sum())
+        loss = (losses * weights[counted]).sum() / learnt.sum()
+        return (loss, logits) if return_outputs else loss
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        if self.spec.optimizer != MUON:
+            return super().create_optimizer(model)
+        if self.optimizer is None:
+            spec = self.spec
+            self.optimizer = muon_with_adamw(self.model, spec.rate, spec.other_rate, spec.weight_decay)
+        return self.optimizer
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> torch.utils.data.Sampler[int]:
+        return LengthGroups(self.train_dataset.lengths, self.spec.batch, self.spec.seed)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Called after each optimizer step. Raises DivergedFit when its loss or gradient is not a number."""
+        if "loss" not in logs:
+            return
+        if not (math.isfinite(logs["loss"]) and math.isfinite(logs["grad_norm"])):
+            step = self.state.global_step
+            raise DivergedFit(f"step {step}: the loss is {logs['loss']}, its gradient's norm {logs['grad_norm']}")
+        tokens = torch.tensor(self._tokens, device=self.args.device)
+        self._tokens = 0
+        self.steps_done.append(
+            TrainingStep(
+                fit="",
+                step=self.state.global_step,
+                loss=logs["loss"],
+                rate=logs["learning_rate"],
+                grad_norm=logs["grad_norm"],
+                tokens=int(self.accelerator.reduce(tokens)),
+                memory=_peak_memory(self.args.device),
+            )
+        )
+
+
+class LearntPositions:
+    """Lets a model's head see only some positions: the projection to the vocabulary is expensive."""
+
+    def __init__(self, model: PreTrainedModel | PeftModel):
+        self._mask: torch.Tensor | None = None
+        inner = model.get_base_model() if isinstance(model, PeftModel) else model
+        inner.get_output_embeddings().register_forward_pre_hook(self._select)
+
+    def at(self, mask: torch.Tensor) -> LearntPositions:
+        """The positions for one forward pass, shape (rows, length); its logits then have shape (positions, words)."""
+        self._mask = mask
+        return self
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self._mask = None
+
+    def _select(self, _module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...] | None:
+        return None if self._mask is None else (inputs[0][self._mask], *inputs[1:])
+
+
+class LengthGroups(torch.utils.data.Sampler[int]):
+    """Conversations of similar length after one another, in an order that depends on seed and epoch alone.
+
+    Trainer's own sampler takes its order from the global random state, and from how a batch is shared out.
+    """
+
+    def __init__(self, lengths: list[int], batch: int, seed: int):
+        self._lengths, self._batch, self._seed, self._epoch = lengths, batch, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed((self._seed << 20) + self._epoch)
+        return iter(get_length_grouped_indices(self._lengths, self._batch, generator=generator))
+
+
+class WindowEnd(TrainerCallback):
+    """Saves and stops after a given optimizer step."""
+
+    def __init__(self, step: int):
+        self._step = step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        if state.global_step >= self._step:
+            control.should_save = control.should_training_stop = True
+        return control
+
+
+def _arguments(spec: FitSpec, folder: Path, conversations: int, ranks: int, micro_batch: int) -> TrainingArguments:
+    steps = spec.steps_of(conversations)
+    schedule: dict[str, Any] = {"lr_scheduler_type": "linear"}
+    if spec.decay < 1:
+        kinds = {"num_decay_steps": round(spec.decay * steps), "decay_type": "linear", "min_lr_ratio": 0.0}
+        schedule = {"lr_scheduler_type": "warmup_stable_decay", "lr_scheduler_kwargs": kinds}
+    checkpointing: dict[str, Any] = {}
+    if spec.gradient_checkpointing:
+        checkpointing = {"activation_checkpointing": True, "activation_checkpointing_kwargs": {"use_reentrant": False}}
+    return TrainingArguments(
+        output_dir=str(folder),
+        max_steps=steps,
+        per_device_train_batch_size=micro_batch,
+        gradient_accumulation_steps=-(-spec.batch // (micro_batch * ranks)),
+        learning_rate=spec.rate,
+        weight_decay=spec.weight_decay,
+        warmup_steps=spec.warm_up_steps(steps),
+        max_grad_norm=1.0,
+        bf16=spec.precision == BF16,
+        use_cpu=spec.device == "cpu",
+        seed=spec.seed,
+        train_sampling_strategy="group_by_length",
+        save_strategy="no",
+        logging_strategy="steps",
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
+        ddp_backend="gloo" if spec.device == "cpu" and ranks > 1 else None,
+        dataloader_pin_memory=spec.device != "cpu",
+        **schedule,
+        **checkpointing,
+    )
+
+
+def _peak_memory(device: torch.device) -> int:
+    """Bytes: of the GPU's tensors, or of this process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
