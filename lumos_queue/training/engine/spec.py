@@ -35,22 +35,24 @@ class LoraShape:
 
 @dataclass(frozen=True, slots=True)
 class FitSpec:
-    """JSON-able. The defaults are LUMOS's (spec 3.6), but for those of data and devices."""
+    """JSON-able. The defaults are LUMOS's (spec 3.6)."""
 
-    data: str  #: folder of the encoded conversations (data.py)
-    tokenizer: str  #: folder
+    data: str = ""  #: folder of the encoded conversations (data.py)
+    tokenizer: str = ""  #: folder
     base: str = ""  #: model folder that the fit starts from; '' = random weights of `shape`
+    content: str = ""  #: digest of the files' content
     shape: ModelShape = field(default_factory=ModelShape)
     lora: LoraShape | None = None  #: None: all weights are trained
     epochs: float = 2.0
+    steps: int = 0  #: optimizer steps; 0: as many as the epochs have
     batch: int = 128  #: conversations of one optimizer step, over all ranks
     micro_batch: int = 8  #: conversations of one forward pass
-    window: int = 100  #: optimizer steps between checkpoints
+    max_length: int = 1024  #: tokens of a conversation; the rest is cut off
     optimizer: str = ADAMW  #: or 'muon': Muon on the matrices of the layers, AdamW on the rest
     rate: float = 2e-5  #: peak learning rate; with Muon, of the matrices
     other_rate: float = 0.0  #: with Muon: of embeddings and norms
     weight_decay: float = 0.0
-    warm_up: float = 0.03  #: below 1: part of the steps; else steps
+    warm_up: float = 0.03  #: the first part of the steps, in which the rate rises linearly
     decay: float = 1.0  #: the last part of the steps, in which the rate falls linearly to 0
     dropout: float = 0.0  #: of what attention and feed-forward blocks add
     prompt_weight: float = 0.0  #: of the loss on what the user says; 0 = LUMOS, assistant tokens only
@@ -70,11 +72,13 @@ class FitSpec:
 
     @property
     def digest(self) -> str:
-        return digest("fit", json.dumps(self.as_json(), sort_keys=True))
+        """Names the weights at each step, wherever the folders are."""
+        values = {name: value for name, value in self.as_json().items() if name not in ("data", "tokenizer", "base")}
+        return digest("fit", json.dumps(values, sort_keys=True))
 
     def steps_of(self, conversations: int) -> int:
         """Optimizer steps in all. The last step of an epoch may have fewer conversations."""
-        return max(1, round(self.epochs * -(-conversations // self.batch)))
+        return self.steps or max(1, round(self.epochs * -(-conversations // self.batch)))
 
     def warm_up_steps(self, steps: int) -> int:
-        return round(self.warm_up * steps) if self.warm_up < 1 else int(min(self.warm_up, max(1, steps // 10)))
+        return round(self.warm_up * steps)

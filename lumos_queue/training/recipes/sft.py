@@ -1,6 +1,6 @@
 """Training on builds: the conversations of stored episodes, from the weights and the tokenizer of a model folder.
 
-From scratch there is no such folder: the model has the starter's shape, and its tokenizer is learnt from the build.
+From scratch there is no such folder: the model is small, and its tokenizer is learnt from the build.
 """
 
 from __future__ import annotations
@@ -8,56 +8,66 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.builds.folder import find_build
 from lumos_queue.commands import digest
-from lumos_queue.endpoints.model_folder import check_folder, identity
+from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.endpoints.starter import starter_url
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import SpecError, unknown
 from lumos_queue.settings import Settings
+from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.training.presets import CONTINUED_RATE, LORA, PAPER, PRESETS, SCRATCH, WINDOWS
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 
-STEPS = 500
-RATE, SCRATCH_RATE = 0.005, 0.02  #: for trained weights, and for random ones
-SCRATCH = "scratch"
 REQUEST = "sft.json"  #: in the output folder: whose checkpoints these are
+STARTER = "starter"
+#: What one model learns: the conversations of planner, of grounder, or of both.
+JOINT, MODULES = "joint", ("joint", "planner", "grounder")
 
 
 @dataclass(frozen=True, slots=True)
 class Sft:
-    """One joint model for planner and grounder. Items: the preparation, the windows of the fit, the export."""
+    """One model. Items: the preparation, the windows of the fit, the export."""
 
     data: tuple[str, ...]  #: builds (folders), or files of conversations
     start: str  #: model folder that the fit starts from; '' = random weights
     folder: str  #: for conversations, checkpoints and the model; every worker must be able to read it
     formulation: str  #: which conversations of a build: its files `[…_]<formulation>.jsonl`
-    steps: int  #: optimizer steps
+    module: str  #: which of these: of both roles, or of one
+    conversations: int  #: of these builds at submission; some may be refused later
     window: int  #: optimizer steps of one item
-    content: str  #: digest of the conversations and of the model at submission
-    rate: float = RATE  #: largest learning rate of the matrices; that of embeddings and norms is a fifth of it
-    seed: int = 0
+    fit: FitSpec  #: without folders
 
     name = "sft"
 
+    @property
+    def device(self) -> str:
+        return self.fit.device
+
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"data": list(self.data)}
+        return asdict(self) | {"data": list(self.data), "fit": self.fit.as_json()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Sft:
-        return cls(**{**value, "data": tuple(value["data"])})
+        """Raises SpecError for a job that the former engine had begun."""
+        if "fit" not in value:
+            raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
+        return cls(**{**value, "data": tuple(value["data"]), "fit": FitSpec.from_json(value["fit"])})
 
     def windows(self) -> list[Window]:
-        starts = range(0, self.steps, self.window)
-        fits = [{"do": "fit", "start": start, "stop": min(start + self.window, self.steps)} for start in starts]
+        steps = self.fit.steps_of(self.conversations)
+        starts = range(0, steps, self.window)
+        fits = [{"do": "fit", "start": start, "stop": min(start + self.window, steps)} for start in starts]
         return [{"do": "prepare"}, *fits, {"do": "export"}]
 
     def check_unchanged(self) -> None:
         """Raises SpecError when builds or model have changed since submission."""
-        if content_of(map(from_launch, self.data), self.start, self.formulation) != self.content:
+        if content_of(map(from_launch, self.data), self.start, self.formulation, self.module) != self.fit.content:
             raise SpecError("The builds or the model to start from have changed since this job was submitted.")
 
     def check_folder(self) -> None:
@@ -73,28 +83,52 @@ class Sft:
             raise SpecError(f"--folder '{folder}' holds something else already: name a new or empty one.")
 
 
-def sft(data: Sequence[Path], start: str, folder: Path, formulation: str, **numbers: Any) -> Sft:
-    """The recipe from what a person gives; `numbers` are fields of Sft. Raises SpecError when something is missing.
+def sft(
+    data: Sequence[Path], start: str, folder: Path, formulation: str, *,
+    module: str = JOINT, preset: str = "", window: int = 0, **values: Any,
+) -> Sft:  # fmt: skip
+    """The recipe from what a person gives; `values` are fields of FitSpec that differ from the preset's.
 
-    `start` is a model folder, `starter` or `scratch`.
+    `start` is a model folder, `starter` or `scratch`. Raises SpecError when something is missing or does not fit.
     """
+    if module not in MODULES:
+        raise unknown("module", module, MODULES)
+    preset = preset or (SCRATCH if start in (SCRATCH, STARTER) else LORA if "lora" in values else PAPER)
+    if preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
     begin = "" if start == SCRATCH else str(_model_folder(start, formulation).resolve())
     builds = [build.resolve() for build in data]
+    fit = replace(PRESETS[preset], content=content_of(builds, begin, formulation, module))
+    if begin and preset == SCRATCH:
+        fit = replace(fit, rate=CONTINUED_RATE, other_rate=CONTINUED_RATE / 5, prompt_weight=0.0, decay=1.0)
+    if "rate" in values and fit.other_rate:
+        values["other_rate"] = values["rate"] / 5
+    if "batch" in values:
+        values["micro_batch"] = _micro_batch(values["batch"], fit.micro_batch)
     recipe = Sft(
         data=tuple(map(str, builds)),
         start=begin,
         folder=str(folder.resolve()),
         formulation=formulation,
-        content=content_of(builds, begin, formulation),
-        **{"rate": SCRATCH_RATE if start == SCRATCH else RATE, **numbers},
+        module=module,
+        conversations=sum(_count_rows(path) for build in builds for path in files_of(build, formulation, module)),
+        window=window or WINDOWS[preset],
+        fit=replace(fit, **values),
     )
+    if not recipe.conversations:
+        raise SpecError(f"The builds have no conversations for {formulation} ({module}): {', '.join(recipe.data)}.")
     recipe.check_folder()
     return recipe
 
 
+def _micro_batch(batch: int, most: int) -> int:
+    """The largest number up to `most` that divides the batch."""
+    return next(size for size in range(min(most, batch), 0, -1) if batch % size == 0)
+
+
 def _model_folder(start: str, formulation: str) -> Path:
-    folder = Path((starter_url(formulation) if start == "starter" else f"local:{start}").removeprefix("local:"))
-    check_folder(folder)
+    folder = Path((starter_url(formulation) if start == STARTER else f"local:{start}").removeprefix("local:"))
+    check_base(folder)
     return folder
 
 
@@ -104,25 +138,33 @@ def find_data(settings: Settings, text: str) -> Path:
     return path if path.exists() else find_build(settings, text)
 
 
-def files_of(build: Path, formulation: str) -> list[Path]:
+def files_of(build: Path, formulation: str, module: str = JOINT) -> list[Path]:
     """The files of conversations of one formulation. Raises SpecError when there is none."""
     if build.is_file():
         return [build]
     if not build.is_dir():
         raise SpecError(f"No build '{build}': expected what `lumos dataset build` wrote, or a JSON lines file.")
     found = sorted({*build.glob(f"*_{formulation}.jsonl"), *build.glob(f"{formulation}.jsonl")})  # cot has one module
+    if module != JOINT:
+        found = [path for path in found if path.name == f"{module}_{formulation}.jsonl"]
     if not found:
         there = ", ".join(path.name for path in sorted(build.glob("*.jsonl"))) or "no JSON lines files"
-        raise SpecError(f"The build '{build}' has no conversations for '{formulation}'. It has: {there}.")
+        wanted = f"'{formulation}'" if module == JOINT else f"the {module} of '{formulation}'"
+        raise SpecError(f"The build '{build}' has no conversations for {wanted}. It has: {there}.")
     return found
 
 
-def content_of(builds: Iterable[Path], start: str, formulation: str) -> str:
+def content_of(builds: Iterable[Path], start: str, formulation: str, module: str) -> str:
     """A digest of everything that is read: the conversations in order, the weights and the tokenizer."""
     model = identity(from_launch(start)) if start else {"sha256": SCRATCH, "tokenizer_sha256": SCRATCH}
     parts = [model["sha256"], model["tokenizer_sha256"]]
     for build in builds:
-        for path in files_of(build, formulation):
+        for path in files_of(build, formulation, module):
             with path.open("rb") as file:
                 parts += [path.name, hashlib.file_digest(file, "sha256").hexdigest()]
     return digest("sft", *parts)
+
+
+def _count_rows(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())

@@ -1,0 +1,88 @@
+"""A model folder examined at submission, without loading its weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.untrusted_json import read_json
+
+INDEX = "model.safetensors.index.json"
+
+
+def check_base(folder: Path) -> None:
+    """Raises SpecError unless the folder holds a causal language model in safetensors, whole, and its tokenizer.
+
+    Shapes and names are compared with those of the architecture; the values are not read.
+    """
+    config = _read_config(folder)
+    if not any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer.model", "vocab.json")):
+        raise SpecError(f"'{folder}' is not a model folder: it has no tokenizer.")
+    shapes = _read_shapes(folder)
+    expected = _expected_shapes(folder, config)
+    missing = [name for name in expected if name not in shapes and not _is_derived(name, config)]
+    if len(missing) == len(expected):
+        raise SpecError(f"The weights in '{folder}' are not those of a {config['model_type']}, as its config.json says.")
+    if missing:
+        raise SpecError(f"The weights in '{folder}' are incomplete: {missing[0]} is missing ({len(missing)} in all).")
+    for name, shape in expected.items():
+        if name in shapes and shapes[name] != shape:
+            raise SpecError(f"'{folder}': {name} has the shape {shapes[name]}, config.json says {shape}.")
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise SpecError(f"No folder '{folder}': --from names a Hugging Face model folder, `starter` or `scratch`.")
+    try:
+        config = read_json((folder / "config.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise SpecError(f"'{folder}' is not a model folder: config.json cannot be read ({error}).") from None
+    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+        raise SpecError(f"'{folder / 'config.json'}' has no model_type: expected that of a causal language model.")
+    return config
+
+
+def _read_shapes(folder: Path) -> dict[str, list[int]]:
+    """The shape of every tensor, by name. Raises SpecError for files that are missing, cut off or no safetensors."""
+    from safetensors import SafetensorError, safe_open
+
+    files = sorted(folder.glob("*.safetensors"))
+    if (folder / INDEX).is_file():
+        try:
+            named = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SpecError(f"'{folder / INDEX}' cannot be read: {error}.") from None
+        absent = sorted(named - {path.name for path in files})
+        if absent:
+            raise SpecError(f"The weights in '{folder}' are incomplete: {absent[0]} is missing.")
+    if not files:
+        raise SpecError(f"'{folder}' has no *.safetensors weights; other formats can run code and are refused.")
+    shapes: dict[str, list[int]] = {}
+    for path in files:
+        try:
+            with safe_open(path, "pt") as opened:
+                shapes |= {name: list(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise SpecError(f"'{path}' is damaged or cut off: {error}.") from None
+    return shapes
+
+
+def _expected_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
+    """What a model of this configuration has, from one without storage."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    try:
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
+    except Exception as error:  # a configuration made by others can make the library raise anything
+        reason = str(error).partition("\n")[0]
+        raise SpecError(f"'{folder}' is not a causal language model that can be trained: {reason}") from None
+    return {name: list(value.shape) for name, value in model.state_dict().items()}
+
+
+def _is_derived(name: str, config: dict[str, Any]) -> bool:
+    """Whether a tensor need not be stored: a head that is the embeddings again, buffers."""
+    return name == "lm_head.weight" and config.get("tie_word_embeddings", False) or name.endswith("inv_freq")
