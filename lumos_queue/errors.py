@@ -5,6 +5,7 @@ LumosError
 │   └── BadRow            the person: a row of their file that cannot be read (row number, field)
 ├── ActionError           the model: shown as the execution's error; the episode goes on
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
+├── DivergedFit           the person: the item is owed again, and its job pauses and says why
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
     │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
@@ -52,6 +53,10 @@ class EpisodeError(LumosError):
     def __init__(self, ending: Ending, message: str):
         self.ending = ending
         super().__init__(message)
+
+
+class DivergedFit(LumosError):
+    """Raised when the weights of a fit are not usable any more (NaN): the item stays owed and the job pauses."""
 
 
 class InfrastructureError(LumosError):

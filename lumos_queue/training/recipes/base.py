@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, Self
+
+from lumos_queue.records import TrainedModel, TrainingStep
+
+__all__ = ["Recipe", "RunWindow", "TrainedModel", "TrainingStep", "Window", "WindowResult"]
 
 Window = dict[str, Any]  #: what one item of the job does, as JSON; 'do' names it
 
@@ -12,6 +17,11 @@ class Recipe(Protocol):
     """A frozen value. Its JSON form is part of the job's, so it says everything that decides the weights."""
 
     name: str
+
+    @property
+    def device(self) -> str:
+        """'cpu' or 'cuda': decides which workers get the job."""
+        ...
 
     def as_json(self) -> dict[str, Any]: ...
 
@@ -23,5 +33,25 @@ class Recipe(Protocol):
         ...
 
 
-#: The work of a recipe: carries out one item and returns what the report shows of it.
-RunWindow = Callable[[Any, Window], dict[str, Any]]
+@dataclass(frozen=True, slots=True)
+class WindowResult:
+    """What carrying out one item gave."""
+
+    output: dict[str, Any]  #: what the report shows of it, as JSON
+    steps: tuple[TrainingStep, ...] = ()
+    models: tuple[TrainedModel, ...] = ()
+    pause: str = ""  #: why the job should pause after this (accepted) item
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> WindowResult:
+        """The result whose `as_json` is `value`. Raises KeyError or TypeError for anything else."""
+        steps = tuple(TrainingStep(**step) for step in value["steps"])
+        models = tuple(TrainedModel(**{**model, "builds": tuple(model["builds"])}) for model in value["models"])
+        return cls(value["output"], steps, models, value["pause"])
+
+
+#: The work of a recipe: carries out one item. A dictionary is the output of a result that is nothing else.
+RunWindow = Callable[[Any, Window], "WindowResult | dict[str, Any]"]

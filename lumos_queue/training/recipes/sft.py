@@ -42,6 +42,7 @@ class Sft:
     seed: int = 0
 
     name = "sft"
+    device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"data": list(self.data)}
