@@ -7,7 +7,8 @@ from sqlalchemy import Connection, func, select, update
 from db.connection import Database
 from db.jobs import finish_if_idle
 from db.models import CompletionRow, EpisodeRow, Item, JobRow
-from db.states import OPEN, JobState
+from db.states import JobState
+from db.stops import JobStop, stop_job
 from lumos_queue.errors import SpecError
 
 
@@ -38,9 +39,7 @@ def job_of(connection: Connection, item: int) -> str:
 def pause_for(database: Database, job: str, reason: str) -> None:
     """Pause an open job and say why; what is in flight is given back."""
     with database.writer.begin() as connection:
-        connection.execute(
-            update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN)).values(state=JobState.PAUSED, waiting=reason)
-        )
+        stop_job(connection, job, JobStop(JobState.PAUSED, reason))
     finish_if_idle(database, job)
 
 

@@ -15,11 +15,14 @@ from db.bulk import insert_rows, update_rows
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
+from db.jobs import lock_job
 from db.journal import COLUMNS, COMPARED, Contents
 from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
-from db.states import ItemState
+from db.states import ItemState, JobState
+from db.stops import JobStop, stop_job
 from db.text_blocks import insert_texts
-from lumos_queue.records import Ending, FinishReason, Outcome, Score, Verdict
+from db.training import insert_models, insert_steps
+from lumos_queue.records import Ending, FinishReason, Outcome, Score, TrainedModel, TrainingStep, Verdict
 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
@@ -45,6 +48,9 @@ class Finished:
     output: Any = None  #: of kinds whose items are not
     verdicts: Sequence[Verdict] = ()
     level: str = ""  #: how an annotation was checked
+    training_steps: Sequence[TrainingStep] = ()
+    models: Sequence[TrainedModel] = ()
+    stop: JobStop | None = None  #: whether its job must not go on with the next item, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class GivenBack:
     problem: str = ""  #: empty: nothing failed
     wait_seconds: float = 0.0  #: before it is due again
     awaits: bool = False  #: whether a person has to answer first
+    stop: JobStop | None = None  #: whether its job must not go on, and why
 
 
 @dataclass(slots=True)
@@ -90,17 +97,23 @@ class Batch:
 def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:
     """Write the batch and claim what the holder requests of its job.
 
-    Rows of an item that this process no longer holds are dropped. Raises Fenced when it may write nothing at all.
+    Rows of an item that this process no longer holds are dropped, and so is what it says of the job. A job that is
+    stopped here gives no more items. Raises Fenced when the holder may write nothing at all.
     """
+    stops = {one.item: one.stop for one in (*batch.finished, *batch.given_back) if one.stop}
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
+        if stops:
+            lock_job(connection, holder.job.id)  # before its items
         held = _held(connection, batch)
         _write_steps(connection, batch, held)
-        _finish(connection, [done for done in batch.finished if done.item in held])
+        _finish(connection, holder.job.id, [done for done in batch.finished if done.item in held])
         for back in batch.given_back:
             if back.item in held:
                 _give_back(connection, back)
-        return claim_items(connection, holder, request) if request.items else []
+        for item in held & stops.keys():
+            stop_job(connection, holder.job.id, stops[item])
+        return claim_items(connection, holder, request) if request.items and not held & stops.keys() else []
 
 
 def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> None:
@@ -129,15 +142,18 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
     """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
 
     Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is
-    not an episode is owed again in a while instead: nothing else could say what is wrong with it.
+    not an episode stays owed, and its job fails: nothing else could say what is wrong with it.
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
+        if holder.job.kind == "train":
+            lock_job(connection, holder.job.id)  # before its items
         if item not in _held(connection, Batch({item: claim}, given_back=[GivenBack(item)])):
             return
         attempt = connection.execute(select(func.max(Attempt.number)).where(Attempt.episode == item)).scalar()
         if attempt is None:
-            _give_back(connection, GivenBack(item, problem, 60.0))
+            _give_back(connection, GivenBack(item, problem))
+            stop_job(connection, holder.job.id, JobStop(JobState.FAILED, problem))
             return
         stored = (
             select(
@@ -149,7 +165,7 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
         )  # fmt: skip
         calls, asked, written = connection.execute(stored).one()
         outcome = Outcome(None, Ending.INFRA_ERROR, problem)
-        _finish(connection, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))])
+        _finish(connection, holder.job.id, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))])
 
 
 def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
@@ -166,7 +182,7 @@ def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
         insert_rows(connection, table.__table__, COLUMNS[table], kept, compared, stamp)
 
 
-def _finish(connection: Connection, finished: list[Finished]) -> None:
+def _finish(connection: Connection, job: str, finished: list[Finished]) -> None:
     if not finished:
         return
     episodes = [
@@ -188,6 +204,9 @@ def _finish(connection: Connection, finished: list[Finished]) -> None:
         for verdict in done.verdicts
     ]
     insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
+    for done in finished:
+        insert_steps(connection, job, done.item, done.training_steps)
+        insert_models(connection, job, done.item, done.models)
     items = [(done.item, _DONE, None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
     update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")

@@ -27,6 +27,7 @@ _AFTER = {
     JobState.QUEUED: JobState.DONE,
     JobState.RUNNING: JobState.DONE,
     JobState.PAUSED: JobState.DONE,
+    JobState.FAILED: JobState.DONE,
     JobState.CANCELLING: JobState.CANCELLED,
 }
 
@@ -110,7 +111,7 @@ def cancel(database: Database, job: str) -> str:
     Very many items are cancelled in chunks; where that is cut off, the next `finish_if_idle` does the rest.
     """
     with database.writer.begin() as connection:
-        if _require(connection, job).state in (*OPEN, JobState.PAUSED):
+        if _require(connection, job).state in (*OPEN, JobState.PAUSED, JobState.FAILED):
             connection.execute(update(JobRow).where(JobRow.id == job).values(state=JobState.CANCELLING))
     return finish_if_idle(database, job)
 

@@ -66,7 +66,7 @@ def back_off(database: Database, job: str, reason: str, wait_seconds: float, max
         wait = min(wait_seconds * 2.0 ** min(found.waits, 10), max_seconds)
         connection.execute(
             update(JobRow)
-            .where(JobRow.id == job)
+            .where(JobRow.id == job, JobRow.state.in_(OPEN))  # what it was stopped for stays
             .values(waiting=reason, waits=found.waits + 1, not_before_at=now() + wait)
         )
 
@@ -77,11 +77,15 @@ def reset_backoff(database: Database, job: str) -> None:
         connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waits > 0).values(waits=0))
 
 
-def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> None:
-    """Note that a slice starts on the job: what it waited for has come, and who its endpoints say they are."""
+def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> bool:
+    """Note that a slice starts on the job: what it waited for has come, and who its endpoints say they are.
+
+    Returns whether it may: False when the job was stopped or removed meanwhile.
+    """
     with database.writer.begin() as connection:
-        if lock_job(connection, job) is None:  # removed meanwhile: the slice finds nothing to claim
-            return
+        row = lock_job(connection, job)
+        if row is None or row.state not in OPEN:
+            return False
         connection.execute(
             update(JobRow)
             .where(JobRow.id == job, JobRow.state == JobState.QUEUED)
@@ -100,3 +104,4 @@ def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str
                 connection.execute(
                     insert(JobEndpoint).values(job=job, role=role, url=url, identity=identity, seen_at=now())
                 )
+    return True

@@ -13,6 +13,7 @@ class JobState(StrEnum):
     QUEUED = "queued"  #: may be worked on, and no slice has begun yet
     RUNNING = "running"  #: a slice has begun; items are owed, claimed or awaiting an answer
     PAUSED = "paused"  #: stopped until a person resumes it
+    FAILED = "failed"  #: stopped by an error that trying again would meet again, until a person resumes it
     CANCELLING = "cancelling"  #: stopped, while items are still claimed or owed
     CANCELLED = "cancelled"  #: stopped, and no item is owed or claimed
     DONE = "done"  #: no item is owed, claimed or awaiting an answer
@@ -38,4 +39,6 @@ UNFINISHED = (ItemState.OWED, ItemState.CLAIMED, ItemState.AWAITING)
 #: Jobs that are stored in part only: people and workers do not see them.
 HIDDEN = (JobState.SUBMITTING, JobState.REMOVING)
 #: Jobs that a slice which works on them has to leave.
-STOPPED = (JobState.PAUSED, JobState.CANCELLING, JobState.CANCELLED, JobState.REMOVING, JobState.REMOVED)
+STOPPED = (
+    JobState.PAUSED, JobState.FAILED, JobState.CANCELLING, JobState.CANCELLED, JobState.REMOVING, JobState.REMOVED,
+)  # fmt: skip

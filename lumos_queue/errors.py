@@ -4,8 +4,8 @@ LumosError
 ├── SpecError             the person: one line that names the value, what was expected and what to do; exit code 2
 │   └── BadRow            the person: a row of their file that cannot be read (row number, field)
 ├── ActionError           the model: shown as the execution's error; the episode goes on
-├── DivergedFit           the person: the weights of a fit are of no use; the item is owed, the job pauses
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
+├── DivergedFit           the person: the item is owed again, and its job pauses and says why
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
     │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
@@ -26,10 +26,6 @@ class LumosError(Exception):
 
 class SpecError(LumosError):
     """Raised when a request cannot be carried out as written."""
-
-
-class DivergedFit(LumosError):
-    """Raised when a loss or a gradient is not a number."""
 
 
 class BadRow(SpecError):
@@ -57,6 +53,10 @@ class EpisodeError(LumosError):
     def __init__(self, ending: Ending, message: str):
         self.ending = ending
         super().__init__(message)
+
+
+class DivergedFit(LumosError):
+    """Raised when the weights of a fit are not usable any more (NaN): the item stays owed and the job pauses."""
 
 
 class InfrastructureError(LumosError):

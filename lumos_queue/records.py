@@ -185,3 +185,29 @@ class Annotation:
 
     steps: tuple[AnnotatedSubgoal, ...]
     answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """One optimizer step of a fit."""
+
+    fit: str  #: its name within the job; '' = the only one
+    step: int  #: from 1
+    loss: float  #: nats per learnt token
+    rate: float  #: peak learning rate of the first group of parameters
+    grad_norm: float  #: before clipping
+    tokens: int  #: real tokens seen in this step, padding not counted
+    memory: int  #: bytes: peak of the device (GPU), or resident size (CPU)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model folder, or an adapter, that a job wrote."""
+
+    name: str
+    path: str
+    kind: str  #: 'full' | 'adapter'
+    digest: str  #: sha256 of its files
+    bytes: int
+    base: str  #: digest of what it started from; '' = random weights
+    builds: tuple[str, ...]

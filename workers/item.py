@@ -10,13 +10,16 @@ from db.claims import Claimed
 from db.commit import Finished
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
+from db.states import JobState
+from db.stops import JobStop
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.util.sanitize import storable
 
 log = logging.getLogger(__name__)
+MAX_CLAIMS = 3  #: of an item without a task that meets a fault of ours each time; then its job has failed
 
 
 class ItemRunner:
@@ -28,7 +31,11 @@ class ItemRunner:
         self._heads = job.prompt_prefixes()
 
     async def run(self, item: Claimed) -> Finished:
-        """Run the item, from the last step that is recorded of it. Raises InfrastructureError when it is owed again."""
+        """Run the item, from the last step that is recorded of it.
+
+        Raises InfrastructureError when it is owed again; of an item without a task also SpecError when its job cannot
+        go on, and DivergedFit when a person has to look at it first.
+        """
         started = time.monotonic()
         journal = self._journal(item, item.attempt)
         for step in item.steps:
@@ -44,11 +51,14 @@ class ItemRunner:
         except InfrastructureError:
             raise
         except Exception as error:
+            if item.task is None and isinstance(error, SpecError | DivergedFit):
+                raise
             # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
             log.exception("item %s failed", item.id)
             problem = storable(f"{type(error).__name__}: {error}")[0]
             if item.task is None:  # no episode could say so, and later items may need this one
-                raise InfrastructureError(problem) from error
+                again = item.claim < MAX_CLAIMS
+                raise (InfrastructureError if again else SpecError)(problem) from error
             result = ItemResult(Outcome(None, Ending.INFRA_ERROR, problem))
         return Finished(
             item=item.id,
@@ -62,6 +72,9 @@ class ItemRunner:
             output=result.output,
             verdicts=result.verdicts,
             level=result.level,
+            training_steps=result.training_steps,
+            models=result.models,
+            stop=stop_for(item, JobState.PAUSED, result.pause) if result.pause else None,
         )
 
     def _journal(self, item: Claimed, attempt: int) -> EpisodeJournal:
@@ -69,3 +82,8 @@ class ItemRunner:
 
     async def _do(self, item: Claimed, journal: EpisodeJournal) -> ItemResult:
         return await self._job.run(Work(item.ordinal, item.sample, item.task), journal, self._context)
+
+
+def stop_for(item: Claimed, state: JobState, reason: str) -> JobStop:
+    """That the item's job has to stop, with the reason as one line."""
+    return JobStop(state, f"item {item.ordinal}: {storable(' '.join(reason.split()))[0]}")

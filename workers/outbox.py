@@ -7,6 +7,7 @@ from collections.abc import Collection
 from db.claims import Claimed
 from db.commit import Batch, Finished, GivenBack
 from db.journal import Buffer, Contents
+from db.stops import JobStop
 from lumos_queue.util.sanitize import storable
 
 
@@ -32,6 +33,10 @@ class Outbox:
 
     def give_back(self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False) -> None:
         self._given_back.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits))
+
+    def stop_job(self, item: int, stop: JobStop) -> None:
+        """Give back the item, whose job must not go on."""
+        self._given_back.append(GivenBack(item, stop.reason, stop=stop))
 
     def give_back_rest(self) -> None:
         """Give back every item of which nothing else has been said."""

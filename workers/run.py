@@ -85,7 +85,8 @@ async def _slice(worker: WorkerContext, session: WorkerSession, job_id: str, sho
     marking = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
         async with job.open(settings) as context:
-            begin_work(database, row.id, getattr(context, "identities", ()))
+            if not begin_work(database, row.id, getattr(context, "identities", ())):
+                return 0
             await asyncio.to_thread(session.use, context.traffic)
             part = Slice(session, row, job, context, should_end, on_finish=partial(_clear_outage, worker))
             await part.run()

@@ -17,11 +17,11 @@ from sqlalchemy import Row
 from db.claims import NO_CLAIM, Claimed, ClaimRequest
 from db.fence import Fenced
 from db.journal import Contents
-from db.states import STOPPED
+from db.states import STOPPED, JobState
 from lumos_queue.endpoints.statuses import may_pass
-from lumos_queue.errors import EndpointDown, InfrastructureError, Unanswered, Undecided
+from lumos_queue.errors import DivergedFit, EndpointDown, InfrastructureError, SpecError, Unanswered, Undecided
 from lumos_queue.jobs.base import Job
-from workers.item import ItemRunner
+from workers.item import ItemRunner, stop_for
 from workers.lookahead import LookAhead
 from workers.outbox import Outbox
 from workers.session import WorkerSession
@@ -58,6 +58,7 @@ class Slice:
         self._running: dict[int, asyncio.Task] = {}
         self._suspects: dict[int, int] = {}  # items that run or are ready: how many may run beside one another
         self._undecided: Undecided | None = None  # the latest one, with no item finished since
+        self._stopped = False  # whether an item has stopped the job
         self._after = -1  # ordinal of the item claimed last
 
     async def run(self) -> None:
@@ -75,7 +76,7 @@ class Slice:
     async def _keep_going(self) -> None:
         pace = LookAhead()
         while not self._session.lost:
-            if self.down or self._session.states.get(self._row.id) in STOPPED:
+            if self.down or self._stopped or self._session.states.get(self._row.id) in STOPPED:
                 return
             signal = self._should_end()
             if signal >= StopSignal.ABORT:
@@ -115,7 +116,7 @@ class Slice:
 
     def _start(self) -> None:
         """Start what is ready, as far as there are places."""
-        while self._ready and not self.down and len(self._running) < self._places():
+        while self._ready and not (self.down or self._stopped) and len(self._running) < self._places():
             item = self._ready.popleft()
             self._running[item.id] = asyncio.create_task(self._work(item))
 
@@ -157,6 +158,12 @@ class Slice:
             # In a while, if the server does not say when: longer each time the item was claimed, up to a minute.
             self._outbox.give_back(item.id, str(error), error.retry_after or min(60.0, 2.0 ** min(item.claim, 6)))
             return
+        except SpecError as error:
+            self._stop_job(item, JobState.FAILED, error)
+            return
+        except DivergedFit as error:
+            self._stop_job(item, JobState.PAUSED, error)
+            return
         finally:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)
@@ -165,6 +172,12 @@ class Slice:
         self._undecided = None
         self._on_finish()
         self._outbox.finish(finished)
+        self._stopped |= finished.stop is not None
+
+    def _stop_job(self, item: Claimed, state: JobState, error: Exception) -> None:
+        log.error("job %s is %s: item %s: %s", self._row.id, state, item.ordinal, error)
+        self._stopped = True
+        self._outbox.stop_job(item.id, stop_for(item, state, str(error)))
 
     async def _commit(self, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
         batch = self._outbox.take()
@@ -179,6 +192,7 @@ class Slice:
         running = [self._running[item] for item in refused if item in self._running]
         await _cancel(running)
         self._outbox.forget(refused, contents)
+        self._stopped |= self._row.kind == "train"  # what comes after them would need them
         self.finished += len(running)
 
 

@@ -21,6 +21,7 @@ from db.models.steps import (
     TextBlock,
     ToolCallRow,
 )
+from db.models.training import ModelRow, TrainingStepRow
 from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
 
 __all__ = [
@@ -45,12 +46,14 @@ __all__ = [
     "JobEndpoint",
     "JobRow",
     "Label",
+    "ModelRow",
     "RefusedMessage",
     "ScoreRow",
     "SubgoalRow",
     "TaskRow",
     "TextBlock",
     "ToolCallRow",
+    "TrainingStepRow",
     "VerdictRow",
     "WorkerSessionRow",
 ]

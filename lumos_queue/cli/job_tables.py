@@ -12,6 +12,7 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
+from lumos_queue.reports.completeness import stop_reason
 
 #: Columns of a job that say what was asked, and where it stands.
 SETTINGS = (
@@ -52,7 +53,8 @@ def print_jobs(jobs: list[dict[str, Any]]) -> None:
     console.print(table)
     for job in jobs:
         if job["waiting"]:
-            console.print(f"{job['job']} waits: {escape(job['waiting'])}", soft_wrap=True)
+            what = job["state"] if stop_reason(job["state"], job["waiting"]) else "waits"
+            console.print(f"{job['job']} {what}: {escape(job['waiting'])}", soft_wrap=True)
 
 
 def print_job(job: dict[str, Any]) -> None:
@@ -61,7 +63,8 @@ def print_job(job: dict[str, Any]) -> None:
     grid = Table.grid(padding=(0, 2))
     for name in ("job", *SETTINGS):
         if job[name]:
-            grid.add_row(f"[dim]{name}[/]", escape(str(job[name])))
+            stopped = name == "waiting" and stop_reason(job["state"], job["waiting"])
+            grid.add_row(f"[dim]{'reason' if stopped else name}[/]", escape(str(job[name])))
     for name, said in _chosen(job["spec"]):
         grid.add_row(f"[dim]{name}[/]", escape(said))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))

@@ -22,6 +22,7 @@ from lumos_queue.cli import (
     job_state,
     jobs,
     judge,
+    models,
     output,
     papers,
     rollouts,
@@ -45,6 +46,7 @@ for name, group in (
     ("audit", audits.app),
     ("data", data_app),
     ("db", db_app),
+    ("models", models.app),
     ("rollouts", rollouts.rollouts_app),
     ("blame", rollouts.blame_app),
     ("serve", serving.app),
@@ -183,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     output.as_json = "--json" in given
-    if given in ([], ["db"], ["dataset"], ["audit"], ["data"], ["serve"]):
+    if given in ([], ["db"], ["dataset"], ["audit"], ["data"], ["models"], ["serve"]):
         given.append("--help")
     try:
         return app(args=given, prog_name="lumos", standalone_mode=False) or 0

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.group_tables import print_groups
+from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
@@ -68,7 +69,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for report in reports:
         print_groups(console, report)
         print_tool_calls(console, report)
-        if report["waiting"]:
+        if report["waiting"] and not report.get("reason"):
             console.print(f"{report['job']} waits: {escape(report['waiting'])}")
         if text := remark(report):
             console.print(f"{report['job']} is {text}", soft_wrap=True)
@@ -222,6 +223,7 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
         else:
             others.append({name: value for name, value in window.items() if name != "item"})
     console.print(table)
+    print_curves(report.get("fits", ()))
     for window in others:
         for name, value in (window.get("counts") or window).items():
             console.print(f"  {name}: {value}", markup=False)

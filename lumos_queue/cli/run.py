@@ -23,7 +23,7 @@ from lumos_queue.submission.store import Rows, submit
 from workers.open_files import allow_open_files
 
 POOLS = ("cpu", "llm", "gpu")
-STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED)
+STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -29,18 +29,22 @@ def weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
+def weights_digest(folder: Path) -> str:
+    """The sha256 of the only weight file, or of the digests of several; an adapter's folder has one, too."""
+    digests = [_sha256(path) for path in weights(folder)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
 def identity(folder: Path) -> dict[str, Any]:
     """What the model is, by its digests. Raises SpecError when its configuration cannot be read."""
     try:
         config = read_json((folder / "config.json").read_bytes())
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / 'config.json'}' cannot be read: {error}.") from None
-    digests = [_sha256(path) for path in weights(folder)]
-    digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     return {
         "model": folder.resolve().name,
         "architecture": ", ".join(config.get("architectures") or ["unknown"]),
-        "sha256": digest,
+        "sha256": weights_digest(folder),
         "tokenizer_sha256": _sha256(folder / "tokenizer.json"),
         "dtype": "float32",
         "server": f"transformers {metadata.version('transformers')}, torch {metadata.version('torch')}",

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
-from lumos_queue.records import Outcome, Score, Task, Verdict
+from lumos_queue.records import Outcome, Score, Task, TrainedModel, TrainingStep, Verdict
 from lumos_queue.settings import Settings
 
 #: Role, URL, and what the server says it is.
@@ -34,6 +34,9 @@ class ItemResult:
     output: Any = None  #: JSON
     verdicts: Sequence[Verdict] = ()
     level: str = ""  #: how the annotation was checked (records.Level); empty: no annotation, or none accepted
+    training_steps: Sequence[TrainingStep] = ()
+    models: Sequence[TrainedModel] = ()
+    pause: str = ""  #: why the job should pause after this item, which is accepted
 
 
 class JobContext(Protocol):
@@ -88,5 +91,9 @@ class Job(Protocol[C]):
         ...
 
     async def run(self, work: Work, journal: Journal, context: C) -> ItemResult:
-        """Do one item. Raises InfrastructureError when it is owed again."""
+        """Do one item.
+
+        Raises InfrastructureError when it is owed again; of an item without a task also SpecError, which fails the job,
+        and DivergedFit, which pauses it.
+        """
         ...

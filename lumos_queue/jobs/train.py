@@ -15,16 +15,22 @@ from typing import Any
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.settings import Settings
-from lumos_queue.training.recipes.base import Recipe, Window
+from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
 from lumos_queue.training.recipes.registry import read_recipe
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.sanitize import storable_json
 
-#: The child's output beyond this is dropped; its last line is the result.
-_KEPT_BYTES = 1 << 20
+#: Of the child's output, so much of the end is kept; its last line is the result: 150 bytes for each optimizer step.
+_KEPT_BYTES = 1 << 25
+#: Exit codes of the child, whose last line on standard error then is for a person.
+REFUSED, DIVERGED = 2, 3
+
+
+class TrainingCrashed(LumosError):
+    """Raised when the training process ends with an error that it does not explain: a fault of ours, or a full disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,12 @@ class Train:
     recipe: Recipe
 
     kind = "train"
-    pool = "cpu"
     ordered = True
     concurrency = 1
+
+    @property
+    def pool(self) -> str:
+        return "gpu" if self.recipe.device == "cuda" else "cpu"
 
     def as_json(self) -> dict[str, Any]:
         return {"recipe": self.recipe.name, **self.recipe.as_json()}
@@ -67,7 +76,11 @@ class Train:
         yield TrainContext(empty_folder(settings.home))
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
-        """Do the item in a fresh process: memory, threads and a GPU are free again when it ends."""
+        """Do the item in a fresh process: memory, threads and a GPU are free again when it ends.
+
+        Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more,
+        InfrastructureError when the process was killed, TrainingCrashed when it failed in any other way.
+        """
         request = {"train": self.as_json(), "window": self.windows()[work.ordinal]}
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -87,7 +100,20 @@ class Train:
                 child.kill()
                 await child.wait()
         if child.returncode:
-            # Whatever it is, a person can fix it and the job then goes on: the item stays owed and says why.
-            last = problems.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {child.returncode}"]
-            raise InfrastructureError(f"the training process ended: {last[0]}")
-        return ItemResult(output=storable_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1])))
+            raise _problem(child.returncode, problems)
+        done = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
+        return ItemResult(
+            output=storable_json(done.output), training_steps=done.steps, models=done.models, pause=done.pause
+        )
+
+
+def _problem(code: int, written: bytes) -> LumosError:
+    """The error for a child that ended with an exit code other than 0, and what it wrote to standard error."""
+    last = next(iter(reversed(written.decode(errors="replace").strip().splitlines())), f"exit code {code}")
+    if code == REFUSED:
+        return SpecError(last)
+    if code == DIVERGED:
+        return DivergedFit(last)
+    if code < 0:
+        return InfrastructureError(f"the training process was killed by signal {-code}")
+    return TrainingCrashed(last)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from lumos_queue.errors import SpecError
-from lumos_queue.jobs.train import Train
+from lumos_queue.errors import DivergedFit, SpecError
+from lumos_queue.jobs.train import DIVERGED, REFUSED, Train
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.util.process import die_with_parent
 
@@ -15,11 +15,19 @@ def main() -> int:
     die_with_parent()
     request = json.load(sys.stdin)
     try:
-        print(json.dumps(run_item(Train.from_json(request["train"]).recipe, request["window"])))
+        done = run_item(Train.from_json(request["train"]).recipe, request["window"])
+        print("\n" + json.dumps(done.as_json()), flush=True)  # on a line of its own, whatever a library has printed
     except SpecError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return _explain(error, REFUSED)
+    except DivergedFit as error:
+        return _explain(error, DIVERGED)
     return 0
+
+
+def _explain(error: Exception, code: int) -> int:
+    """The message as the last line of standard error; returns the exit code."""
+    print("\n" + " ".join(str(error).split()), file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

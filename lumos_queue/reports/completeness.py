@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from db.jobs import PAUSED_BY_PERSON
 from db.states import ItemState, JobState
 
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave by itself
@@ -13,21 +14,37 @@ ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave
 def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
     """`complete`; for a job (its row) that ended incomplete also `lacking` (items by state) and `go_on`.
 
-    `items`: counts by state; `endings`: counts of its episodes. An episode that ended with infra_error has no result.
+    So for one that failed, or that pauses for a reason of its own, with its state and the `reason`. `items`: counts by
+    state; `endings`: counts of its episodes. An episode that ended with infra_error has no result.
     """
     lacking = {state: count for state, count in items.items() if state != ItemState.DONE and count}
     if refused := endings.get("infra_error"):
         lacking["infra_error"] = refused
     found: dict[str, Any] = {"complete": not lacking}
-    if lacking and job.state in ENDED:
+    reason = stop_reason(job.state, job.waiting)
+    if lacking and (job.state in ENDED or reason):
         found |= {"lacking": lacking, "go_on": f"lumos resume {job.id}"}
+    if reason:
+        found |= {"state": job.state, "reason": reason}
     return found
 
 
+def stop_reason(state: str, waiting: str) -> str:
+    """Why a job has failed, or pauses although no person has paused it; empty for any other job.
+
+    `waiting` is the column of the job's row.
+    """
+    stopped = state == JobState.FAILED or (state == JobState.PAUSED and waiting != PAUSED_BY_PERSON)
+    return waiting if stopped else ""
+
+
 def remark(report: Mapping[str, Any]) -> str:
-    """One line about a job that ended incomplete, from its report or `completeness`; empty for any other."""
+    """One line about a job that ended incomplete or was stopped, from its report or `completeness`; else empty."""
     if "go_on" not in report:
         return ""
+    if reason := report.get("reason"):
+        hint = f". Once this is fixed, go on with: {report['go_on']}"
+        return f"{report['state']}: {reason.rstrip('.')}{'' if report['go_on'] in reason else hint}"
     parts = ", ".join(f"{count:,} {_WORDS.get(name, name)}" for name, count in sorted(report["lacking"].items()))
     return f"incomplete: of its items {parts}. Go on with: {report['go_on']}"
 

@@ -36,6 +36,7 @@ from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
 from lumos_queue.reports.scores import baselines, scores
 from lumos_queue.reports.state_manager import state_figures
+from lumos_queue.reports.training import training_figures
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
@@ -62,9 +63,8 @@ def make_report(connection: Connection, job: Any) -> Report:
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings)
     if job.kind == "train":
-        return report | {
-            "windows": [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
-        }
+        windows = [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
+        return report | {"windows": windows} | training_figures(connection, job.id, windows)
     if job.kind in ("infer", "evaluate"):
         report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
     report |= _episode_figures(connection, job.id, endings)

@@ -32,7 +32,7 @@ TRAINED = HALF_DONE[-1]
 #: Columns that were added since, as (table, column), and what they hold of steps as they were before.
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
 #: Tables of the database that were added since. Jobs of before have no rows in them.
-ADDED_ROWS = ("approval", "episode_artifact")
+ADDED_ROWS = ("approval", "episode_artifact", "model", "training_step")
 #: Tables of `lumos tables` that were added since; they come after those of before.
 ADDED_TABLES = (
     "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",

@@ -79,7 +79,7 @@ def test_the_items_are_a_preparation_the_windows_and_an_export(build, model, tmp
 
 def test_only_the_files_of_the_formulation_are_read_and_a_build_given_twice_counts_twice(build, model, tmp_path):
     once = recipe(build, model, tmp_path / "once")
-    assert run_item(once, {"do": "prepare"})["counts"] == {
+    assert run_item(once, {"do": "prepare"}).output["counts"] == {
         "dev: build/planner_iterative.jsonl": 10,
         "dev: tokens": 190,
         "train: build/grounder_iterative.jsonl": 20,
@@ -87,14 +87,14 @@ def test_only_the_files_of_the_formulation_are_read_and_a_build_given_twice_coun
         "train: tokens": pytest.approx(1000, rel=0.3),
     }
     twice = sft([build, build], str(model), tmp_path / "twice", "iterative", steps=6, window=4)
-    assert run_item(twice, {"do": "prepare"})["counts"]["train: build/planner_iterative.jsonl"] == 60
+    assert run_item(twice, {"do": "prepare"}).output["counts"]["train: build/planner_iterative.jsonl"] == 60
 
 
 def test_conversations_that_the_model_cannot_hold_are_counted_and_left_out(build, model, tmp_path):
     rows = [conversation(1), conversation(2, "Add. " * 100), conversation(3, "An answer ends in </s> here.")]
     write_conversations(rows, build / "planner_iterative.jsonl")
     made = recipe(build, model, tmp_path / "fit")
-    counts = run_item(made, {"do": "prepare"})["counts"]
+    counts = run_item(made, {"do": "prepare"}).output["counts"]
     assert counts["train: build/planner_iterative.jsonl"] == 1
     assert counts["refused, longer than 64 tokens"] == 1
     assert counts["refused, </s> in its text"] == 1
@@ -144,7 +144,7 @@ def test_a_folder_that_holds_something_else_is_refused_and_the_same_request_may_
 
 def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tmp_path):
     made = recipe(build, model, tmp_path / "fit", steps=40, window=20, rate=0.02)
-    first, second, third, last = [run_item(made, window) for window in made.windows()]
+    first, second, third, last = [run_item(made, window).output for window in made.windows()]
     assert set(first) == {"counts"}
     assert third["dev_loss"] < second["dev_loss"] < second["dev_loss_before"]
     assert "dev_loss_before" not in third

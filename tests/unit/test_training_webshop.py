@@ -93,7 +93,7 @@ def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tm
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=2, window=1)
     assert Train.from_json(json.loads(json.dumps(Train(recipe).as_json()))) == Train(recipe)
     assert recipe.rate == SCRATCH_RATE
-    done = [run_item(recipe, window) for window in recipe.windows()]
+    done = [run_item(recipe, window).output for window in recipe.windows()]
     assert done[0]["counts"]["train: build/grounder_iterative.jsonl"] == 40
     assert not any("dev_loss_before" in one for one in done)
     folder = Path(done[-1]["model"].removeprefix("local:"))
@@ -101,7 +101,7 @@ def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tm
     assert shape_of(folder) == ModelSpec() and json.loads((folder / "made-from.json").read_text())["start"] == "scratch"
     later = sft([build], str(folder), tmp_path / "more", "iterative", steps=1, window=1)
     assert later.rate == RATE and later.start == str(folder)
-    assert [run_item(later, window) for window in later.windows()][1]["step"] == 1
+    assert [run_item(later, window).output for window in later.windows()][1]["step"] == 1
 
 
 def test_a_changed_build_is_refused_and_asked_for_anew_gives_another_tokenizer(build, tmp_path):

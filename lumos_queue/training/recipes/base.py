@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, Self
+
+from lumos_queue.records import TrainedModel, TrainingStep
+
+__all__ = ["Recipe", "RunWindow", "TrainedModel", "TrainingStep", "Window", "WindowResult"]
 
 Window = dict[str, Any]  #: what one item of the job does, as JSON; 'do' names it
 
@@ -13,6 +17,11 @@ class Recipe(Protocol):
     """A frozen value. Its JSON form is part of the job's, so it says everything that decides the weights."""
 
     name: str
+
+    @property
+    def device(self) -> str:
+        """'cpu' or 'cuda': decides which workers get the job."""
+        ...
 
     def as_json(self) -> dict[str, Any]: ...
 
@@ -25,40 +34,24 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingStep:
-    """What one optimizer step gave."""
-
-    fit: str  #: name of the fit within the job; '' = the only one
-    step: int  #: counts from 1
-    loss: float  #: nats per learnt token: the mean over micro-batches
-    rate: float  #: learning rate of the first group
-    grad_norm: float  #: before clipping
-    tokens: int  #: real ones; padding is not counted
-    memory: int  #: bytes: of tensors on a GPU at their peak, or of the process
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedModel:
-    """A model folder or an adapter that a job wrote."""
-
-    name: str
-    path: str
-    kind: str  #: 'full' or 'adapter'
-    digest: str  #: of its weights
-    bytes: int  #: of its weights
-    base: str  #: digest of what the fit started from; '' = random weights
-    builds: tuple[str, ...]  #: what it was trained on
-
-
-@dataclass(frozen=True, slots=True)
 class WindowResult:
-    """What one item of a training job gave."""
+    """What carrying out one item gave."""
 
-    output: dict[str, Any]  #: what the report shows
+    output: dict[str, Any]  #: what the report shows of it, as JSON
     steps: tuple[TrainingStep, ...] = ()
     models: tuple[TrainedModel, ...] = ()
-    pause: str = ""  #: why the job should pause after this item
+    pause: str = ""  #: why the job should pause after this (accepted) item
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> WindowResult:
+        """The result whose `as_json` is `value`. Raises KeyError or TypeError for anything else."""
+        steps = tuple(TrainingStep(**step) for step in value["steps"])
+        models = tuple(TrainedModel(**{**model, "builds": tuple(model["builds"])}) for model in value["models"])
+        return cls(value["output"], steps, models, value["pause"])
 
 
-#: The work of a recipe: carries out one item.
-RunWindow = Callable[[Any, Window], WindowResult]
+#: The work of a recipe: carries out one item. A dictionary is the output of a result that is nothing else.
+RunWindow = Callable[[Any, Window], "WindowResult | dict[str, Any]"]

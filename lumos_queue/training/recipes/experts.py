@@ -41,6 +41,7 @@ class Experts:
     seed: int = 0
 
     name = "experts"
+    device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"experts": list(self.experts), "profiles": list(self.profiles)}

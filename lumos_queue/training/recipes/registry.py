@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lumos_queue.training.recipes.base import Recipe, RunWindow, Window
+from lumos_queue.training.recipes.base import Recipe, RunWindow, Window, WindowResult
 from lumos_queue.util.registry import Registry
 
 RECIPES: Registry[type[Recipe]] = Registry(
@@ -32,9 +32,10 @@ def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe:
     return RECIPES.load(name).from_json(values)
 
 
-def run_item(recipe: Recipe, window: Window) -> dict[str, Any]:
-    """Carry out one item; returns what the report shows of it. Called in a process of its own.
+def run_item(recipe: Recipe, window: Window) -> WindowResult:
+    """Carry out one item. Called in a process of its own.
 
-    Raises SpecError for what a person can fix.
+    Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more.
     """
-    return _WORK.load(recipe.name)(recipe, window)
+    done = _WORK.load(recipe.name)(recipe, window)
+    return done if isinstance(done, WindowResult) else WindowResult(done)

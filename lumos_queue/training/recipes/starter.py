@@ -26,6 +26,7 @@ class Starter:
     generated: int = 40_000  #: wordmath problems to generate
 
     name = "starter"
+    device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

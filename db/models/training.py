@@ -1,0 +1,49 @@
+"""The tables of training: the optimizer steps of fits, and the models that came of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, Float, ForeignKey, Text, UniqueConstraint
+from sqlmodel import Field
+
+from db.models.base import Base, Key, Mapped, instant, json, key, refers
+
+
+class TrainingStepRow(Base, table=True):
+    """One optimizer step of a fit. Written with the acceptance of its item, so there is never one of a lost window."""
+
+    __tablename__ = "training_step"
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    fit: Mapped[str] = Field(primary_key=True)  # its name within the job; empty: the only one
+    step: Mapped[int] = Field(primary_key=True)  # from 1
+    item: Mapped[int] = refers("item.id", index=True)
+    loss: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))  # nats per learnt token; null: infinite
+    rate: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))  # peak, of the first group of parameters
+    grad_norm: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))  # before clipping
+    tokens: Mapped[int] = Field(sa_type=Key)  # real ones, without padding
+    memory: Mapped[int] = Field(sa_type=Key)  # bytes: peak of the GPU, or resident on a CPU
+
+
+class ModelRow(Base, table=True):
+    """A model folder or an adapter: what it was made from, and where its files were written."""
+
+    __tablename__ = "model"
+    __table_args__ = (UniqueConstraint("item", "path"),)
+    id: Mapped[int] = key()
+    name: Mapped[str] = Field(index=True)
+    job: Mapped[str | None] = Field(
+        default=None, sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=True, index=True)
+    )
+    item: Mapped[int | None] = Field(
+        default=None, sa_column=Column(Key, ForeignKey("item.id", ondelete="CASCADE"), nullable=True)
+    )
+    path: Mapped[str] = Field(sa_column=Column(Text, nullable=False))
+    kind: Mapped[str]  # full, adapter
+    digest: Mapped[str] = Field(index=True)  # sha256 of its files
+    bytes: Mapped[int] = Field(sa_type=Key)
+    base: Mapped[str] = Field(default="")  # digest of the model it started from; empty: random weights
+    builds: Mapped[Any] = json()  # digests or names of the training sets, a list
+    created_at: Mapped[float] = instant(nullable=False)

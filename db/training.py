@@ -1,0 +1,103 @@
+"""Optimizer steps and models of training jobs, written in the commit that accepts their item."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from db.bulk import insert_rows
+from db.models import Item, ModelRow, TrainingStepRow
+from lumos_queue.records import TrainedModel, TrainingStep
+
+_FIGURES = ("loss", "rate", "grad_norm", "tokens", "memory")
+_STEP_COLUMNS = ("job", "fit", "step", "item", *_FIGURES)
+_MODEL_COLUMNS = ("name", "job", "item", "path", "kind", "digest", "bytes", "base", "builds")
+
+
+def insert_steps(connection: Connection, job: str, item: int, steps: Sequence[TrainingStep]) -> None:
+    """Store the steps of an item. Raises RowsDiffer when another item has stored a step of the same number."""
+    rows = [(job, one.fit, one.step, item, *_figures(one)) for one in steps]
+    insert_rows(connection, TrainingStepRow.__table__, _STEP_COLUMNS, rows, ("item", *_FIGURES))
+
+
+def insert_models(connection: Connection, job: str | None, item: int | None, models: Sequence[TrainedModel]) -> None:
+    """Store the models that an item has written; without job and item, those that came from elsewhere."""
+    rows = [
+        (one.name, job, item, one.path, one.kind, one.digest, one.bytes, one.base, list(one.builds)) for one in models
+    ]
+    insert_rows(connection, ModelRow.__table__, _MODEL_COLUMNS, rows, stamp="created_at")
+
+
+def list_steps(connection: Connection, job: str) -> list[dict[str, Any]]:
+    """Every optimizer step of a job: item (its number), fit, step and figures, in the order in which they ran."""
+    table = TrainingStepRow
+    columns = (table.fit, table.step, *(getattr(table, name) for name in _FIGURES))
+    wanted = (
+        select(Item.ordinal.label("item"), *columns)
+        .join(Item, Item.id == table.item)
+        .where(table.job == job)
+        .order_by(Item.ordinal, table.fit, table.step)
+    )
+    return [dict(row) for row in connection.execute(wanted).mappings()]
+
+
+def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
+    """Of each fit of a job: steps, tokens, loss of the first and of the last step, peak memory in bytes."""
+    table = TrainingStepRow
+    counted = (
+        select(
+            table.fit, func.count(), func.min(table.step), func.max(table.step), func.sum(table.tokens),
+            func.max(table.memory), func.min(table.item),
+        )
+        .where(table.job == job)
+        .group_by(table.fit)
+        .order_by(func.min(table.item), table.fit)
+    )  # fmt: skip
+    return [
+        {
+            "fit": fit,
+            "steps": steps,
+            "tokens": int(tokens),
+            "first_loss": _loss(connection, job, fit, first),
+            "last_loss": _loss(connection, job, fit, last),
+            "memory": memory,
+        }
+        for fit, steps, first, last, tokens, memory, _ in connection.execute(counted)
+    ]
+
+
+def list_models(connection: Connection) -> list[Any]:
+    """All rows of models, the newest first, each with the number of its item (`ordinal`)."""
+    wanted = select(ModelRow.__table__, Item.ordinal).outerjoin(Item, Item.id == ModelRow.item)
+    return list(connection.execute(wanted.order_by(ModelRow.created_at.desc(), ModelRow.id.desc())))
+
+
+def find_models(connection: Connection, name_or_digest: str) -> list[Any]:
+    """Rows as of `list_models`, with this name or JOB/NAME, or with this beginning of a digest (from six characters)."""
+    return [
+        row
+        for row in list_models(connection)
+        if name_or_digest in (row.name, f"{row.job}/{row.name}")
+        or (len(name_or_digest) >= 6 and row.digest.startswith(name_or_digest))
+    ]
+
+
+def remove_models(connection: Connection, keys: Sequence[int]) -> None:
+    """Delete rows of models; their files stay."""
+    connection.execute(ModelRow.__table__.delete().where(ModelRow.id.in_(keys)))
+
+
+def _figures(step: TrainingStep) -> Iterator[float | None]:
+    for name in _FIGURES:
+        value = getattr(step, name)
+        yield value if math.isfinite(value) else None
+
+
+def _loss(connection: Connection, job: str, fit: str, step: int) -> float | None:
+    table = TrainingStepRow
+    return connection.execute(
+        select(table.loss).where(table.job == job, table.fit == fit, table.step == step)
+    ).scalar_one()

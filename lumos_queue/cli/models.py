@@ -1,0 +1,157 @@
+"""Commands of the models that training jobs wrote: list them, show one with what it was made from, remove one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+app = typer.Typer(rich_markup_mode=None, help="Models that training jobs wrote.")
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model's name, JOB/NAME, or six or more characters of its digest.")
+]
+_FIELDS = ("name", "kind", "digest", "bytes", "base", "builds", "job", "path", "created_at")
+
+
+@app.command("list")
+def list_command(json: opt.Json = False) -> None:
+    """List the models, the newest first."""
+    from db.training import list_models
+    from lumos_queue.cli.model_tables import print_models
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        found = [_as_json(row) for row in list_models(connection)]
+    output.result({"models": found}, lambda value: print_models(value["models"]))
+
+
+@app.command("show")
+def show_command(model: Model, json: opt.Json = False) -> None:
+    """Show a model.
+
+    What it was made from, how its loss fell, and whether its files are still there as they were written.
+    """
+    from db.training import find_models, list_models, summarize_fits
+    from lumos_queue.cli.model_tables import print_model
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        row = _find_one(find_models(connection, model), model)
+        others = list_models(connection)
+        shown = _as_json(row) | {
+            "item": row.ordinal,
+            "files": state_of_files(row),
+            "lineage": list_bases(row.base, others),
+            "start_of": [one.name for one in others if one.base == row.digest],
+            "fits": summarize_fits(connection, row.job) if row.job else [],
+        }
+    output.result(shown, print_model)
+
+
+@app.command("rm")
+def rm_command(
+    model: Model,
+    keep_files: Annotated[
+        bool, typer.Option("--keep-files", help="Only forget the model; leave its folder as it is.")
+    ] = False,
+    json: opt.Json = False,
+) -> None:
+    """Remove a model and its files.
+
+    A folder that no longer holds the model as it was written is left alone: then --keep-files is needed.
+    """
+    import shutil
+
+    from db.training import find_models, list_models, remove_models
+    from lumos_queue.errors import SpecError
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+    from lumos_queue.util.launch_folder import from_launch
+
+    with database(read_settings()) as opened:
+        with opened.engine.connect() as connection:
+            row = _find_one(find_models(connection, model), model)
+            shared = [one for one in list_models(connection) if one.path == row.path and one.id != row.id]
+            _require_stopped(connection, row)
+        files = state_of_files(row)
+        if files == CHANGED and not keep_files:
+            raise SpecError(
+                f"'{row.path}' does not hold the model {row.name} any more: its digest is another. To forget the model "
+                f"and leave the folder: lumos models rm {model} --keep-files"
+            )
+        gone = files == PRESENT and not keep_files and not shared
+        if gone:
+            shutil.rmtree(from_launch(row.path))
+        with opened.writer.begin() as connection:
+            remove_models(connection, [row.id])
+    told = {"name": row.name, "digest": row.digest, "path": row.path, "removed": True, "files_removed": gone}
+    output.result(told, lambda value: output.show(_format_removal(value)))
+
+
+PRESENT, CHANGED, MISSING = "present", "changed", "missing"
+
+
+def state_of_files(row: Any) -> str:
+    """Whether the folder of a model's row still holds it: 'present', 'changed' (another digest), or 'missing'."""
+    from lumos_queue.endpoints.model_folder import weights, weights_digest
+    from lumos_queue.util.launch_folder import from_launch
+
+    folder = from_launch(row.path)
+    if not folder.is_dir() or not weights(folder):
+        return CHANGED if folder.is_dir() and any(folder.iterdir()) else MISSING
+    return PRESENT if weights_digest(folder) == row.digest else CHANGED
+
+
+def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:
+    """What a model was made from, the nearest first: name, digest, job and builds of each base that is known here.
+
+    The last one may be known by its digest only. Empty for a model that began with random weights.
+    """
+    found: list[dict[str, Any]] = []
+    known = {one.digest: one for one in reversed(models)}  # the newest of equal ones
+    while base and base not in {one["digest"] for one in found}:
+        one = known.get(base)
+        found.append(
+            {"digest": base, "name": one.name, "job": one.job, "builds": one.builds} if one else {"digest": base}
+        )
+        base = one.base if one else ""
+    return found
+
+
+def _find_one(found: list[Any], text: str) -> Any:
+    from lumos_queue.errors import SpecError
+
+    if not found:
+        raise SpecError(f"No model called '{text[:80]}'. List them with: lumos models list")
+    if len(found) > 1:
+        which = ", ".join(f"{one.job or '-'}/{one.name} ({one.digest[:12]})" for one in found[:5])
+        raise SpecError(f"'{text[:80]}' is the name of {len(found)} models: {which}. Say which by JOB/NAME or digest.")
+    return found[0]
+
+
+def _require_stopped(connection: Connection, row: Any) -> None:
+    from db.jobs import find_job
+    from db.states import OPEN
+    from lumos_queue.errors import SpecError
+
+    job = find_job(connection, row.job) if row.job else None
+    if job is not None and job.state in OPEN:
+        raise SpecError(f"Job {job.id}, which wrote the model {row.name}, is {job.state}: wait for it, or cancel it.")
+
+
+def _as_json(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _FIELDS}
+
+
+def _format_removal(told: dict[str, Any]) -> str:
+    files = "with its files" if told["files_removed"] else f"its folder '{Path(told['path'])}' was left as it is"
+    return f"model {told['name']} was removed, {files}"

@@ -1,0 +1,26 @@
+"""What a training job's report says of its optimizer steps and of the models it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.training import list_models, list_steps, summarize_fits
+
+
+def training_figures(connection: Connection, job: str, windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`fits` (a summary of each, with its latest `dev_loss`), `training_steps` and `models`, where there are any.
+
+    `windows`: the outputs of the job's items, in their order.
+    """
+    found: dict[str, Any] = {}
+    if fits := summarize_fits(connection, job):
+        latest = {window.get("fit", ""): window["dev_loss"] for window in windows if "dev_loss" in window}
+        found["fits"] = [fit | ({"dev_loss": latest[fit["fit"]]} if fit["fit"] in latest else {}) for fit in fits]
+        found["training_steps"] = list_steps(connection, job)
+    names = ("name", "kind", "digest", "bytes", "base", "builds", "path")
+    if models := [row for row in list_models(connection) if row.job == job]:
+        found["models"] = [{name: getattr(row, name) for name in names} for row in models]
+    return found
