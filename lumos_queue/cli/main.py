@@ -29,6 +29,7 @@ from lumos_queue.cli import (
     serving,
     submit,
     toolbench,
+    train,
     workers,
 )
 from lumos_queue.cli import options as opt
@@ -62,7 +63,7 @@ app.command("infer", help="Run an agent on a benchmark, unscored.")(submit.infer
 for command in (
     conversions.convert,
     conversions.budget,
-    submit.train,
+    train.train,
     jobs.jobs,
     jobs.job,
     jobs.report,

@@ -1,10 +1,9 @@
-"""Commands that submit a job: evaluate, infer, train."""
+"""Commands that submit a job: evaluate, infer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -101,63 +100,3 @@ def _inference_command(kind: str) -> Callable[..., None]:
 
 
 evaluate, infer = _inference_command("evaluate"), _inference_command("infer")
-
-
-def train(
-    recipe: Annotated[str, typer.Argument(
-        help="sft: train on builds. starter: train the models that come with the project. experts: train small "
-             "networks for --tool experts=own:FOLDER.")],
-    folder: Annotated[Path, typer.Option(help="For checkpoints and the model; all workers need access to it.")],
-    data: Annotated[list[str], typer.Option(
-        help="sft: a build (its name or folder) or a JSON lines file; may be repeated, one given twice counts "
-             "twice. starter: the folder with the original files of gsm8k, mawps, asdiv and svamp.")] = [],
-    start: Annotated[str, typer.Option(
-        "--from", help="sft: the model folder to start from, starter, or scratch.")] = "starter",
-    formulation: Annotated[str, typer.Option(help="sft: which of a build's formulations to train on.")] = "iterative",
-    steps: Annotated[int, typer.Option(
-        min=0, help="Optimizer steps; 0: sft 500, starter 6500 (iterative), experts 200 to 1500 each.")] = 0,
-    window: Annotated[int, typer.Option(min=1, help="Optimizer steps between checkpoints.")] = 250,
-    rate: Annotated[float, typer.Option(
-        min=0.0, max=1.0, help="sft: peak learning rate of the matrices; 0: 0.005, from scratch 0.02.")] = 0.0,
-    seed: Annotated[int, typer.Option(
-        min=0, max=opt.MAX_INTEGER, help="sft, experts: seed of weights, batches and dropout.")] = 0,
-    one_pass_steps: Annotated[int, typer.Option(min=1, help="starter: optimizer steps of the one-pass model.")] = 1500,
-    generated: Annotated[int, typer.Option(min=1, help="starter: wordmath problems to generate.")] = 40_000,
-    only: Annotated[list[str], typer.Option(
-        help="experts: which one, such as image-denoising; may be repeated. Default: all 14.")] = [],
-    profile: Annotated[str, typer.Option(
-        help="experts: how strongly pictures are changed: released, strong or both.")] = "both",
-    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
-    """Train a planner and a grounder, or experts.
-
-    Training runs in windows of optimizer steps, or expert after expert; after each it can be resumed.
-    """
-    from lumos_queue.errors import SpecError, unknown
-    from lumos_queue.jobs.train import Train
-    from lumos_queue.settings import read_settings
-    from lumos_queue.training.recipes import experts, sft, starter
-    from lumos_queue.training.recipes.registry import RECIPES
-
-    settings = read_settings()
-    if recipe in ("sft", "starter") and not data:
-        raise SpecError(f"The recipe '{recipe}' needs --data.")
-    if recipe == "sft":
-        builds = [sft.find_data(settings, text) for text in data]
-        rates = {"rate": rate} if rate else {}
-        job = Train(
-            sft.sft(builds, start, folder, formulation, steps=steps or sft.STEPS, window=window, seed=seed, **rates)
-        )
-    elif recipe == "starter":
-        if len(data) > 1:
-            raise SpecError("The recipe 'starter' reads one folder: give --data once.")
-        numbers = {"steps": steps or starter.STEPS, "one_pass_steps": one_pass_steps, "generated": generated}
-        job = Train(starter.starter(Path(data[0]), folder, window=window, **numbers))
-    elif recipe == "experts":
-        if data:
-            raise SpecError("The recipe 'experts' generates its data: leave out --data.")
-        job = Train(experts.experts(folder, only, profile, steps, seed))
-    else:
-        raise unknown("recipe", recipe, RECIPES)
-    windows = len(job.windows())
-    submit_and_finish(settings, job, None, windows=windows, priority=priority, again=again, follow=follow)

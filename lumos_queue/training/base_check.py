@@ -24,7 +24,9 @@ def check_base(folder: Path) -> None:
     expected = _expected_shapes(folder, config)
     missing = [name for name in expected if name not in shapes and not _is_derived(name, config)]
     if len(missing) == len(expected):
-        raise SpecError(f"The weights in '{folder}' are not those of a {config['model_type']}, as its config.json says.")
+        raise SpecError(
+            f"The weights in '{folder}' are not those of a {config['model_type']}, as its config.json says."
+        )
     if missing:
         raise SpecError(f"The weights in '{folder}' are incomplete: {missing[0]} is missing ({len(missing)} in all).")
     for name, shape in expected.items():
@@ -85,4 +87,4 @@ def _expected_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int
 
 def _is_derived(name: str, config: dict[str, Any]) -> bool:
     """Whether a tensor need not be stored: a head that is the embeddings again, buffers."""
-    return name == "lm_head.weight" and config.get("tie_word_embeddings", False) or name.endswith("inv_freq")
+    return (name == "lm_head.weight" and config.get("tie_word_embeddings", False)) or name.endswith("inv_freq")

@@ -12,7 +12,7 @@ from lumos_queue.scoring.numbers import read_numeral, show_number
 MAX_CHARACTERS = 400  #: of an expression; bounds the depth of the tree, and with it the recursion
 MAX_NESTING = 40  #: of parentheses
 
-_TOKEN = re.compile(r"\s*((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+|[-+*/()])")
+_TOKEN = re.compile(r"\s*(R[0-9]{1,3}|(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+|[-+*/()])")
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 
@@ -44,6 +44,12 @@ Expression = Number | StepResult | Operation
 
 def parse_infix(text: str) -> Expression | None:
     """`2*(3+.5)` with the usual precedence; None for anything else."""
+    tokens = _tokens(text)
+    return _Infix(tokens).whole() if tokens and not any(token[0] == "R" for token in tokens) else None
+
+
+def parse_arguments(text: str) -> Expression | None:
+    """A Calculator's arguments, which may name results: `(R1 + 2) * 0.5`; None for anything else."""
     tokens = _tokens(text)
     return _Infix(tokens).whole() if tokens else None
 
@@ -79,7 +85,9 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-def _number(token: str) -> Number | None:
+def _number(token: str) -> Number | StepResult | None:
+    if token[0] == "R":
+        return StepResult(int(token[1:]))
     if not token[-1].isdigit() and token[-1] != ".":
         return None
     value = read_numeral(token.rstrip("."))
@@ -122,7 +130,9 @@ class _Infix:
             return None
         number = _number(self.tokens[self.position])
         self.position += 1
-        return Number(-number.value) if negative and number is not None else number
+        if negative:
+            return Number(-number.value) if isinstance(number, Number) else None
+        return number
 
 
 def evaluate(expression: Expression, results: Sequence[Fraction] = ()) -> Fraction:

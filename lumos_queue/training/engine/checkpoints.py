@@ -28,11 +28,11 @@ def seal_checkpoint(written: Path, target: Path, facts: dict[str, Any]) -> None:
     files = {path.name: _sha256(path) for path in sorted(written.iterdir())}
     (written / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
     for path in (*written.iterdir(), written):
-        _flush(path)
+        flush(path)
     if target.exists():
         shutil.rmtree(target)
     written.rename(target)
-    _flush(target.parent)
+    flush(target.parent)
 
 
 def read_seal(checkpoint: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Wait until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

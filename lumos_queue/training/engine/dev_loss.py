@@ -18,7 +18,9 @@ def dev_loss(trainer: ConversationTrainer, data: EncodedConversations) -> float 
     """Mean over the assistant tokens of the first conversations, in nats; None when there are none."""
     model: Any = trainer.model
     device, pad = trainer.args.device, trainer.pad
-    rows = sorted((data[index] for index in range(min(len(data), MAX_CONVERSATIONS))), key=lambda row: len(row["labels"]))
+    rows = sorted(
+        (data[index] for index in range(min(len(data), MAX_CONVERSATIONS))), key=lambda row: len(row["labels"])
+    )
     model.eval()
     total, count = 0.0, 0
     size = trainer.args.per_device_train_batch_size

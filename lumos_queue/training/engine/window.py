@@ -6,9 +6,9 @@ same weights as one of 10. What it gave is in the seal of its checkpoint, and is
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
 
 import torch
 
@@ -22,6 +22,8 @@ from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.engine.trainer import ConversationTrainer, WindowEnd
 from lumos_queue.training.recipes.base import TrainingStep
 
+#: Variable of a worker: processes that share a window on a CPU, each with its own threads.
+RANKS = "LUMOS_TRAIN_RANKS"
 TRAIN, DEV = "train.safetensors", "dev.safetensors"
 
 
@@ -63,6 +65,15 @@ def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 
     steps = tuple(TrainingStep(**step) for step in seal["steps"] if step["step"] > start)
     dev = (seal["dev_loss"], seal["best_dev_loss"])
     return FitWindow(target, steps, *dev, seal["micro_batch"], seal["ranks"], tuple(notes))
+
+
+def available_ranks(spec: FitSpec) -> int:
+    """Processes for one window: as many as there are GPUs, on a CPU as RANKS says. Raises SpecError without a GPU."""
+    if spec.device == "cpu":
+        return int(os.environ.get(RANKS, "1"))
+    if not torch.cuda.is_available():
+        raise SpecError("The fit is for a GPU and this machine has none: start its worker on one, or use --device cpu.")
+    return torch.cuda.device_count()
 
 
 def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> None:

@@ -17,7 +17,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.own import LICENCE
 from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS, ExpertConfig, folder_of, read_config
 from lumos_queue.experts.catalogue import EXPERTS
-from lumos_queue.training.checkpoints import flush
+from lumos_queue.training.engine.checkpoints import flush
 from lumos_queue.training.experts.courses import COURSES
 from lumos_queue.training.experts.dev import DevFigure, measure_dev
 from lumos_queue.training.experts.lesson import SPLIT, Lesson, learn

@@ -22,7 +22,7 @@ _WORK: Registry[RunWindow] = Registry(
     {
         "experts": "lumos_queue.training.experts.work:run_item",
         "sft": "lumos_queue.training.sft:run_item",
-        "starter": "lumos_queue.training.starter:run_item",
+        "starter": "lumos_queue.training.starter.work:run_item",
     },
 )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -103,6 +104,8 @@ def sft(
         fit = replace(fit, rate=CONTINUED_RATE, other_rate=CONTINUED_RATE / 5, prompt_weight=0.0, decay=1.0)
     if "rate" in values and fit.other_rate:
         values["other_rate"] = values["rate"] / 5
+    if preset != SCRATCH:  # matrices of that size gain from every core
+        values.setdefault("threads", os.cpu_count() or 1)
     if "batch" in values:
         values["micro_batch"] = _micro_batch(values["batch"], fit.micro_batch)
     recipe = Sft(

@@ -1,51 +1,109 @@
-"""The recipe of the models that come with the project: from the original files of four benchmarks to two models."""
+"""The recipe of the models that come with the project: from the original files of four benchmarks to their weights.
+
+One is an adapter of a base model, for `iterative`; two are small models from random weights, for `iterative` and
+`one-pass`, for machines without the base.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
+from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.spec import FitSpec, LoraShape
+from lumos_queue.training.presets import LORA, PRESETS, SCRATCH
 from lumos_queue.training.recipes.base import Window
+from lumos_queue.util.launch_folder import from_launch
 
 SOURCES = ("gsm8k", "mawps", "asdiv", "svamp")
-STEPS = 6500
+ADAPTER, ITERATIVE, ONE_PASS = "adapter", "iterative", "one-pass"
+#: The formulation that each fit is for.
+FORMULATIONS = {ADAPTER: "iterative", ITERATIVE: "iterative", ONE_PASS: "one-pass"}
 
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """Prepare the conversations, fit the iterative model, continue from it to the one-pass model, export both."""
+    """Items: the preparation, the windows of each fit, the export."""
 
     data: str  #: folder with the original files of gsm8k, mawps, asdiv and svamp
     folder: str  #: for conversations, checkpoints and the models; every worker must be able to read it
-    steps: int = STEPS  #: optimizer steps of the iterative fit
-    one_pass_steps: int = 1500  #: optimizer steps of the one-pass fit
-    window: int = 250  #: optimizer steps of one item
-    generated: int = 40_000  #: wordmath problems to generate
+    base: str = ""  #: model folder of the adapter; '' = no adapter
+    content: str = ""  #: digest of the base
+    fits: tuple[str, ...] = (ADAPTER, ITERATIVE, ONE_PASS)  #: which, in order
+    adapter_steps: int = 600  #: optimizer steps of the adapter, 16 conversations each
+    steps: int = 6500  #: of the small iterative model
+    one_pass_steps: int = 1500  #: of the small one-pass model, which starts from the iterative one
+    window: int = 50  #: optimizer steps of one item of the adapter; the small models' are five times as long
+    tokens: int = 1_000_000  #: of the adapter's conversations, at most; the small models get eight times as many
+    generated: int = 40_000  #: wordmath problems to choose from
+    seed: int = 7
 
     name = "starter"
     device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"fits": list(self.fits)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Starter:
-        return cls(**value)
+        """Raises SpecError for a job that the former engine had begun."""
+        if "fits" not in value:
+            raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
+        return cls(**{**value, "fits": tuple(value["fits"])})
 
     def windows(self) -> list[Window]:
         plan: list[Window] = [{"do": "prepare"}]
-        for fit, steps in (("iterative", self.steps), ("one-pass", self.one_pass_steps)):
-            for start in range(0, steps, self.window):
-                plan.append({"do": "fit", "fit": fit, "start": start, "stop": min(start + self.window, steps)})
+        for fit in self.fits:
+            steps, window = self.specs()[fit].steps, self.window * (1 if fit == ADAPTER else 5)
+            for start in range(0, steps, window):
+                plan.append({"do": "fit", "fit": fit, "start": start, "stop": min(start + window, steps)})
         return [*plan, {"do": "export"}]
 
+    def specs(self) -> dict[str, FitSpec]:
+        """What each fit is; `from_launch` folders are filled in."""
+        folder = from_launch(self.folder)
+        adapter = replace(
+            PRESETS[LORA],
+            base=str(from_launch(self.base)),
+            lora=LoraShape(rank=16, alpha=32, dropout=0.05),
+            steps=self.adapter_steps,
+            batch=16,
+            micro_batch=16,
+            rate=1e-3,
+            content=self.content,
+        )
+        small = replace(PRESETS[SCRATCH], steps=self.steps, warm_up=0.015)
+        one_pass = replace(
+            small,
+            steps=self.one_pass_steps,
+            base=str(folder / "export" / ITERATIVE),
+            rate=0.01,
+            other_rate=0.002,
+            decay=1.0,
+            content=f"after {small.digest}",
+        )
+        specs = {ADAPTER: adapter, ITERATIVE: small, ONE_PASS: one_pass}
+        return {
+            name: replace(
+                spec, seed=self.seed, data=str(folder / name / "encoded"), tokenizer=str(folder / name / "tokenizer")
+            )
+            for name, spec in specs.items()
+            if name in self.fits
+        }
 
-def starter(data: Path, folder: Path, **numbers: int) -> Starter:
-    """The recipe from what a person gives; `numbers` are fields of Starter. Raises SpecError for missing data."""
+
+def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Starter:
+    """The recipe from what a person gives; `values` are fields of Starter. Raises SpecError for missing data."""
     for name in SOURCES:
         if not (data / name).is_dir():
             raise SpecError(f"--data '{data}' has no folder '{name}': the recipe reads {', '.join(SOURCES)}.")
-    return Starter(str(data.resolve()), str(folder.resolve()), **numbers)
+    if base is None:
+        chosen = tuple(name for name in Starter.__dataclass_fields__["fits"].default if name != ADAPTER)
+        return Starter(str(data.resolve()), str(folder.resolve()), **{"fits": chosen, **values})
+    check_base(base)
+    content = identity(base)["sha256"]
+    return Starter(str(data.resolve()), str(folder.resolve()), str(base.resolve()), content, **values)

@@ -50,7 +50,16 @@ class StarterData:
         return {
             "asdiv": HeldOutTexts(asdiv_texts(self.data / "asdiv")),
             "svamp": HeldOutTexts(svamp_texts(self.data / "svamp")),
+            "mawps kept for development": HeldOutTexts(
+                record["Question"] for record in self.mawps_records() if is_dev(record["Question"])
+            ),
         }
+
+    def dev_problems(self) -> Iterator[tuple[Task, Annotation]]:
+        """Rows of MAWPS that are not trained on, nor any row that equals one with numbers and names masked."""
+        for number, record in enumerate(self.mawps_records(), 1):
+            if is_dev(record["Question"]):
+                yield from self._row(number, record)
 
     def _wordmath(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in generate("train", self.generated, self.seed):
@@ -60,10 +69,10 @@ class StarterData:
     def _mawps(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         random = Random(self.seed)
         for number, record in enumerate(self.mawps_records(), 1):
-            if self._is_held_out("mawps", record["Question"], held_out):
-                continue
             if is_dev(record["Question"]):
                 self.counts["mawps: kept for development"] += 1
+                continue
+            if self._is_held_out("mawps", record["Question"], held_out):
                 continue
             yield from self._row(number, record)
             for _ in range(self.variants):

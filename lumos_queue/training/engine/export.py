@@ -1,0 +1,80 @@
+"""The model at the end of a fit: a folder that every endpoint loads, or an adapter."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging
+
+from lumos_queue.endpoints.model_folder import identity
+from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
+from lumos_queue.training.engine.model import load_tokenizer
+from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.training.recipes.base import TrainedModel
+
+MADE_FROM = "made-from.json"
+ADAPTER_CONFIG, ADAPTER = "adapter_config.json", "adapter_model.safetensors"
+
+
+def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, made_from: dict[str, Any]) -> TrainedModel:
+    """Write the model of a checkpoint of the fit into `folder`. Raises SpecError when the checkpoint is damaged.
+
+    `made_from` is JSON for people; the engine's part is added.
+    """
+    checkpoint = checkpoint_of(fit, step)
+    read_seal(checkpoint)
+    base = identity(Path(spec.base))["sha256"] if spec.base else ""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write = _write_adapter if spec.lora else _write_model
+    write(spec, checkpoint, folder)
+    files = sorted(folder.glob("*.safetensors"))
+    values = {name: value for name, value in spec.as_json().items() if name not in ("data", "tokenizer", "base")}
+    named = {"name": made_from.get("base", ""), "sha256": base}
+    (folder / MADE_FROM).write_text(
+        json.dumps(made_from | {"base": named, "step": step, "fit": values}, indent=1) + "\n"
+    )
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    return TrainedModel(
+        name=folder.name,
+        path=str(folder),
+        kind="adapter" if spec.lora else "full",
+        digest=digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest(),
+        bytes=sum(file.stat().st_size for file in files),
+        base=base,
+        builds=(),
+    )
+
+
+def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write a folder that `AutoModelForCausalLM`, `AutoTokenizer` and every LUMOS endpoint can load.
+
+    Weights are bfloat16 on disk: half the size, the range of float32. The model given becomes bfloat16.
+    """
+    logging.disable_progress_bar()
+    ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    model.generation_config = GenerationConfig(**ids, do_sample=False, max_new_tokens=512)
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    for file in folder.glob("*.safetensors"):
+        file.chmod(0o644)  # written readable by the owner only, but every worker reads the model
+
+
+def _write_model(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(checkpoint, local_files_only=True, use_safetensors=True)
+    save_model(model, load_tokenizer(spec.tokenizer), folder)
+
+
+def _write_adapter(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
+    load_tokenizer(spec.tokenizer).save_pretrained(folder)
+    shutil.copyfile(checkpoint / ADAPTER, folder / ADAPTER)
+    config = json.loads((checkpoint / ADAPTER_CONFIG).read_text())
+    config["base_model_name_or_path"] = None  # made-from.json names it; the folders of this machine are not shared
+    config["target_modules"] = sorted(config["target_modules"])
+    (folder / ADAPTER_CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")

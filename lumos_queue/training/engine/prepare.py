@@ -1,0 +1,48 @@
+"""Conversations encoded for a fit, and counts of what was cut off or left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from transformers import PreTrainedTokenizerBase
+
+from lumos_queue.prompts.conversations import Conversation
+from lumos_queue.training.engine.data import write_examples
+from lumos_queue.training.engine.masks import Example, encode
+
+
+def encode_all(
+    rows: Iterable[tuple[str, Conversation]], tokenizer: PreTrainedTokenizerBase, limit: int,
+    path: Path, counts: Counter[str], part: str,
+) -> None:  # fmt: skip
+    """Write the (origin, conversation) rows that can be learnt to `path`; `counts` get names that begin with `part`."""
+    examples: list[Example] = []
+    for origin, conversation in rows:
+        special = special_token_in(conversation, tokenizer)
+        if special:
+            counts[f"{part}: left out, {special} in its text"] += 1
+            continue
+        example, was_longer = encode(conversation, tokenizer, limit)
+        counts[f"{part}: cut off at {limit:,} tokens"] += was_longer and example is not None
+        if example is None:
+            counts[f"{part}: left out, no reply within {limit:,} tokens"] += 1
+            continue
+        examples.append(example)
+        counts[f"{part}: {origin}"] += 1
+        counts[f"{part}: tokens"] += len(example.ids)
+        counts[f"{part}: learnt tokens"] += int(example.learnt.sum())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    counts[f"{part}: conversations"] += write_examples(examples, path)
+    for name in [name for name, count in counts.items() if not count]:
+        del counts[name]
+
+
+def special_token_in(conversation: Conversation, tokenizer: PreTrainedTokenizerBase) -> str:
+    """A special token that is written in a turn, which could then end a reply early; '' when there is none."""
+    for turn in conversation.turns:
+        for token in tokenizer.all_special_tokens:
+            if token in turn.content:
+                return token
+    return ""

@@ -1,0 +1,38 @@
+"""What the report of a training job shows of one window, and when the job should not go on by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumos_queue.training.engine.window import FitWindow
+
+#: A development loss is a relapse when it is this many times the best one and this many nats above it.
+RELAPSE_FACTOR, RELAPSE_NATS = 3.0, 0.5
+
+
+def window_report(fit: str, done: FitWindow) -> dict[str, Any]:
+    """JSON of one window; `fit` is its name within the job."""
+    tokens = sum(step.tokens for step in done.steps)
+    report: dict[str, Any] = {
+        "fit": fit,
+        "checkpoint": str(done.checkpoint),
+        "step": done.steps[-1].step if done.steps else 0,
+        "loss": sum(step.loss * step.tokens for step in done.steps) / tokens if tokens else None,
+        "tokens": tokens,
+    }
+    if done.dev_loss is not None:
+        report["dev_loss"] = round(done.dev_loss, 4)
+    if done.notes:
+        report["notes"] = list(done.notes)
+    return report
+
+
+def pause_reason(done: FitWindow) -> str:
+    """Why the job should pause after this window; '' when it should not."""
+    now, best = done.dev_loss, done.best_dev_loss
+    if now is None or best is None or now <= RELAPSE_FACTOR * best or now <= best + RELAPSE_NATS:
+        return ""
+    return (
+        f"The development loss rose from {best:.3f} to {now:.3f}: the rate is too high, or the data are not alike. "
+        "Resume to go on all the same."
+    )

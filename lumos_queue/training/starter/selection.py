@@ -1,0 +1,85 @@
+"""Which conversations the starter learns: balanced by the number of steps, up to a number of tokens."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from random import Random
+
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import Conversation, gold_conversations
+from lumos_queue.records import Annotation, Task
+from lumos_queue.training.starter.wording import shorten
+
+#: Share of the problems by number of steps; the last also has all longer ones. Problems at school have one or two.
+STEP_SHARES = {1: 0.40, 2: 0.32, 3: 0.17, 4: 0.11}
+#: Of these problems the grounder learns too: writing an action for a short subgoal is easy.
+GROUNDED = 0.3
+
+Problem = tuple[Task, Annotation]
+
+
+def shorten_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[Problem]:
+    """The problems in the short wording, each question once; `counts` get what was left out, by reason."""
+    kept, seen = [], set()
+    for task, annotation in problems:
+        if task.question in seen:
+            counts[f"{task.benchmark}: question twice"] += 1
+            continue
+        try:
+            kept.append((task, shorten(annotation)))
+        except SpecError as reason:
+            counts[f"{task.benchmark}: {reason}"] += 1
+            continue
+        seen.add(task.question)
+    return kept
+
+
+def select_conversations(
+    problems: list[Problem], formulation: str, budget: int, count_tokens: Callable[[str], int], seed: int,
+    counts: Counter[str],
+) -> list[Conversation]:  # fmt: skip
+    """Conversations of at most `budget` tokens, in an order that depends on the seed alone.
+
+    Within a number of steps the sources are drawn from in turn, so that none displaces another. `counts` get rows and
+    tokens by source and number of steps.
+    """
+    random = Random(seed)
+    pools: dict[int, dict[str, list[Problem]]] = defaultdict(lambda: defaultdict(list))
+    for problem in problems:
+        pools[min(len(problem[1].steps), max(STEP_SHARES))][problem[0].benchmark].append(problem)
+    for sources in pools.values():
+        for rows in sources.values():
+            random.shuffle(rows)
+    chosen: list[Conversation] = []
+    agent, generator, used = Agent(roles={}, domain="maths"), FORMULATIONS.load(formulation), 0
+    drawn: Counter[int] = Counter()
+    while pools:
+        # The number of steps that is furthest behind its share.
+        steps = min(pools, key=lambda number: drawn[number] / STEP_SHARES[number])
+        sources = pools[steps]
+        source = min(sources, key=lambda name: (counts[f"{formulation}, {name}, {steps} steps: problems"], name))
+        task, annotation = sources[source].pop()
+        if not sources[source]:
+            del sources[source]
+            if not sources:
+                del pools[steps]
+        try:
+            made = gold_conversations(task, annotation, generator, agent)
+        except SpecError:
+            counts[f"{task.benchmark}: not writable as {formulation}"] += 1
+            continue
+        if random.random() >= GROUNDED:
+            made = [one for one in made if one.dataset.endswith("/planner")]
+        tokens = sum(count_tokens(one.text()) for one in made)
+        if used + tokens > budget:
+            break
+        used += tokens
+        drawn[steps] += 1
+        counts[f"{formulation}, {source}, {steps} steps: problems"] += 1
+        counts[f"{formulation}, {source}, {steps} steps: tokens"] += tokens
+        chosen += made
+    random.shuffle(chosen)
+    return chosen

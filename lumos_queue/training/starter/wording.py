@@ -1,0 +1,105 @@
+"""One short wording of subgoals for all sources: an operation and its operands, nothing else.
+
+Sources word a step in their own ways, with quantities that a small model then tries to name, and names wrongly. What
+decides the answer is which numbers, in which order, by which operation: `Subtract 5 from the result of Subgoal 1.`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from lumos_queue.errors import SpecError
+from lumos_queue.rationales.maths.expressions import (
+    Expression,
+    Operation,
+    StepResult,
+    chain,
+    evaluate,
+    format_expression,
+    leaves,
+    parse_arguments,
+)
+from lumos_queue.rationales.wording import MAX_OPERANDS, step_sentence
+from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
+from lumos_queue.scoring.numbers import show_number
+
+CALCULATOR = "Calculator"
+
+
+def shorten(annotation: Annotation) -> Annotation:
+    """The same solution as subgoals of one operation each, in the short wording.
+
+    Sums and products may have several operands. Raises SpecError, with a reason to count by, for other actions than
+    the Calculator, for a result that has no short decimals, and where the answer is no longer the last result.
+    """
+    steps: list[Operation] = []
+    values: list[Fraction] = []
+    #: The step whose result a variable of the annotation has.
+    known: dict[int, Expression] = {}
+    for subgoal in annotation.steps:
+        for action in subgoal.actions:
+            if action.name != CALCULATOR:
+                raise SpecError(f"has {action.name or 'an alias'}")
+            expression = parse_arguments(action.arguments)
+            if expression is None:
+                raise SpecError("is no arithmetic")
+            last = _take_apart(_bind(expression, known), steps)
+            known[int(action.variables[0].removeprefix("R"))] = last
+    steps = _without_unused(steps)
+    for step in steps:
+        values.append(evaluate(step, values))
+    if not steps or _shown(values[-1]) != annotation.answer:
+        raise SpecError("has another answer when taken apart")
+    made = []
+    for number, (step, value) in enumerate(zip(steps, values, strict=True), 1):
+        text = f"Subgoal {number}: {step_sentence(step, None, 'the result of Subgoal {}'.format)}."
+        arguments = format_expression(step)
+        action = Action((f"R{number}",), CALCULATOR, arguments, f"R{number} = {CALCULATOR}({arguments})")
+        made.append(AnnotatedSubgoal(Subgoal(number, text), (action,), (_shown(value),)))
+    return replace(annotation, steps=tuple(made))
+
+
+def _bind(expression: Expression, known: Mapping[int, Expression]) -> Expression:
+    """The expression with the steps that its results are now. Raises SpecError for a result that is not there yet."""
+    if isinstance(expression, StepResult):
+        if expression.number not in known:
+            raise SpecError("names a result that is not there yet")
+        return known[expression.number]
+    if isinstance(expression, Operation):
+        return Operation(expression.sign, _bind(expression.left, known), _bind(expression.right, known))
+    return expression
+
+
+def _take_apart(expression: Expression, steps: list[Operation]) -> Expression:
+    """Append a step for every operation, inner ones first; returns what stands for the value of the whole."""
+    if not isinstance(expression, Operation):
+        return expression
+    sign = expression.sign
+    operands = chain(expression) if sign in "+*" else [expression.left, expression.right]
+    parts = [_take_apart(operand, steps) for operand in operands]
+    if len(parts) > MAX_OPERANDS:
+        raise SpecError("has a sum of too many numbers")
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = Operation(sign, whole, part)
+    steps.append(whole)  # type: ignore[arg-type]  # an operation has two operands at least
+    return StepResult(len(steps))
+
+
+def _without_unused(steps: list[Operation]) -> list[Operation]:
+    """The steps that the last one needs, numbered anew."""
+    used: set[int] = {len(steps)}
+    for number in range(len(steps), 0, -1):
+        if number in used:
+            used |= {leaf.number for leaf in leaves(steps[number - 1]) if isinstance(leaf, StepResult)}
+    new = {old: StepResult(number) for number, old in enumerate(sorted(used), 1)}
+    return [_bind(steps[old - 1], new) for old in sorted(used)]  # type: ignore[misc, arg-type]
+
+
+def _shown(value: Fraction) -> str:
+    """As the Calculator prints it. Raises SpecError for a value without short decimals, which it would round."""
+    if value < 0 or 10_000 % value.denominator:
+        raise SpecError("has a result that is negative or has no short decimals")
+    return show_number(value, decimal=True)

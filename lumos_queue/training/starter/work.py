@@ -1,0 +1,111 @@
+"""The work of the recipe `starter`: the data, the tokenizers, the fits and the export.
+
+Two small models, as they cannot share a planner: its first prompt is the same in both formulations, the expected reply
+is not. The one-pass model starts from the weights of the iterative one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import FORMULATIONS as GENERATORS
+from lumos_queue.models.tokens import prepare_tokenizer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
+from lumos_queue.training.engine.export import export_fit
+from lumos_queue.training.engine.prepare import encode_all
+from lumos_queue.training.engine.window import DEV, TRAIN, run_window
+from lumos_queue.training.recipes.base import Window, WindowResult
+from lumos_queue.training.recipes.starter import ADAPTER, FORMULATIONS, ITERATIVE, ONE_PASS, Starter
+from lumos_queue.training.report import pause_reason, window_report
+from lumos_queue.training.scratch import VOCABULARY, phrases
+from lumos_queue.training.starter.data import StarterData
+from lumos_queue.training.starter.selection import Problem, select_conversations, shorten_problems
+from lumos_queue.training.tokenizer import train_tokenizer
+from lumos_queue.util.launch_folder import from_launch
+
+PHRASES = phrases("maths")  #: each one token
+#: The small models see this many times the adapter's tokens, as they know nothing before.
+SMALL_FACTOR = 8
+
+
+def run_item(recipe: Starter, window: Window) -> WindowResult:
+    """Carry out one item of the job (recipes/registry.py)."""
+    if window["do"] == "prepare":
+        return WindowResult({"counts": prepare(recipe)})
+    if window["do"] == "fit":
+        return fit(recipe, window["fit"], window["start"], window["stop"])
+    return WindowResult({fit: str(export(recipe, fit)) for fit in recipe.fits})
+
+
+def prepare(recipe: Starter) -> dict[str, int]:
+    """Write tokenizers and encoded conversations of every fit; returns what was used and what was left out."""
+    folder = from_launch(recipe.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = StarterData(from_launch(recipe.data), recipe.generated)
+    counts = sources.counts
+    problems = shorten_problems(sources.problems(), counts)
+    development = shorten_problems(sources.dev_problems(), counts)
+    for name in recipe.fits:
+        _prepare_fit(recipe, name, list(problems), development, folder / name, counts)
+    (folder / "counts.json").write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
+    return dict(sorted(counts.items()))
+
+
+def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
+    """One window of one of the fits."""
+    folder = from_launch(recipe.folder)
+    if name == ONE_PASS and not start:
+        export(recipe, ITERATIVE)
+    done = run_window(recipe.specs()[name], folder / name / "fit", start, stop)
+    steps = tuple(replace(step, fit=name) for step in done.steps)
+    return WindowResult(window_report(name, done), steps, pause=pause_reason(done))
+
+
+def export(recipe: Starter, name: str) -> Path:
+    """The model folder, or the adapter, of one of the fits."""
+    folder, spec = from_launch(recipe.folder), recipe.specs()[name]
+    made_from: dict[str, Any] = {"base": Path(spec.base).name, "formulation": FORMULATIONS[name], "module": "joint"}
+    target = folder / "export" / name
+    export_fit(spec, folder / name / "fit", spec.steps, target, made_from)
+    return target
+
+
+def _prepare_fit(
+    recipe: Starter, name: str, problems: list[Problem], development: list[Problem], folder: Path, counts: Counter[str]
+) -> None:
+    formulation = FORMULATIONS[name]
+    agent, generator = Agent(roles={}, domain="maths"), GENERATORS.load(formulation)
+    held = [one for pair in development for one in gold_conversations(*pair, generator, agent)]
+    if name == ADAPTER:
+        tokenizer = prepare_tokenizer(from_launch(recipe.base), PHRASES).tokenizer
+        budget = recipe.tokens
+    else:
+        # One tokenizer for both small models: the second starts from the weights of the first.
+        texts = (one.text() for pair in problems[::3] for one in _all_conversations(pair, agent))
+        tokenizer = train_tokenizer(texts, VOCABULARY, PHRASES)
+        budget = SMALL_FACTOR * recipe.tokens
+    tokenizer.save_pretrained(folder / "tokenizer")
+    chosen = select_conversations(
+        problems, formulation, budget, lambda text: len(tokenizer(text)["input_ids"]), recipe.seed, counts
+    )
+    write_conversations(chosen, folder / "train.jsonl")
+    limit = recipe.specs()[name].max_length
+    for part, rows in ((TRAIN, chosen), (DEV, held)):
+        named = ((formulation, row) for row in rows)
+        encode_all(named, tokenizer, limit, folder / "encoded" / part, counts, f"{name}, {Path(part).stem}")
+
+
+def _all_conversations(problem: Problem, agent: Agent) -> list[Conversation]:
+    made = []
+    for name in (ITERATIVE, ONE_PASS):
+        try:
+            made += gold_conversations(*problem, GENERATORS.load(FORMULATIONS[name]), agent)
+        except SpecError:  # what one formulation cannot write is counted where it is chosen
+            continue
+    return made
