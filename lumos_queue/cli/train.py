@@ -36,7 +36,7 @@ def train(
         help="sft: whose conversations: planner, grounder, or joint for both.")] = "joint",
     epochs: Annotated[float, typer.Option(min=0.0, help="sft: passes over the data; 0: the preset's.")] = 0.0,
     steps: Annotated[int, typer.Option(
-        min=0, help="Optimizer steps; 0: as the epochs say, starter 6500 (small model), experts 200 to 1500 each.")] = 0,
+        min=0, help="Optimizer steps; 0: as the epochs say, starter 6500 (small model), experts 200 to 1500.")] = 0,
     batch: Annotated[int, typer.Option(min=0, help="sft: conversations of an optimizer step; 0: the preset's.")] = 0,
     max_length: Annotated[int, typer.Option(
         min=0, help="sft: tokens of a conversation, the rest is cut off; 0: 1024.")] = 0,

@@ -21,7 +21,7 @@ _CODES = {2: SpecError, 3: DivergedFit, 4: torch.OutOfMemoryError}
 
 
 def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int) -> None:
-    """Train in `ranks` processes of this machine. Raises what a rank raised; InfrastructureError when one was killed."""
+    """Train in `ranks` processes of this machine. Raises what a rank raised, InfrastructureError when it was killed."""
     with tempfile.TemporaryDirectory() as place:
         request, message = Path(place) / "request.json", Path(place) / "message"
         values = {
