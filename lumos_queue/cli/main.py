@@ -22,6 +22,7 @@ from lumos_queue.cli import (
     job_state,
     jobs,
     judge,
+    model_files,
     output,
     papers,
     rollouts,
@@ -40,11 +41,13 @@ app = typer.Typer(
 )
 db_app = typer.Typer(rich_markup_mode=None, help="Commands of the database.")
 data_app = typer.Typer(rich_markup_mode=None, help="Get public benchmark files.")
+models_app = typer.Typer(rich_markup_mode=None, help="Base models and trained ones.")
 for name, group in (
     ("dataset", builds.dataset_app),
     ("audit", audits.app),
     ("data", data_app),
     ("db", db_app),
+    ("models", models_app),
     ("rollouts", rollouts.rollouts_app),
     ("blame", rollouts.blame_app),
     ("serve", serving.app),
@@ -54,6 +57,7 @@ builds.dataset_app.command("unify")(compat.unify)
 db_app.command("backup")(backup.db_backup)
 data_app.command("get")(downloads.data_get)
 data_app.command("list")(downloads.data_list)
+models_app.command("get")(model_files.models_get)
 data_app.command("captions")(captions.data_captions)
 app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submit.evaluate)
 app.command("infer", help="Run an agent on a benchmark, unscored.")(submit.infer)
@@ -183,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     output.as_json = "--json" in given
-    if given in ([], ["db"], ["dataset"], ["audit"], ["data"], ["serve"]):
+    if given in ([], ["db"], ["dataset"], ["audit"], ["data"], ["models"], ["serve"]):
         given.append("--help")
     try:
         return app(args=given, prog_name="lumos", standalone_mode=False) or 0

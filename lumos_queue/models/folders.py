@@ -1,0 +1,50 @@
+"""Where model folders are kept, and what one of them was made from."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.endpoints.model_folder import MADE_FROM, check_folder, digest_of_files, model_digests, weights
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import read_settings
+
+MERGED = "merged"  #: the folder of merged adapters among the models
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def models_folder() -> Path:
+    """The folder of this machine's models: `models` in LUMOS_HOME."""
+    return read_settings().home / "models"
+
+
+def named_folder(name: str) -> Path:
+    """The folder of a model by its name. Raises SpecError for what cannot be one."""
+    if not _NAME.fullmatch(name) or name == MERGED:
+        raise SpecError(
+            f"'{name[:80]}' cannot name a model: expected up to 64 letters, digits, '.', '_' or '-', "
+            f"a letter or digit first, and not '{MERGED}'."
+        )
+    return models_folder() / name
+
+
+def write_made_from(folder: Path, made: dict[str, Any]) -> None:
+    """Say in a folder with weights what these were made from; their own digest shows whether they still are."""
+    value = {**made, "weights_sha256": digest_of_files(weights(folder))}
+    (folder / MADE_FROM).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def require_libraries(*names: str) -> None:
+    """Raises SpecError when one of the libraries is not installed."""
+    if missing := [name for name in names if not util.find_spec(name)]:
+        raise SpecError(f"This needs {' and '.join(missing)}: pip install 'lumos-queue[train]'.")
+
+
+def check_made_from(folder: Path, sha256: str) -> None:
+    """Raises SpecError when a folder's model is not whole, or not the one of that digest."""
+    check_folder(folder)
+    if model_digests(folder)["sha256"] != sha256:
+        raise SpecError(f"'{folder}' holds another model, or was changed: move it away, and get the model again.")

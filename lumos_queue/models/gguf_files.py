@@ -1,0 +1,139 @@
+"""A GGUF file written as a plain Hugging Face folder.
+
+Weights are dequantised exactly to float32 and stored as bfloat16: a quarter of a percent at most, well below the
+quantisation's own error, and half the size. The tokenizer is read from the file too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.models.folders import check_made_from, require_libraries, write_made_from
+from lumos_queue.util.new_folder import write_folder
+
+_LEFT_OUT = ("quantization_config", "_model_name_or_path")
+LIBRARIES = ("torch", "transformers", "gguf")
+_DIGITS = {"type": "Digits", "individual_digits": True}
+_BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+_MERGED_BYTES = {**_BYTES, "use_regex": False}
+_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def _split(pattern: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+#: How a byte-level tokenizer cuts a text before its merges, by the file's `tokenizer.ggml.pre`.
+_PIECES = {
+    "gpt-2": [_BYTES],
+    "default": [_BYTES],
+    "smollm": [_DIGITS, _BYTES],
+    "llama-bpe": [_split(_WORDS % "{1,3}"), _MERGED_BYTES],
+    "qwen2": [_split(_WORDS % ""), _MERGED_BYTES],
+}
+
+
+def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
+    """Write the model of a GGUF file into an empty folder; `made` goes into its `made-from.json`.
+
+    Raises SpecError when the file is not GGUF, or holds a model or a tokenizer that cannot be read.
+    """
+    require_libraries(*LIBRARIES)
+    import torch
+    from transformers import AutoModelForCausalLM, GenerationConfig
+    from transformers.utils import logging
+
+    pieces = _read_pieces(file)
+    logging.disable_progress_bar()
+    try:
+        tokenizer = _read_tokenizer(file, pieces)
+        with redirect_stderr(io.StringIO()):  # a progress bar that nothing else turns off
+            loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        config = type(loaded.config).from_dict(
+            {name: value for name, value in loaded.config.to_dict().items() if name not in _LEFT_OUT}
+        )
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        model.load_state_dict(loaded.state_dict())
+    except (MemoryError, SpecError):
+        raise
+    except Exception as error:  # a file made by others can make two libraries raise anything
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise SpecError(f"'{file}' cannot be read as a language model: {reason}") from None
+    del loaded
+    model.generation_config = GenerationConfig(
+        do_sample=False, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    write_made_from(folder, made)
+
+
+def digest_of(file: Path) -> str:
+    """The sha256 of a file. Raises SpecError when it cannot be read or is not GGUF."""
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(4)
+            stream.seek(0)
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise SpecError(f"'{file}' cannot be read: {error.strerror}.") from None
+    if start != b"GGUF":
+        raise SpecError(f"'{file}' is not a GGUF file: expected it to begin with the bytes GGUF.")
+    return digest
+
+
+def _read_pieces(file: Path) -> list[dict[str, Any]] | None:
+    """How the tokenizer cuts a text; None for SentencePiece, which does not. Raises SpecError."""
+    from gguf import GGUFReader
+
+    try:
+        fields = GGUFReader(file).fields
+        told = {name: field.contents() for name in ("model", "pre") if (field := fields.get(f"tokenizer.ggml.{name}"))}
+    except Exception as error:  # the reader checks nothing
+        raise SpecError(f"'{file}' cannot be read as GGUF: it is cut off or damaged ({error}).") from None
+    if told.get("model") != "gpt2":
+        return None
+    pre = told.get("pre", "default")
+    if pre not in _PIECES:
+        known = ", ".join(sorted(_PIECES))
+        raise SpecError(f"'{file}' cuts texts as '{pre!s:.40}', which is not known here: expected one of {known}.")
+    return _PIECES[pre]
+
+
+def _read_tokenizer(file: Path, pieces: list[dict[str, Any]] | None) -> Any:
+    """The tokenizer; transformers takes the vocabulary from the file, but not how a text is cut."""
+    from tokenizers import Tokenizer
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    found = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    if pieces is None:
+        return found
+    value = json.loads(found.backend_tokenizer.to_str())
+    value["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": pieces}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(value)),
+        **found.special_tokens_map,
+        chat_template=found.chat_template,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def get_gguf(file: Path, folder: Path) -> bool:
+    """Write the model of a user's GGUF file to `folder`; returns False when it is there already.
+
+    Raises SpecError when the file cannot be read, and when the folder was made from something else.
+    """
+    require_libraries(*LIBRARIES)
+    made = {"name": folder.name, "sha256": digest_of(file), "file": file.name}
+    new = write_folder(folder, lambda part: write_model(file, part, made))
+    check_made_from(folder, made["sha256"])
+    return new

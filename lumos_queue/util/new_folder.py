@@ -1,0 +1,74 @@
+"""A folder that is there whole or not at all, whoever else writes the same one."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.paths import require_folders
+
+
+def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUMOS_HOME") -> bool:
+    """Let `write` fill an empty folder, then move it to `target`; returns False when `target` was there already.
+
+    Of several processes one writes, and the others wait for it. What a killed one left is removed by the next.
+    `option` says in messages where another place is named. Raises SpecError when nothing can be written there, the
+    disk is full or `target` is a file, and whatever `write` raises; nothing is left then.
+    """
+    require_folders(target, option)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = (target.parent / f".{target.name}.lock").open("w")
+    except OSError as error:
+        raise SpecError(f"Cannot write in '{target.parent}': {error.strerror}. Name another with {option}.") from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in target.parent.glob(f".{target.name}.*.part"):
+            shutil.rmtree(left, ignore_errors=True)
+        if target.is_dir():
+            return False
+        if target.exists():
+            raise SpecError(f"'{target}' is a file, not a folder: move it away.")
+        part = ""
+        try:
+            part = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+            write(Path(part))
+            _sync(Path(part))
+            os.rename(part, target)
+        except Exception as error:
+            if _is_full(error):
+                raise SpecError(
+                    f"The disk is full: '{target}' was not written, and nothing was kept. Make room, or name another "
+                    f"place with {option}."
+                ) from None
+            raise
+        finally:
+            if part:
+                shutil.rmtree(part, ignore_errors=True)
+    return True
+
+
+def _sync(folder: Path) -> None:
+    """Have the disk hold all files: after a power cut the folder's name must not stand for empty ones.
+
+    Everyone may read them, as of any file that is made: some libraries make theirs for the owner alone.
+    """
+    for path in (*folder.rglob("*"), folder):
+        os.chmod(path, 0o755 if path.is_dir() else 0o644)
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _is_full(error: BaseException) -> bool:
+    """Whether the disk was full. Libraries in Rust say so in the text of errors of their own."""
+    full = (errno.ENOSPC, errno.EDQUOT)
+    return getattr(error, "errno", None) in full or any(f"os error {number})" in str(error) for number in full)
