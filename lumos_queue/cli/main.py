@@ -22,6 +22,7 @@ from lumos_queue.cli import (
     job_state,
     jobs,
     judge,
+    model_files,
     models,
     output,
     papers,
@@ -57,6 +58,7 @@ builds.dataset_app.command("unify")(compat.unify)
 db_app.command("backup")(backup.db_backup)
 data_app.command("get")(downloads.data_get)
 data_app.command("list")(downloads.data_list)
+models.app.command("get")(model_files.models_get)
 data_app.command("captions")(captions.data_captions)
 app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submit.evaluate)
 app.command("infer", help="Run an agent on a benchmark, unscored.")(submit.infer)

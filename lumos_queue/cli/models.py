@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-app = typer.Typer(rich_markup_mode=None, help="Models that training jobs wrote.")
+app = typer.Typer(rich_markup_mode=None, help="Base models, and models that training jobs wrote.")
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model's name, JOB/NAME, or six or more characters of its digest.")
 ]
@@ -102,13 +102,13 @@ PRESENT, CHANGED, MISSING = "present", "changed", "missing"
 
 def state_of_files(row: Any) -> str:
     """Whether the folder of a model's row still holds it: 'present', 'changed' (another digest), or 'missing'."""
-    from lumos_queue.endpoints.model_folder import weights, weights_digest
+    from lumos_queue.endpoints.model_folder import digest_of_files, weights
     from lumos_queue.util.launch_folder import from_launch
 
     folder = from_launch(row.path)
     if not folder.is_dir() or not weights(folder):
         return CHANGED if folder.is_dir() and any(folder.iterdir()) else MISSING
-    return PRESENT if weights_digest(folder) == row.digest else CHANGED
+    return PRESENT if digest_of_files(weights(folder)) == row.digest else CHANGED
 
 
 def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:

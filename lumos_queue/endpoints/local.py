@@ -22,10 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.model_folder import check_folder, identity, weights
 from lumos_queue.endpoints.replies import completion
-from lumos_queue.endpoints.urls import local_path
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
 from lumos_queue.records import Completion, Ending
@@ -33,11 +32,6 @@ from lumos_queue.records import Completion, Ending
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
 NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; far above float32 noise
-
-
-def open_local(url: str, _settings: EndpointSettings) -> Local:
-    """The endpoint at `local:DIR`. Raises SpecError when that is not a model folder."""
-    return Local(url, local_path(url))
 
 
 class Local:

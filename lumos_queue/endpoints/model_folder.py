@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.untrusted_json import read_json
+
+MADE_FROM = "made-from.json"  #: in a folder whose weights were made from others: which (lumos_queue/models/folders.py)
 
 
 def check_folder(folder: Path) -> None:
@@ -29,12 +32,6 @@ def weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def weights_digest(folder: Path) -> str:
-    """The sha256 of the only weight file, or of the digests of several; an adapter's folder has one, too."""
-    digests = [_sha256(path) for path in weights(folder)]
-    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
 def identity(folder: Path) -> dict[str, Any]:
     """What the model is, by its digests. Raises SpecError when its configuration cannot be read."""
     try:
@@ -44,11 +41,38 @@ def identity(folder: Path) -> dict[str, Any]:
     return {
         "model": folder.resolve().name,
         "architecture": ", ".join(config.get("architectures") or ["unknown"]),
-        "sha256": weights_digest(folder),
+        **model_digests(folder),
         "tokenizer_sha256": _sha256(folder / "tokenizer.json"),
         "dtype": "float32",
         "server": f"transformers {metadata.version('transformers')}, torch {metadata.version('torch')}",
     }
+
+
+def model_digests(folder: Path) -> dict[str, str]:
+    """`sha256` of the model: of its weights, or of what these were made from if that is known.
+
+    Weights that were converted or merged may differ between machines by rounding; what they were made from does not.
+    A merged model has `base_sha256` and `adapter_sha256` too, of which its `sha256` is made. What a folder says about
+    itself counts only as long as its weights are those of which it says so.
+    """
+    digest = digest_of_files(weights(folder))
+    try:
+        made = read_json((folder / MADE_FROM).read_bytes())
+        if made["weights_sha256"] != digest:
+            return {"sha256": digest}
+        if "adapter" not in made:
+            return {"sha256": str(made["sha256"])}
+        base, adapter = str(made["base"]["sha256"]), str(made["adapter"]["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"sha256": digest}
+    both = hashlib.sha256(f"{base} {adapter}".encode()).hexdigest()
+    return {"sha256": both, "base_sha256": base, "adapter_sha256": adapter}
+
+
+def digest_of_files(paths: Sequence[Path]) -> str:
+    """The sha256 of one file, or of the digests of several."""
+    digests = [_sha256(path) for path in paths]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

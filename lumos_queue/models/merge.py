@@ -1,0 +1,121 @@
+"""An adapter merged into its base: a plain model folder that anything can run."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.endpoints.model_folder import check_folder, digest_of_files, model_digests
+from lumos_queue.errors import SpecError
+from lumos_queue.models.adapters import CONFIG, Adapter, digest_of_adapter, find_base, read_adapter
+from lumos_queue.models.folders import MERGED, models_folder, require_libraries, write_made_from
+from lumos_queue.util.new_folder import write_folder
+
+#: What peft is told of an adapter's configuration. Anything else must be as peft has it by default: some of it names
+#: modules to import, or other weights to read.
+_OPTIONS = ("r", "lora_alpha", "lora_dropout", "target_modules", "exclude_modules", "bias", "use_rslora", "use_dora",
+            "fan_in_fan_out", "modules_to_save", "rank_pattern", "alpha_pattern", "layers_to_transform",
+            "layers_pattern", "trainable_token_indices", "task_type", "ensure_weight_tying")  # fmt: skip
+_IGNORED = ("base_model_name_or_path", "inference_mode", "peft_type", "peft_version", "revision", "init_lora_weights",
+            "auto_mapping")  # fmt: skip
+
+
+def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
+    """Write base and adapter as one model to `target` (bfloat16), unless it is there; returns `target`.
+
+    Rows that the base has no token for and the adapter did not train are the mean of the others, which never has the
+    highest logit. Raises SpecError when the two do not belong together, or cannot be read.
+    """
+    require_libraries("torch", "transformers", "peft")
+    found = read_adapter(adapter)
+    check_folder(base)
+    digest = model_digests(base)["sha256"]
+    if digest != found.base_sha256:
+        raise SpecError(
+            f"'{adapter}' is an adapter of '{found.base_name[:80]}' with the sha256 {found.base_sha256[:12]}…; "
+            f"'{base}' has {digest[:12]}….: give the base that it was fitted on."
+        )
+    made = {
+        "base": {"name": found.base_name, "sha256": digest},
+        "adapter": {"name": adapter.resolve().name, "sha256": digest_of_adapter(found)},
+    }
+    write_folder(target, lambda part: _write(base, found, part, made))
+    return target
+
+
+def merged_folder(adapter: Path) -> Path:
+    """The merged model of an adapter whose base is on this machine; merged when it is first asked for.
+
+    It is in `models/merged` of LUMOS_HOME, by the digests of both. Raises SpecError as `merge_adapter`, and when the
+    base is not here.
+    """
+    found = read_adapter(adapter)
+    parts = (found.base_sha256, digest_of_adapter(found), digest_of_files([adapter / "tokenizer.json"]))
+    target = models_folder() / MERGED / hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
+    if target.is_dir():
+        return target
+    return merge_adapter(find_base(found), adapter, target)
+
+
+def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> None:
+    import torch
+    from peft import LoraConfig, PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    options = _options(adapter, LoraConfig().to_dict())
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(adapter.folder, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            base, dtype=torch.float32, use_safetensors=True, local_files_only=True
+        )
+        _resize(model, len(tokenizer))
+        fitted: Any = PeftModel.from_pretrained(
+            model, str(adapter.folder), config=LoraConfig(**options, inference_mode=True), torch_device="cpu"
+        )
+        model = fitted.merge_and_unload(safe_merge=True)
+    except Exception as error:  # folders made by others can make these libraries raise anything
+        if isinstance(error, MemoryError) or getattr(error, "errno", None):
+            raise
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise SpecError(f"'{adapter.folder}' cannot be merged into '{base}': {reason[:300]}") from None
+    _untie_if_different(model)
+    model.generation_config = GenerationConfig(
+        do_sample=False, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        setattr(model.config, name, getattr(tokenizer, name))
+    model.to(torch.bfloat16).save_pretrained(target)
+    tokenizer.save_pretrained(target)
+    write_made_from(target, made)
+
+
+def _options(adapter: Adapter, defaults: dict[str, Any]) -> dict[str, Any]:
+    for name, value in adapter.config.items():
+        if name not in _OPTIONS and name not in _IGNORED and value and value != defaults.get(name):
+            raise SpecError(f"'{adapter.folder / CONFIG}' sets {name[:40]!r}, which cannot be merged here.")
+    return {name: value for name in _OPTIONS if (value := adapter.config.get(name)) is not None}
+
+
+def _resize(model: Any, size: int) -> None:
+    import torch
+
+    before = model.get_input_embeddings().weight.shape[0]
+    if size <= before:
+        return
+    model.resize_token_embeddings(size, mean_resizing=False)
+    with torch.no_grad():
+        for layer in (model.get_input_embeddings(), model.get_output_embeddings()):
+            layer.weight[before:] = layer.weight[:before].mean(0)
+
+
+def _untie_if_different(model: Any) -> None:
+    """An adapter may have trained one of two matrices that are one in the base: then they are saved as two."""
+    import torch
+
+    one, two = model.get_input_embeddings().weight, model.get_output_embeddings().weight
+    if model.config.tie_word_embeddings and not torch.equal(one, two):
+        model.config.tie_word_embeddings = False
