@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from db.claims import ClaimRequest
 from db.commit import Batch, GivenBack, commit
 from db.fence import beat
 from db.jobs import cancel, get_job, pause, progress, remove, resume
@@ -130,16 +131,16 @@ def test_an_episode_that_meets_a_fault_does_not_stop_its_job(database):
 
 
 def test_the_first_reason_stays_and_only_a_holder_can_stop_a_job(database):
-    job = train_job(database)
+    job = new_job(database, tasks=2, kind="train")
     who = holder(database, job)
-    (item,) = claim(database, who, 1)
+    first, second = claim(database, who, 2)
 
-    def give_back(claimed: int, reason: str) -> list:
-        stop = JobStop(JobState.FAILED, reason)
-        return commit(database, who, Batch({item.id: claimed}, given_back=[GivenBack(item.id, reason, stop=stop)]))
+    def give_back(item: int, claimed: int, reason: str) -> list:
+        back = GivenBack(item, reason, stop=JobStop(JobState.FAILED, reason))
+        return commit(database, who, Batch({item: claimed}, given_back=[back]), ClaimRequest(1))
 
-    give_back(item.claim - 1, "of an earlier claim")
+    give_back(first.id, first.claim - 1, "of an earlier claim")
     assert state(database, job) != "failed"
-    give_back(item.claim, "the reason")
-    give_back(item.claim, "the same commit, or a later one")
+    assert give_back(first.id, first.claim, "the reason") == [], "a job that is stopped gives no more items"
+    give_back(second.id, second.claim, "a later reason")
     assert row_of(database, job).waiting == "the reason"
