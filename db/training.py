@@ -76,7 +76,7 @@ def list_models(connection: Connection) -> list[Any]:
 
 
 def find_models(connection: Connection, name_or_digest: str) -> list[Any]:
-    """Rows as of `list_models`, with this name or JOB/NAME, or with this beginning of a digest (from six characters)."""
+    """Rows as of `list_models` of this name or JOB/NAME, or with this beginning of a digest (from six characters)."""
     return [
         row
         for row in list_models(connection)

@@ -100,14 +100,14 @@ class Train:
                 child.kill()
                 await child.wait()
         if child.returncode:
-            raise _problem(child.returncode, problems)
+            raise problem_of(child.returncode, problems)
         done = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
         return ItemResult(
             output=storable_json(done.output), training_steps=done.steps, models=done.models, pause=done.pause
         )
 
 
-def _problem(code: int, written: bytes) -> LumosError:
+def problem_of(code: int, written: bytes) -> LumosError:
     """The error for a child that ended with an exit code other than 0, and what it wrote to standard error."""
     last = next(iter(reversed(written.decode(errors="replace").strip().splitlines())), f"exit code {code}")
     if code == REFUSED:

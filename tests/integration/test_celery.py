@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from db.connection import open_database
 from db.jobs import cancel, progress, resume
-from db.models import CompletionRow, EpisodeRow, JobRow
+from db.models import CompletionRow, EpisodeRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert
@@ -161,10 +161,16 @@ def test_a_worker_outlives_its_broker_and_listens_again(postgres_url, wordmath, 
         database.close()
 
 
+class OnGpu(Starter):
+    """The recipe with the least work, as if its training were asked for on a GPU."""
+
+    device = "cuda"
+
+
 def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
     deployed, shared_data, tmp_path, monkeypatch
 ):
-    job = Train(Starter(str(tmp_path / "data"), str(tmp_path / "fit"), generated=200))
+    job = Train(OnGpu(str(tmp_path / "data"), str(tmp_path / "fit"), generated=200))
     for name in ("gsm8k/train.jsonl", "mawps/cv_mawps/fold0/train.csv"):  # the first rows will do
         file = tmp_path / "data" / name
         file.parent.mkdir(parents=True)
@@ -174,11 +180,9 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
         (tmp_path / "data" / name).symlink_to(shared_data / name)
     # Its first item, the preparation; a GPU is not needed to see where it runs.
     identifier, _ = submit(deployed.database, deployed.settings, job, None, windows=1)
-    with deployed.database.writer.begin() as connection:
-        connection.execute(update(JobRow).where(JobRow.id == identifier).values(pool="gpu"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     urls = {"broker_url": deployed.settings.broker_url, "database_url": deployed.settings.database_url}
-    assert notify_workers(deployed.settings, "train", identifier, 1, "gpu")
+    assert notify_workers(deployed.settings, job.kind, identifier, 1, job.pool)
     time.sleep(1.0)
     assert state(deployed.database, identifier) == "queued", "the workers of the other pools leave it alone"
     with CeleryWorker(tmp_path, "gpu", **urls) as worker:
