@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 from pathlib import Path
 from typing import Any
@@ -63,23 +62,6 @@ def write_llama(folder: Path, tokenizer: PreTrainedTokenizerBase, *, tied: bool 
     LlamaForCausalLM(config).save_pretrained(folder, max_shard_size=shards)
     tokenizer.save_pretrained(folder)
     return folder
-
-
-def sentencepiece_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """A tokenizer as LLaMA's: SentencePiece BPE with a space put in front, bytes for what is unknown, no pad token."""
-    import sentencepiece
-    from transformers import LlamaTokenizerFast
-
-    texts = [conversation(number).text().replace("\n", " ") for number in range(200)]
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=model, model_type="bpe", vocab_size=340, byte_fallback=True,
-        split_digits=True, normalization_rule_name="identity", remove_extra_whitespaces=False, minloglevel=2,
-        unk_id=0, bos_id=1, eos_id=2, pad_id=-1,
-    )  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tokenizer.model").write_bytes(model.getvalue())
-    return LlamaTokenizerFast.from_pretrained(folder, vocab_file=str(folder / "tokenizer.model"))
 
 
 def random_conversation(source: random.Random) -> Conversation:

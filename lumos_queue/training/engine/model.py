@@ -79,15 +79,18 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     """
     frozen = spec.lora is not None and spec.precision == BF16
     try:
-        model = AutoModelForCausalLM.from_pretrained(
+        model, loaded = AutoModelForCausalLM.from_pretrained(
             folder,
             local_files_only=True,
             use_safetensors=True,
+            output_loading_info=True,
             dtype=torch.bfloat16 if frozen else torch.float32,
             attn_implementation=_attention(spec.device),
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SpecError(f"No causal language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
+    if loaded["missing_keys"]:  # they would be random
+        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
     before = load_tokenizer(str(folder))
     new = list(range(len(before), len(tokenizer)))
     if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
