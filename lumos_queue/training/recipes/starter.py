@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from lumos_queue.errors import SpecError
 from lumos_queue.training.recipes.base import Window
@@ -32,7 +32,7 @@ class Starter:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Starter:
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
         return cls(**value)
 
     def windows(self) -> list[Window]:
