@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 import workers.writer
 from db.bulk import RowsDiffer
+from db.claims import NO_CLAIM
 from db.commit import Batch, Finished, GivenBack, commit, end_refused
 from db.connection import open_database
 from db.fence import Fenced
@@ -161,7 +162,7 @@ def _killed_around_the_commit(url: str, job: str, before: bool) -> None:
     """Work on the job; kill this process with the first result in its hands, or when the database has just taken it."""
     database = open_database(url)
 
-    def dies(database, holder, batch, request=None) -> list:
+    def dies(database, holder, batch, request=NO_CLAIM) -> list:
         if batch.finished and before:
             os.kill(os.getpid(), signal.SIGKILL)
         claimed = commit(database, holder, batch, request)
