@@ -34,7 +34,12 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
         }
         request.write_text(json.dumps(values))
         config = LaunchConfig(
-            min_nodes=1, max_nodes=1, nproc_per_node=ranks, rdzv_backend="c10d", rdzv_endpoint="127.0.0.1:0"
+            min_nodes=1,
+            max_nodes=1,
+            nproc_per_node=ranks,
+            rdzv_backend="c10d",
+            rdzv_endpoint="127.0.0.1:0",
+            max_restarts=0,  # the item is owed again, and begins from its checkpoint
         )
         command = [sys.executable, "-P", "-m", "lumos_queue.training.engine.ranks", str(request), str(message)]
         try:

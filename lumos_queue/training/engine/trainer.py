@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -78,7 +78,9 @@ class ConversationTrainer(Trainer):
         return self.optimizer
 
     def _get_train_sampler(self, train_dataset: Any = None) -> torch.utils.data.Sampler[int]:
-        return LengthGroups(self.train_dataset.lengths, self.spec.batch, self.spec.seed)
+        lengths, batch = self.train_dataset.lengths, self.spec.batch
+        steps = -(-len(lengths) // batch)
+        return LengthGroups(lengths, batch, self.spec.seed, lambda: self.state.global_step // steps)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Called after each optimizer step. Raises DivergedFit when its loss or gradient is not a number."""
@@ -127,20 +129,18 @@ class LearntPositions:
 class LengthGroups(torch.utils.data.Sampler[int]):
     """Conversations of similar length after one another, in an order that depends on seed and epoch alone.
 
-    Trainer's own sampler takes its order from the global random state, and from how a batch is shared out.
+    Trainer's own sampler takes its order from the global random state, and from how a batch is shared out. `epoch`
+    says which one begins; it is asked, as a sampler within a resumed loader of several ranks is not told.
     """
 
-    def __init__(self, lengths: list[int], batch: int, seed: int):
-        self._lengths, self._batch, self._seed, self._epoch = lengths, batch, seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        self._epoch = epoch
+    def __init__(self, lengths: list[int], batch: int, seed: int, epoch: Callable[[], int]):
+        self._lengths, self._batch, self._seed, self._epoch = lengths, batch, seed, epoch
 
     def __len__(self) -> int:
         return len(self._lengths)
 
     def __iter__(self) -> Iterator[int]:
-        generator = torch.Generator().manual_seed((self._seed << 20) + self._epoch)
+        generator = torch.Generator().manual_seed((self._seed << 20) + self._epoch())
         return iter(get_length_grouped_indices(self._lengths, self._batch, generator=generator))
 
 
