@@ -50,7 +50,7 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
             raise _CODES.get(code, InfrastructureError)(said) from None
 
 
-def main() -> int:
+def main() -> None:
     """One rank."""
     from lumos_queue.training.engine.window import is_out_of_memory, train_steps
 
@@ -67,8 +67,10 @@ def main() -> int:
             raise
         message.write_text(str(error))
         os._exit(codes[0] if codes else 4)
-    return 0
+    torch.distributed.barrier()  # the first rank may still be writing the checkpoint
+    torch.distributed.destroy_process_group()
+    os._exit(0)  # gloo's threads abort a process that tidies up
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
