@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.models.starter import STARTERS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
 from lumos_queue.training.fit import FitSpec

@@ -15,8 +15,8 @@ from typing import Any
 from lumos_queue.builds.folder import find_build
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.model_folder import check_folder, identity
-from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError
+from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from lumos_queue.settings import Settings
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
@@ -93,7 +93,9 @@ def sft(data: Sequence[Path], start: str, folder: Path, formulation: str, **numb
 
 
 def _model_folder(start: str, formulation: str) -> Path:
-    folder = Path((starter_url(formulation) if start == "starter" else f"local:{start}").removeprefix("local:"))
+    folder = Path(
+        (starter_url(formulation, FROM_SCRATCH) if start == "starter" else f"local:{start}").removeprefix("local:")
+    )
     check_folder(folder)
     return folder
 
