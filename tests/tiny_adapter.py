@@ -27,7 +27,8 @@ def make_tiny_adapter(base: Path, folder: Path, phrases: Sequence[str] = ()) -> 
         model.resize_token_embeddings(len(prepared.tokenizer), mean_resizing=False)
     rows = list(prepared.added) if phrases else None
     fitted = get_peft_model(
-        model, LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", trainable_token_indices=rows, task_type="CAUSAL_LM")
+        model,
+        LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", trainable_token_indices=rows, task_type="CAUSAL_LM"),
     )
     with torch.no_grad():
         for name, weight in fitted.named_parameters():

@@ -14,13 +14,13 @@ from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.run import check_completeness, submit_and_run
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.models.starter import AGENTS, STARTER, remark_on_starter, starter_url
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derived import Make, derive
-from lumos_queue.submission.agents import AGENTS, answer_by, check_at_limit, make_agent, other_roles, parse_pairs
+from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def _roles(asked: DerivedOptions, formulation: str) -> dict[str, str]:
             raise SpecError("Give either --agent or the endpoint of each role, not both.")
         if asked.agent not in AGENTS:
             raise unknown("agent", asked.agent, AGENTS)
-        return dict.fromkeys(asked.roles, starter_url(formulation))
+        if asked.agent == STARTER and (note := remark_on_starter(formulation)):
+            output.say(note)
+        return dict.fromkeys(asked.roles, starter_url(formulation, asked.agent))
     if missing := [role for role, url in asked.roles.items() if not url]:
         raise SpecError(f"No endpoint for the role {missing[0]}: give --{missing[0]} URL, or --agent starter.")
     return asked.roles

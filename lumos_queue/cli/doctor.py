@@ -102,7 +102,7 @@ def _check_broker(settings: Settings) -> Finding:
 
 
 def _check_starter() -> Iterator[Finding]:
-    from lumos_queue.endpoints.starter import STARTERS, starter_url
+    from lumos_queue.models.starter import STARTERS, starter_url
 
     for formulation in STARTERS:
         try:

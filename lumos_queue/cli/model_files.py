@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -46,3 +47,42 @@ def models_get(
     told = identity(folder)
     found = {"path": str(folder), "new": new, **told}
     output.result(found, lambda _: output.show(f"{folder}  {'written' if new else 'already there'}; {told['sha256']}"))
+
+
+def serve_model(
+    model: Annotated[str, typer.Argument(help="A model folder, an adapter folder, or a name in models of LUMOS_HOME.")],
+    host: Annotated[
+        str, typer.Option(help="The address to serve on; the default is this machine alone.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
+    shown: Annotated[
+        str, typer.Option("--print", help="Print the command for a server with a GPU instead: tgi or vllm.")
+    ] = "",
+    json: opt.Json = False,
+) -> None:
+    """Serve a model on the CPU, for --planner and --grounder.
+
+    Until Ctrl-C or TERM. It is `transformers serve` with a bounded cache. An adapter is merged into its base first.
+    `lumos serve MODEL` is short for `lumos serve model MODEL`.
+    """
+    from lumos_queue.models.serve import ModelServer, command_for, find_model
+    from lumos_queue.settings import read_settings
+    from lumos_queue.util.launch_folder import from_launch
+
+    settings = read_settings()
+    folder = find_model(model)
+    if shown:
+        command, url = command_for(shown, folder, host, port)
+        output.result({"command": command, "url": url}, lambda _: output.show(command))
+        output.say(f"its endpoint: --planner '{url}' --grounder '{url}'")
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
+    try:
+        output.say(f"starting transformers serve for {folder}")
+        with ModelServer(folder, from_launch(settings.home), host, port) as server:
+            found = {"url": server.url, "model": str(folder), "port": server.port}
+            output.result(found, lambda _: output.show(f"--planner '{server.url}' --grounder '{server.url}'"))
+            output.say("serving until Ctrl-C")
+            server.wait()
+    except KeyboardInterrupt:
+        output.say("stopped")

@@ -34,7 +34,9 @@ Formulation = Annotated[
         "agents react, dfsdt, rewoo or sum2act; model-synthesis (openagi); open-ended."
     ),
 ]
-AgentName = Annotated[str, typer.Option("--agent", help="A built-in agent: starter.")]
+AgentName = Annotated[
+    str, typer.Option("--agent", help="A built-in agent: starter, or starter-scratch (its models from scratch).")
+]
 Planner = Annotated[
     str, typer.Option(help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR or scripted:FILE.")
 ]

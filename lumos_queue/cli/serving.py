@@ -1,16 +1,30 @@
-"""Commands that serve: recorded answers of tools, and experts."""
+"""Commands that serve: models, recorded answers of tools, and experts."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from lumos_queue.cli import model_files, output
 from lumos_queue.cli import options as opt
-from lumos_queue.cli import output
 
-app = typer.Typer(rich_markup_mode=None, help="Serve recorded answers, or experts.")
+
+class ModelByDefault(TyperGroup):
+    """`lumos serve MODEL` is `lumos serve model MODEL`: what names no command names a model."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["model", *args]
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=ModelByDefault, rich_markup_mode=None, help="Serve a model (lumos serve MODEL), recorded answers, or experts."
+)
+app.command("model")(model_files.serve_model)
 
 
 Host = Annotated[str, typer.Option(help="The address to serve on; the default is this machine alone.")]

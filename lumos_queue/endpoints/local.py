@@ -24,6 +24,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.model_folder import check_folder, identity, weights
+from lumos_queue.endpoints.prefixes import Layers, PrefixCache
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
@@ -31,6 +32,7 @@ from lumos_queue.records import Completion, Ending
 
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
+MAX_PREFIX_BYTES = 512 * 2**20  #: of keys and values of what was read, kept for prompts that begin alike
 NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; far above float32 noise
 
 
@@ -86,6 +88,8 @@ class Row:
     tokens: list[int] = field(default_factory=list)  #: the prompt's, then the reply's
     prompt_tokens: int = 0
     limit: int = 0  #: length of `tokens` at which the row ends
+    known: int = 0  #: tokens of the prompt that were read before
+    layers: Layers = field(default_factory=list)  #: keys and values that begin with those of the known tokens
 
 
 class Batcher:
@@ -96,6 +100,7 @@ class Batcher:
         self.arrivals: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
         self._folder = folder
         self._model: Any = None
+        self._prefixes = PrefixCache(MAX_PREFIX_BYTES)
         self._stop_tokens: dict[tuple[str, ...], frozenset[int]] = {}
         self._forget()
         threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True).start()
@@ -177,13 +182,14 @@ class Batcher:
             row.prompt_tokens = len(row.tokens)
             row.limit = min(self._context, row.prompt_tokens + row.sampling.max_tokens)
             if 0 < row.prompt_tokens < row.limit:
+                row.known, row.layers = self._prefixes.find(row.tokens)
                 ready.append(row)
             else:
                 problem = f"a prompt of {row.prompt_tokens} tokens and a context of {self._context} leave no reply"
                 row.reply.set_exception(EpisodeError(Ending.LIMIT, problem))
-        ready.sort(key=lambda row: len(row.tokens))
+        ready.sort(key=lambda row: len(row.tokens) - row.known)
         while ready:
-            width = len(ready[-1].tokens)
+            width = len(ready[-1].tokens) - ready[-1].known
             group = ready[-max(1, MAX_PREFILL_TOKENS // width) :]
             del ready[-len(group) :]
             self._prefill(group, width)
@@ -192,16 +198,37 @@ class Batcher:
         import torch
         from transformers import DynamicCache
 
-        padded = [[0] * (width - len(row.tokens)) + row.tokens for row in group]
-        mask = torch.tensor([[0] * (width - len(row.tokens)) + [1] * len(row.tokens) for row in group])
+        unread = [row.tokens[row.known :] for row in group]
+        known = max(row.known for row in group)
+        # Each row is padded before what is known of it, and again before what is not.
+        mask = torch.tensor(
+            [
+                [0] * (known - row.known) + [1] * row.known + [0] * (width - len(new)) + [1] * len(new)
+                for row, new in zip(group, unread, strict=True)
+            ]
+        )
         cache: Any = DynamicCache()
+        if known:
+            for at in range(self._model.config.get_text_config().num_hidden_layers):
+                keys, values = (
+                    _stack(
+                        [row.layers[at][part] if row.known else None for row in group],
+                        [row.known for row in group],
+                        known,
+                    )
+                    for part in (0, 1)
+                )
+                cache.update(keys, values, at)
+        for row in group:
+            row.layers = []
         logits = self._model(
-            torch.tensor(padded),
+            torch.tensor([[0] * (width - len(new)) + new for new in unread]),
             attention_mask=mask,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+            position_ids=(mask.cumsum(1) - 1).clamp(min=0)[:, known:],
             past_key_values=cache,
             logits_to_keep=1,
         ).logits[:, -1]
+        width += known
         if self._rows:
             width = max(width, self._mask.shape[1])
             for old, new in zip(self._cache.layers, cache.layers, strict=True):
@@ -236,6 +263,7 @@ class Batcher:
             stopped = token in self._ends or self._has_stop(row, token)
             if stopped or len(row.tokens) >= row.limit:
                 text = self._tokenizer.decode(row.tokens[row.prompt_tokens :], skip_special_tokens=True)
+                self._remember(row, at)
                 row.reply.set_result((text, not stopped))
             else:
                 going.append(at)
@@ -243,6 +271,12 @@ class Batcher:
             self._forget()
         elif len(going) < len(self._rows):
             self._keep(going)
+
+    def _remember(self, row: Row, at: int) -> None:
+        """Keep what the model read of a row that has ended: all but its last token."""
+        read = self._mask[at].bool()
+        layers = [(layer.keys[at][:, read], layer.values[at][:, read]) for layer in self._cache.layers]
+        self._prefixes.add(row.tokens[:-1], layers)
 
     def _keep(self, going: list[int]) -> None:
         import torch
@@ -292,6 +326,19 @@ def _draw(logits: Any, sampling: Sampling, uniform: float) -> int:
     size = int((cumulated - probabilities < sampling.top_p).sum().clamp(min=1))
     at = int((cumulated[:size] <= uniform * cumulated[size - 1]).sum())
     return int(order[min(at, size - 1)])
+
+
+def _stack(parts: list[Any], sizes: list[int], width: int) -> Any:
+    """The first positions of each part, as many as its size, padded with zeros on the left up to `width`.
+
+    Parts are [head, position, channel], or None where the size is 0.
+    """
+    one = next(part for part in parts if part is not None)
+    found = one.new_zeros(len(parts), one.shape[0], width, one.shape[2])
+    for at, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        if size:
+            found[at, :, width - size :] = part[:, :size]
+    return found
 
 
 def _widen(tensor: Any, width: int, dim: int) -> Any:

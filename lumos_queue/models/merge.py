@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.endpoints.model_folder import check_folder, digest_of_files, model_digests
 from lumos_queue.errors import SpecError
-from lumos_queue.models.adapters import CONFIG, Adapter, digest_of_adapter, find_base, read_adapter
+from lumos_queue.models.adapters import CONFIG, WEIGHTS, Adapter, digest_of_adapter, find_base, read_adapter
 from lumos_queue.models.folders import MERGED, models_folder, require_libraries, write_made_from
 from lumos_queue.util.new_folder import write_folder
 
@@ -60,7 +62,7 @@ def merged_folder(adapter: Path) -> Path:
 
 def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> None:
     import torch
-    from peft import LoraConfig, PeftModel
+    from peft import LoraConfig, PeftModel, get_peft_model_state_dict
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
     from transformers.utils import logging
 
@@ -72,12 +74,15 @@ def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> 
             base, dtype=torch.float32, use_safetensors=True, local_files_only=True
         )
         _resize(model, len(tokenizer))
-        fitted: Any = PeftModel.from_pretrained(
-            model, str(adapter.folder), config=LoraConfig(**options, inference_mode=True), torch_device="cpu"
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # missing weights are an error below
+            fitted: Any = PeftModel.from_pretrained(
+                model, str(adapter.folder), config=LoraConfig(**options, inference_mode=True), torch_device="cpu"
+            )
+        _check_names(adapter, get_peft_model_state_dict(fitted, save_embedding_layers=False))
         model = fitted.merge_and_unload(safe_merge=True)
     except Exception as error:  # folders made by others can make these libraries raise anything
-        if isinstance(error, MemoryError) or getattr(error, "errno", None):
+        if isinstance(error, (MemoryError, SpecError)) or getattr(error, "errno", None):
             raise
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SpecError(f"'{adapter.folder}' cannot be merged into '{base}': {reason[:300]}") from None
@@ -98,6 +103,19 @@ def _options(adapter: Adapter, defaults: dict[str, Any]) -> dict[str, Any]:
         if name not in _OPTIONS and name not in _IGNORED and value and value != defaults.get(name):
             raise SpecError(f"'{adapter.folder / CONFIG}' sets {name[:40]!r}, which cannot be merged here.")
     return {name: value for name in _OPTIONS if (value := adapter.config.get(name)) is not None}
+
+
+def _check_names(adapter: Adapter, expected: Iterable[str]) -> None:
+    """Raises SpecError when the file has not the very weights that its configuration says: peft would only warn."""
+    from safetensors import safe_open
+
+    with safe_open(adapter.folder / WEIGHTS, framework="pt") as file:
+        found = {name for name in file.keys() if ".lora_" in name}  # noqa: SIM118 - not a mapping
+    if different := sorted(found ^ {name for name in expected if ".lora_" in name}):
+        raise SpecError(
+            f"'{adapter.folder / WEIGHTS}' and {CONFIG} differ in {len(different)} weights, such as "
+            f"'{different[0][:100]}': one of the two is from another adapter."
+        )
 
 
 def _resize(model: Any, size: int) -> None:

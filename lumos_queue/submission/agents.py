@@ -13,9 +13,9 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
-from lumos_queue.endpoints.starter import STARTERS, starter_url
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.models.starter import AGENTS, STARTERS, starter_url
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.limit import AtLimit
@@ -24,7 +24,6 @@ from lumos_queue.settings import Settings
 if TYPE_CHECKING:
     from lumos_queue.submission.job_request import InferenceOptions
 
-AGENTS = ("starter",)
 ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option; others are given with --role
 
 
@@ -135,7 +134,7 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
             raise SpecError("Give either --agent or an endpoint for each role, not both.")
         if options.agent not in AGENTS:
             raise unknown("agent", options.agent, AGENTS)
-        return dict.fromkeys(wanted, starter_url(options.formulation)) | others
+        return dict.fromkeys(wanted, starter_url(options.formulation, options.agent)) | others
     given |= others
     needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
     needed += ", or --agent starter" if options.formulation in STARTERS else ""

@@ -19,6 +19,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.models.starter import STARTER, remark_on_starter
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.records import Task
@@ -94,6 +95,8 @@ def make_inference_job(
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:
+        remark(note)
+    if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
     agent = replace(
         make_agent(

@@ -45,7 +45,7 @@ def test_help_imports_nothing_heavy(environment):
 def test_an_error_is_one_line_and_exit_code_2(environment, tmp_path):
     ran = lumos(environment, "evaluate", "wordmath", "--agent", "nope", "--json")
     assert ran.returncode == 2
-    assert ran.stderr == "lumos: No agent called 'nope'. Choose one of: starter.\n"
+    assert ran.stderr == "lumos: No agent called 'nope'. Choose one of: starter, starter-scratch.\n"
     assert list(json.loads(ran.stdout)) == ["error"]
     assert not (tmp_path / "home").exists()
 

@@ -15,8 +15,8 @@ import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.grammar import generate
-from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.models.starter import STARTERS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations, write_conversations
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMINE = """
 import json
 import db, lumos_queue, migrations, workers
-from lumos_queue.endpoints.starter import STARTERS, starter_url
+from lumos_queue.models.starter import STARTERS, starter_url
 from lumos_queue.util.version import code_version
 from workers.up import find_procfile
 print(json.dumps({

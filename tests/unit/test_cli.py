@@ -69,7 +69,7 @@ def result(ran) -> dict:
     ("arguments", "told"),
     [
         (["evaluate", "nope", "--agent", "starter"], "No benchmark called 'nope'. Choose one of: aokvqa, asdiv"),
-        (["evaluate", "wordmath", "--agent", "nope"], "No agent called 'nope'. Choose one of: starter."),
+        (["evaluate", "wordmath", "--agent", "nope"], "No agent called 'nope'. Choose one of: starter, starter-s"),
         (["evaluate", "wordmath", "--agent", "starter", "--formulation", "nope"], "Choose one of: caption, cot"),
         (["evaluate", "wordmath", "--agent", "starter", "--framing", "nope"], "Choose one of: eval, train."),
         (

@@ -86,7 +86,9 @@ def test_a_row_that_was_not_trained_is_never_the_best(bases, tmp_path):
     from transformers import AutoModelForCausalLM
 
     _, tokenizer = make_tiny_adapter(bases["llama"], tmp_path / "adapter", ())
-    model = AutoModelForCausalLM.from_pretrained(merge_adapter(bases["llama"], tmp_path / "adapter", tmp_path / "merged"))
+    model = AutoModelForCausalLM.from_pretrained(
+        merge_adapter(bases["llama"], tmp_path / "adapter", tmp_path / "merged")
+    )
     with torch.no_grad():
         logits = model(torch.randint(0, 300, (8, 40))).logits
     assert tokenizer.pad_token_id == logits.shape[-1] - 1
@@ -158,7 +160,7 @@ def test_a_base_that_is_not_here(bases, home, tmp_path):
     make_tiny_adapter(bases["tied"], tmp_path / "mine", ())
     config = json.loads((tmp_path / "mine/adapter_config.json").read_text())
     (tmp_path / "mine/adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": "/nowhere"}))
-    with pytest.raises(SpecError, match="an adapter of 'tied' .* not on this machine. Put its folder into"):
+    with pytest.raises(SpecError, match=r"an adapter of 'tied' .* not on this machine. Put its folder into"):
         open_endpoint(f"local:{tmp_path / 'mine'}", Settings())
 
 
@@ -175,6 +177,8 @@ def test_a_base_that_is_not_here(bases, home, tmp_path):
         (lambda folder: edit(folder, megatron_config={"a": 1}, megatron_core="this"), "sets 'megatron_"),
         (lambda folder: edit(folder, r=3), "cannot be merged into"),
         (lambda folder: edit(folder, target_modules=["nothing"]), "cannot be merged into"),
+        (lambda folder: edit(folder, target_modules=["q_proj"]), "differ in .* weights"),
+        (lambda folder: leave_out(folder), "differ in .* weights"),
     ],
 )
 def test_adapters_that_cannot_be_merged(bases, tmp_path, change, told):
@@ -184,6 +188,15 @@ def test_adapters_that_cannot_be_merged(bases, tmp_path, change, told):
         merge_adapter(bases["tied"], tmp_path / "adapter", tmp_path / "merged")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "merged").exists()
+
+
+def leave_out(folder: Path) -> None:
+    """One matrix of the adapter is gone from its file."""
+    from safetensors.torch import load_file, save_file
+
+    found = load_file(folder / "adapter_model.safetensors")
+    found.pop(sorted(found)[-1])
+    save_file(found, folder / "adapter_model.safetensors", {"format": "pt"})
 
 
 def edit(folder: Path, **changes) -> None:

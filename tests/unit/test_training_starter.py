@@ -13,11 +13,11 @@ from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.local import Local
-from lumos_queue.endpoints.starter import STARTERS
 from lumos_queue.episode import run_episode
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.models.starter import STARTERS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.training.starter import PHRASES
 

@@ -16,8 +16,8 @@ from typing import Any
 from lumos_queue.builds.folder import find_build
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.model_folder import identity
-from lumos_queue.endpoints.starter import starter_url
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from lumos_queue.settings import Settings
 from lumos_queue.training.base_check import check_base
 from lumos_queue.training.engine.spec import FitSpec
@@ -130,7 +130,8 @@ def _micro_batch(batch: int, most: int) -> int:
 
 
 def _model_folder(start: str, formulation: str) -> Path:
-    folder = Path((starter_url(formulation) if start == STARTER else f"local:{start}").removeprefix("local:"))
+    url = starter_url(formulation, FROM_SCRATCH) if start == STARTER else f"local:{start}"
+    folder = Path(url.removeprefix("local:"))
     check_base(folder)
     return folder
 
