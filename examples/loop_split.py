@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from lumos_queue.builds.heldout import mask
-from lumos_queue.training.starter_data import StarterData, is_dev
+from lumos_queue.training.starter.data import StarterData, is_dev
 
 
 def part_of(question: str, learnt: set[str]) -> str:
@@ -29,7 +29,7 @@ def part_of(question: str, learnt: set[str]) -> str:
 
 def main(data: Path, folder: Path) -> None:
     sources = StarterData(data)
-    held_out = sources.load_held_out().values()  # what equals a problem of ASDiv or SVAMP was kept from the starter
+    held_out = sources.load_held_out().values()  # what equals one of these problems was kept from the starter
     rows = list(sources.mawps_records())
     learnt = {
         mask(row["Question"])

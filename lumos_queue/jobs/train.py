@@ -19,6 +19,7 @@ from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, Spe
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.settings import Settings
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
+from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.sanitize import storable_json
@@ -46,7 +47,7 @@ class TrainContext:
 class Train:
     """Carry out a recipe, window by window. Items in order: a preparation, the windows, the export."""
 
-    recipe: Recipe
+    recipe: Recipe | FormerFit
 
     kind = "train"
     ordered = True

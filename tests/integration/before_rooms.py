@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from difflib import unified_diff
 from functools import partial
 from pathlib import Path
@@ -18,17 +17,13 @@ from typing import Any
 from sqlalchemy import MetaData, select, text
 
 from db.connection import Database
-from lumos_queue.jobs.registry import read_job
-from lumos_queue.jobs.train import Train
-from lumos_queue.training.fit import FitSpec
-from lumos_queue.training.recipes.sft import Sft
-from lumos_queue.training.sft import spec_of
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.everything_shown import WIDTH, run, values
 from tests.integration.stored_database import at, jobs
 
-HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done", "train, half done")
-TRAINED = HALF_DONE[-1]
+HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done")
+#: A fit of an engine that is no longer there: it is read, and not gone on with.
+TRAINED = "train, half done"
 #: Columns that were added since, as (table, column), and what they hold of steps as they were before.
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
 #: Tables of the database that were added since. Jobs of before have no rows in them.
@@ -69,47 +64,6 @@ def with_words(found: Any, home: Path, one: FakeEndpoint, other: FakeEndpoint) -
     for word, place in places(home, one, other).items():
         told = told.replace(place, word)
     return json.loads(told)
-
-
-@dataclass(frozen=True)
-class HalfFit:
-    """The fit of the training job that was killed: as this code reads it from the job, and its checkpoints."""
-
-    spec: FitSpec
-    home: Path
-
-    @property
-    def states(self) -> list[Path]:
-        return sorted((self.home / "half").rglob("state.json"))
-
-    def where_it_was_made(self) -> FitSpec:
-        """The same fit in the folder in which the job was killed, which the job's own copy of its request names."""
-        made_in = str(Path(json.loads((self.home / "half" / "sft.json").read_text())["folder"]).parent)
-        return FitSpec.from_json(json.loads(json.dumps(self.spec.as_json()).replace(str(self.home), made_in)))
-
-
-def half_fit(database: Database, home: Path) -> HalfFit:
-    query = text("SELECT spec FROM job WHERE project = :project")
-    with database.engine.connect() as connection:
-        spec = connection.execute(query, {"project": TRAINED}).scalar_one()
-    job = read_job("train", json.loads(spec) if isinstance(spec, str) else spec)
-    assert isinstance(job, Train) and isinstance(job.recipe, Sft)
-    return HalfFit(spec_of(job.recipe), home)
-
-
-def move_checkpoints(fit: HalfFit) -> None:
-    """Give the checkpoints the digest that their fit has in this folder.
-
-    They know it by a digest of which the paths of its folders are a part. Nobody can move a fit otherwise; the files
-    come from a folder that was temporary. That this code knows the fit by the old digest where the job was killed is
-    checked first: else a job that older code began could not be gone on with.
-    """
-    known = fit.where_it_was_made().digest
-    for path in fit.states:
-        state = json.loads(path.read_text())
-        if state["spec"] != known:
-            raise ValueError(f"{path.parent.name} is of fit {state['spec']}; this code calls it {known}")
-        path.write_text(json.dumps(state | {"spec": fit.spec.digest}))
 
 
 def go_on(job: str) -> None:

@@ -17,11 +17,17 @@ from typing import Any
 import pytest
 
 from lumos_queue.jobs.registry import read_job
-from lumos_queue.training.recipes.sft import Sft
-from lumos_queue.training.sft import spec_of
+from lumos_queue.training.engine.spec import FitSpec, LoraShape
 from tests.integration.everything_shown import run
 from tests.original_files import words
 
+#: As jobs of earlier versions are stored.
+FORMER = {
+    "sft": {"recipe": "sft", "data": ["HOME/sums.jsonl"], "start": "", "folder": "HOME/fit", "formulation": "one-pass",
+            "steps": 70, "window": 20, "content": "0d2abf77", "rate": 0.01, "seed": 4},
+    "starter": {"recipe": "starter", "data": "HOME/four", "folder": "HOME/fit", "steps": 8, "one_pass_steps": 4,
+                "window": 4, "generated": 9},
+}  # fmt: skip
 STORED = Path(__file__).with_name("job_specs.json")
 NOBODY = "redis://127.0.0.1:9/0"
 TWO = "--planner tgi://a:1 --grounder tgi://b:2,c:3"
@@ -101,9 +107,16 @@ def test_a_stored_job_is_read_as_it_was_written(name):
 
 
 def test_a_fit_keeps_its_digest():
-    """It stands in every checkpoint: were it another, a half-done fit would be refused."""
-    recipe = Sft(("/nowhere/build",), "", "/nowhere/fit", "iterative", 70, 20, "ab" * 32, rate=0.02, seed=4)
-    assert spec_of(recipe).digest == "70167ab4d71d83d497546e97ca5c19f62fbfd905f829d34891318f3ef03046dd"
+    """It is in every checkpoint: were it another, a half-done fit would begin anew."""
+    spec = FitSpec(data="/nowhere", content="ab" * 32, lora=LoraShape(), seed=4)
+    assert spec.digest == "1731797adcf2f8cfb2232304eec590e8749c3d21955d148c1f1bb79f461a3f20"
+
+
+@pytest.mark.parametrize("name", ["sft", "starter"])
+def test_a_fit_of_the_former_engine_is_read_as_it_was_written(name):
+    stored = FORMER[name]
+    job = read_job("train", stored)
+    assert job.as_json() == stored and len(job.windows()) == {"sft": 6, "starter": 5}[name]
 
 
 def main() -> None:

@@ -8,20 +8,22 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from lumos_queue.endpoints.model_folder import check_folder
+from lumos_queue.endpoints.model_folder import check_folder, identity
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
+from lumos_queue.models.merge import merge_adapter
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
-from lumos_queue.training.model import ModelSpec, export, make_model
+from lumos_queue.training.engine.export import save_model
+from lumos_queue.training.engine.model import make_model
+from lumos_queue.training.engine.spec import LoraShape, ModelShape
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import Sft, files_of, find_data, sft
 from lumos_queue.training.recipes.starter import Starter
-from lumos_queue.training.shape import shape_of
 from lumos_queue.training.tokenizer import train_tokenizer
 
-SHAPE = ModelSpec(hidden=32, layers=2, heads=2, feed_forward=48, positions=64)
+SHAPE = ModelShape(hidden=32, layers=2, heads=2, feed_forward=48, positions=64)
 
 
 def conversation(number: int, text: str = "") -> Conversation:
@@ -35,7 +37,7 @@ def model(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("model")
     phrases = ["<|user|>\n", "\n<|assistant|>\n"]
     tokenizer = train_tokenizer((conversation(number).text() for number in range(60)), 300, phrases)
-    export(make_model(SHAPE, tokenizer, 3), tokenizer, folder)
+    save_model(make_model(SHAPE, tokenizer, 3), tokenizer, folder)
     return folder
 
 
@@ -53,17 +55,14 @@ def build(tmp_path) -> Path:
 
 
 def recipe(build: Path, model: Path, folder: Path, **numbers) -> Sft:
-    return sft([build], str(model), folder, "iterative", **{"steps": 6, "window": 4, **numbers})
+    return sft([build], str(model), folder, "iterative", **{"preset": "scratch", "steps": 6, "window": 4, **numbers})
 
 
 def test_a_jobs_json_form_comes_back_as_the_same_job(build, model, tmp_path):
     one = Train(recipe(build, model, tmp_path / "fit"))
     assert Train.from_json(json.loads(json.dumps(one.as_json()))) == one
-    # As jobs of earlier versions are stored.
-    stored = {"recipe": "starter", "data": "/d", "folder": "/f", "steps": 5, "one_pass_steps": 2, "window": 2,
-              "generated": 9}  # fmt: skip
-    assert Train.from_json(stored) == Train(Starter("/d", "/f", 5, 2, 2, 9))
-    assert Train.from_json(stored).as_json() == stored
+    starter = Train(Starter("/d", "/f", steps=5, window=2, fits=("iterative",)))
+    assert Train.from_json(json.loads(json.dumps(starter.as_json()))) == starter
     with pytest.raises(SpecError, match=r"'magic'.*sft, starter"):
         Train.from_json({"recipe": "magic"})
 
@@ -77,28 +76,53 @@ def test_the_items_are_a_preparation_the_windows_and_an_export(build, model, tmp
     ]
 
 
+def counts_of(recipe: Sft) -> dict[str, int]:
+    return run_item(recipe, {"do": "prepare"}).output["counts"]
+
+
 def test_only_the_files_of_the_formulation_are_read_and_a_build_given_twice_counts_twice(build, model, tmp_path):
-    once = recipe(build, model, tmp_path / "once")
-    assert run_item(once, {"do": "prepare"}).output["counts"] == {
-        "dev: build/planner_iterative.jsonl": 10,
-        "dev: tokens": 190,
-        "train: build/grounder_iterative.jsonl": 20,
-        "train: build/planner_iterative.jsonl": 30,
-        "train: tokens": pytest.approx(1000, rel=0.3),
-    }
+    counts = counts_of(recipe(build, model, tmp_path / "once"))
+    assert counts["dev: build/planner_iterative.jsonl"] == counts["dev: conversations"] == 10
+    assert counts["train: build/grounder_iterative.jsonl"] == 20
+    assert counts["train: build/planner_iterative.jsonl"] == 30
+    assert counts["train: conversations"] == 50
+    assert counts["train: tokens"] > counts["train: learnt tokens"] > 50 * 4
     twice = sft([build, build], str(model), tmp_path / "twice", "iterative", steps=6, window=4)
-    assert run_item(twice, {"do": "prepare"}).output["counts"]["train: build/planner_iterative.jsonl"] == 60
+    assert counts_of(twice)["train: build/planner_iterative.jsonl"] == 60
 
 
-def test_conversations_that_the_model_cannot_hold_are_counted_and_left_out(build, model, tmp_path):
-    rows = [conversation(1), conversation(2, "Add. " * 100), conversation(3, "An answer ends in </s> here.")]
+def test_one_module_learns_its_own_conversations_alone(build, model, tmp_path):
+    planner = recipe(build, model, tmp_path / "planner", module="planner")
+    assert planner.conversations == 30 and "train: build/grounder_iterative.jsonl" not in counts_of(planner)
+    with pytest.raises(SpecError, match="the grounder of 'one-pass'"):
+        sft([build], str(model), tmp_path / "g", "one-pass", module="grounder")
+    with pytest.raises(SpecError, match="No module called 'solver'"):
+        recipe(build, model, tmp_path / "s", module="solver")
+
+
+def test_conversations_that_are_cut_off_or_left_out_are_counted(build, model, tmp_path):
+    long = conversation(2, "Add. " * 100)
+    after = Conversation(long.dataset, "4", (*conversation(1).turns, *long.turns))
+    rows = [conversation(1), long, conversation(3, "An answer ends in </s> here."), after]
     write_conversations(rows, build / "planner_iterative.jsonl")
-    made = recipe(build, model, tmp_path / "fit")
-    counts = run_item(made, {"do": "prepare"}).output["counts"]
-    assert counts["train: build/planner_iterative.jsonl"] == 1
-    assert counts["refused, longer than 64 tokens"] == 1
-    assert counts["refused, </s> in its text"] == 1
-    assert len((tmp_path / "fit" / "train.jsonl").read_text().splitlines()) == 21
+    counts = counts_of(recipe(build, model, tmp_path / "fit", max_length=64))
+    assert counts["train: build/planner_iterative.jsonl"] == 2
+    assert counts["train: left out, no reply within 64 tokens"] == 1
+    assert counts["train: left out, </s> in its text"] == 1
+    assert counts["train: cut off at 64 tokens"] == 1
+    assert counts["train: conversations"] == 22
+
+
+def test_fewer_conversations_than_were_submitted_leave_windows_with_nothing_to_do(build, model, tmp_path):
+    rows = [conversation(1)] * 3 + [conversation(3, "An answer ends in </s> here.")] * 97
+    write_conversations(rows, build / "planner_iterative.jsonl")
+    (build / "grounder_iterative.jsonl").unlink()
+    made = recipe(build, model, tmp_path / "fit", steps=0, epochs=2, batch=4, window=10)
+    windows = made.windows()
+    assert [window.get("stop") for window in windows] == [None, 10, 20, 30, 40, 50, None]
+    done = [run_item(made, window).output for window in windows]
+    assert [one.get("step") for one in done[1:4]] == [2, 2, 2] and "no steps are left" in done[2]["note"]
+    check_folder(Path(done[-1]["model"].removeprefix("local:")))
 
 
 def test_a_bad_row_is_named_with_its_file(build, model, tmp_path):
@@ -125,7 +149,7 @@ def test_a_build_that_changed_after_the_job_was_asked_for_is_refused(build, mode
     with pytest.raises(SpecError, match="changed"):
         run_item(made, {"do": "prepare"})
     assert not (tmp_path / "fit").exists()
-    assert recipe(build, model, tmp_path / "fit").content != made.content
+    assert recipe(build, model, tmp_path / "fit").fit.content != made.fit.content
 
 
 def test_a_folder_that_holds_something_else_is_refused_and_the_same_request_may_go_on(build, model, tmp_path):
@@ -144,15 +168,17 @@ def test_a_folder_that_holds_something_else_is_refused_and_the_same_request_may_
 
 def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tmp_path):
     made = recipe(build, model, tmp_path / "fit", steps=40, window=20, rate=0.02)
-    first, second, third, last = [run_item(made, window).output for window in made.windows()]
-    assert set(first) == {"counts"}
-    assert third["dev_loss"] < second["dev_loss"] < second["dev_loss_before"]
-    assert "dev_loss_before" not in third
-    exported = Path(last["model"].removeprefix("local:"))
+    first, second, third, last = [run_item(made, window) for window in made.windows()]
+    assert set(first.output) == {"counts"}
+    assert third.output["dev_loss"] < second.output["dev_loss"]
+    assert [step.step for step in (*second.steps, *third.steps)] == list(range(1, 41))
+    exported = Path(last.output["model"].removeprefix("local:"))
     check_folder(exported)
-    assert shape_of(exported) == SHAPE
-    assert str(tmp_path) not in (exported / "made-from.json").read_text()
-    assert json.loads((exported / "made-from.json").read_text())["content"] == made.content
+    assert (last.models[0].kind, last.models[0].builds) == ("full", ("build",))
+    assert last.models[0].digest == identity(exported)["sha256"]
+    assert last.models[0].base == identity(model)["sha256"]
+    told = (exported / "made-from.json").read_text()
+    assert str(tmp_path) not in told and json.loads(told)["fit"]["content"] == made.fit.content
     still = recipe(build, model, tmp_path / "still", steps=1, window=1, rate=1e-6)
     for window in still.windows():
         run_item(still, window)
@@ -160,13 +186,39 @@ def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tm
     assert all((begun[name] - left[name]).abs().max() < 1e-3 for name in begun)
 
 
-def test_a_model_of_another_kind_is_refused_by_name(model, tmp_path):
-    for path in model.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"num_key_value_heads": 1}))
-    with pytest.raises(SpecError, match="num_key_value_heads is 1, not 2"):
-        shape_of(tmp_path)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(SpecError, match="does not describe a Llama"):
-        shape_of(tmp_path)
+def test_adapters_are_trained_and_exported_with_their_base_named(build, model, tmp_path):
+    made = recipe(build, model, tmp_path / "fit", preset="lora", steps=4, window=4, batch=8, lora=LoraShape(rank=2))
+    assert made.fit.rate == 1e-4
+    exported = [run_item(made, window) for window in made.windows()][-1].models[0]
+    assert exported.kind == "adapter" and exported.bytes < 60_000
+    folder = Path(exported.path)
+    assert json.loads((folder / "made-from.json").read_text())["base"] == {
+        "name": model.name, "sha256": identity(model)["sha256"],
+    }  # fmt: skip
+    assert str(tmp_path) not in (folder / "adapter_config.json").read_text()
+    check_folder(merge_adapter(model, folder, tmp_path / "merged"))
+
+
+def test_the_preset_follows_from_the_start_and_every_value_can_be_given(build, model, tmp_path):
+    def fit(start, **values):
+        return sft([build], start, tmp_path / "x", "iterative", **values).fit
+
+    paper = fit(str(model))
+    assert (paper.epochs, paper.batch, paper.rate, paper.warm_up, paper.max_length) == (2, 128, 2e-5, 0.03, 1024)
+    assert (paper.weight_decay, paper.dropout, paper.prompt_weight, paper.lora) == (0, 0, 0, None)
+    lora = fit(str(model), preset="lora").lora
+    assert (lora.rank, lora.alpha, lora.dropout) == (64, 16, 0.1)
+    assert fit("scratch").optimizer == fit("starter").optimizer == "muon"
+    assert fit("scratch").rate == 0.02 and fit("starter").rate == 0.005
+    assert (fit("scratch", rate=0.01).rate, fit("scratch", rate=0.01).other_rate) == (0.01, 0.002)
+    assert (fit(str(model), batch=6).batch, fit(str(model), batch=6).micro_batch) == (6, 6)
+    assert fit(str(model), batch=100).micro_batch == 5
+    with pytest.raises(SpecError, match="No preset called 'big'"):
+        fit(str(model), preset="big")
+
+
+def test_an_empty_build_is_refused(build, model, tmp_path):
+    for path in build.glob("*_iterative.jsonl"):
+        path.write_text("\n")
+    with pytest.raises(SpecError, match="no conversations for iterative"):
+        recipe(build, model, tmp_path / "fit")

@@ -19,7 +19,7 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.models.starter import STARTERS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.training.starter import PHRASES
+from lumos_queue.training.starter.work import PHRASES
 
 STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"
 

@@ -8,8 +8,7 @@ from transformers import AutoTokenizer
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import ASSISTANT, USER, Dialogue, Turn, render
 from lumos_queue.records import Task
-from lumos_queue.training.masks import encode, pad
-from lumos_queue.training.starter import PHRASES
+from lumos_queue.training.starter.work import PHRASES
 from lumos_queue.training.tokenizer import train_tokenizer
 
 FIRST = Dialogue(Task("b", "", "1", "Ada has 12 eggs and 305 hens."), "maths").to_planner()
@@ -67,29 +66,3 @@ def test_the_chat_template_writes_train_framing(tokenizer):
     prompt = tokenizer.apply_chat_template(messages[:3], tokenize=False, add_generation_prompt=True)
     assert prompt == render(TURNS[:3], "train")
     assert tokenizer.apply_chat_template(messages, tokenize=False) == CONVERSATION.text() + "\n"
-
-
-def test_a_conversation_encoded_in_parts_is_the_text_encoded_at_once(tokenizer):
-    example = encode(CONVERSATION, tokenizer, 1024)
-    assert example.ids.tolist() == tokenizer(CONVERSATION.text())["input_ids"]
-
-
-def test_only_the_assistants_tokens_are_learnt(tokenizer):
-    example = encode(CONVERSATION, tokenizer, 1024)
-    learnt = tokenizer.decode(example.ids[example.learnt])
-    assert learnt == "Subgoal 1: Add 12 and 305.</s>\nYes, I will stop planning.</s>"
-
-
-def test_a_conversation_cut_before_its_first_reply_is_left_out(tokenizer):
-    prompt = len(tokenizer(render(TURNS[:1], "train"))["input_ids"])
-    assert encode(CONVERSATION, tokenizer, prompt) is None
-    assert encode(CONVERSATION, tokenizer, prompt + 1).learnt.sum() == 1
-
-
-def test_padding_is_on_the_right_and_never_learnt(tokenizer):
-    long, short = encode(CONVERSATION, tokenizer, 1024), encode(CONVERSATION, tokenizer, 40)
-    ids, learnt, real = pad([short, long], tokenizer.pad_token_id)
-    assert ids.shape == (2, len(long.ids))
-    assert (ids[0, 40:] == tokenizer.pad_token_id).all()
-    assert not learnt[0, 40:].any()
-    assert real.sum(1).tolist() == [40, len(long.ids)]

@@ -21,13 +21,12 @@ from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
-from lumos_queue.training.fit import load_tokenizer
-from lumos_queue.training.model import ModelSpec
+from lumos_queue.training.engine.model import load_tokenizer
+from lumos_queue.training.presets import CONTINUED_RATE
 from lumos_queue.training.recipes.registry import run_item
-from lumos_queue.training.recipes.sft import RATE, SCRATCH_RATE, sft
+from lumos_queue.training.recipes.sft import sft
 from lumos_queue.training.scratch import learn_tokenizer, phrases
 from lumos_queue.training.sft import spec_of
-from lumos_queue.training.shape import shape_of
 from lumos_queue.training.tokenizer import train_tokenizer
 
 
@@ -92,28 +91,27 @@ def test_digits_of_a_number_stand_alone_and_those_of_a_name_by_threes():
 def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tmp_path):
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=2, window=1)
     assert Train.from_json(json.loads(json.dumps(Train(recipe).as_json()))) == Train(recipe)
-    assert recipe.rate == SCRATCH_RATE
     done = [run_item(recipe, window).output for window in recipe.windows()]
     assert done[0]["counts"]["train: build/grounder_iterative.jsonl"] == 40
-    assert not any("dev_loss_before" in one for one in done)
     folder = Path(done[-1]["model"].removeprefix("local:"))
     check_folder(folder)
-    assert shape_of(folder) == ModelSpec() and json.loads((folder / "made-from.json").read_text())["start"] == "scratch"
-    later = sft([build], str(folder), tmp_path / "more", "iterative", steps=1, window=1)
-    assert later.rate == RATE and later.start == str(folder)
+    assert json.loads((folder / "config.json").read_text())["hidden_size"] == 192
+    assert json.loads((folder / "made-from.json").read_text())["base"] == {"name": "scratch", "sha256": ""}
+    later = sft([build], str(folder), tmp_path / "more", "iterative", preset="scratch", steps=1, window=1)
+    assert later.fit.rate == CONTINUED_RATE and later.start == str(folder)
     assert [run_item(later, window).output for window in later.windows()][1]["step"] == 1
 
 
 def test_a_changed_build_is_refused_and_asked_for_anew_gives_another_tokenizer(build, tmp_path):
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=500, window=250)
     spec = spec_of(recipe)
-    assert (spec.start, spec.warm_up, spec.decay, spec.prompt_weight) == ("", 50, 0.6, 0.1)
+    assert (spec.base, spec.decay, spec.prompt_weight) == ("", 0.6, 0.1)
     run_item(recipe, {"do": "prepare"})
     first = load_tokenizer(spec.tokenizer).get_vocab()
     write_conversations([conversation(7, "umbrellas")], build / "grounder_iterative.jsonl")
     with pytest.raises(SpecError, match="have changed"):
         run_item(recipe, {"do": "prepare"})
     other = sft([build], "scratch", tmp_path / "other", "iterative", steps=500, window=250)
-    assert other.content != recipe.content
+    assert other.fit.content != recipe.fit.content
     run_item(other, {"do": "prepare"})
     assert load_tokenizer(spec_of(other).tokenizer).get_vocab() != first

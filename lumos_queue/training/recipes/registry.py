@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.training.recipes.base import Recipe, RunWindow, Window, WindowResult
+from lumos_queue.training.recipes.former import FormerFit, is_former
 from lumos_queue.util.registry import Registry
 
 RECIPES: Registry[type[Recipe]] = Registry(
@@ -27,15 +28,17 @@ _WORK: Registry[RunWindow] = Registry(
 )
 
 
-def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe:
+def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe | FormerFit:
     """The recipe whose `as_json` is `values`. Raises SpecError for an unknown name."""
-    return RECIPES.load(name).from_json(values)
+    return FormerFit(name, values) if is_former(name, values) else RECIPES.load(name).from_json(values)
 
 
-def run_item(recipe: Recipe, window: Window) -> WindowResult:
+def run_item(recipe: Recipe | FormerFit, window: Window) -> WindowResult:
     """Carry out one item. Called in a process of its own.
 
     Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more.
     """
+    if isinstance(recipe, FormerFit):
+        recipe.refuse()
     done = _WORK.load(recipe.name)(recipe, window)
     return done if isinstance(done, WindowResult) else WindowResult(done)

@@ -55,9 +55,6 @@ class Sft:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Sft:
-        """Raises SpecError for a job that the former engine had begun."""
-        if "fit" not in value:
-            raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
         return cls(**{**value, "data": tuple(value["data"]), "fit": FitSpec.from_json(value["fit"])})
 
     def windows(self) -> list[Window]:

@@ -50,9 +50,6 @@ class Starter:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Starter:
-        """Raises SpecError for a job that the former engine had begun."""
-        if "fits" not in value:
-            raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
         return cls(**{**value, "fits": tuple(value["fits"])})
 
     def windows(self) -> list[Window]:

@@ -1,0 +1,39 @@
+"""Training jobs that the former engine began: they are still read and shown, and can no longer be gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from lumos_queue.errors import SpecError
+from lumos_queue.training.recipes.base import Window
+
+#: In what a job of today's engine stores, and in no job of the former one.
+_MARKS = {"sft": "fit", "starter": "fits"}
+
+
+@dataclass(frozen=True, slots=True)
+class FormerFit:
+    """What was stored, as it is: a recipe that `from_json` of today's cannot read."""
+
+    name: str
+    values: Mapping[str, Any]
+
+    device = "cpu"
+
+    def as_json(self) -> dict[str, Any]:
+        return dict(self.values)
+
+    def windows(self) -> list[Window]:
+        fits = [self.values["steps"], *([self.values["one_pass_steps"]] if self.name == "starter" else [])]
+        count = sum(-(-steps // self.values["window"]) for steps in fits)
+        return [{"do": "nothing"}] * (count + 2)
+
+    def refuse(self) -> NoReturn:
+        """Raises SpecError."""
+        raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
+
+
+def is_former(name: str, values: Mapping[str, Any]) -> bool:
+    return name in _MARKS and _MARKS[name] not in values
