@@ -251,7 +251,8 @@ def test_a_cancelled_call_does_not_disturb_the_batch(folder, prompts):
     async def cancel_some():
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)
         calls = [asyncio.create_task(endpoint.generate(prompt, FREELY, 0)) for prompt in prompts[:8]]
-        await asyncio.sleep(0.02)
+        while not endpoint._batcher._rows:  # until they are decoded
+            await asyncio.sleep(0)
         for call in calls[::2]:
             call.cancel()
         done = await asyncio.gather(*calls, return_exceptions=True)
