@@ -66,7 +66,23 @@ def write_llama(folder: Path, tokenizer: PreTrainedTokenizerBase, *, tied: bool 
 
 def random_conversation(source: random.Random) -> Conversation:
     """Turns of random words, digits, signs, line breaks, spaces and scripts."""
-    words = ("Add", "12", "007", "ß", "数", "🙂", "\n", "  ", "a\tb", "-", "R1 = Calculator(2 + 3)", "<|", "|>", "</", "x")
+    words = (
+        "Add",
+        "12",
+        "007",
+        "ß",
+        "数",
+        "🙂",
+        "\n",
+        "  ",
+        "a\tb",
+        "-",
+        "R1 = Calculator(2 + 3)",
+        "<|",
+        "|>",
+        "</",
+        "x",
+    )
     turns = []
     for index in range(2 * source.randint(1, 4)):
         text = " ".join(source.choice(words) for _ in range(source.randint(1, 12))).strip() or "x"

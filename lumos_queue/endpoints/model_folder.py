@@ -18,13 +18,21 @@ def check_folder(folder: Path) -> None:
     """Raises SpecError when the folder is not a model or the libraries to run it are not installed."""
     if not folder.is_dir():
         raise SpecError(f"No folder '{folder}': local: names a Hugging Face model folder on the machine that runs it.")
-    for name in ("config.json", "tokenizer.json"):
-        if not (folder / name).is_file():
-            raise SpecError(f"'{folder}' is not a model folder: it has no {name}.")
+    if not (folder / "config.json").is_file():
+        raise SpecError(f"'{folder}' is not a model folder: it has no config.json.")
+    tokenizer_file(folder)
     if not any(folder.glob("*.safetensors")):
         raise SpecError(f"'{folder}' has no *.safetensors weights; other formats can run code and are refused.")
     if not (util.find_spec("torch") and util.find_spec("transformers")):
         raise SpecError("local: needs torch and transformers: pip install 'lumos-queue[local]'.")
+
+
+def tokenizer_file(folder: Path) -> Path:
+    """What the folder's tokenizer is read from. Raises SpecError when it has none."""
+    for name in ("tokenizer.json", "tokenizer.model"):  # the second is SentencePiece's
+        if (folder / name).is_file():
+            return folder / name
+    raise SpecError(f"'{folder}' is not a model folder: it has no tokenizer.json.")
 
 
 def weights(folder: Path) -> list[Path]:
@@ -42,7 +50,7 @@ def identity(folder: Path) -> dict[str, Any]:
         "model": folder.resolve().name,
         "architecture": ", ".join(config.get("architectures") or ["unknown"]),
         **model_digests(folder),
-        "tokenizer_sha256": _sha256(folder / "tokenizer.json"),
+        "tokenizer_sha256": _sha256(tokenizer_file(folder)),
         "dtype": "float32",
         "server": f"transformers {metadata.version('transformers')}, torch {metadata.version('torch')}",
     }

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.endpoints.model_folder import tokenizer_file
 from lumos_queue.errors import SpecError
 from lumos_queue.util.untrusted_json import read_json
 
@@ -18,8 +19,7 @@ def check_base(folder: Path) -> None:
     Shapes and names are compared with those of the architecture; the values are not read.
     """
     config = _read_config(folder)
-    if not any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer.model", "vocab.json")):
-        raise SpecError(f"'{folder}' is not a model folder: it has no tokenizer.")
+    tokenizer_file(folder)
     shapes = _read_shapes(folder)
     expected = _expected_shapes(folder, config)
     missing = [name for name in expected if name not in shapes and not _is_derived(name, config)]

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import MetaData, select, text
+from sqlalchemy import MetaData, select
 
 from db.connection import Database
 from tests.fake_endpoint import FakeEndpoint

@@ -92,7 +92,7 @@ def damage_pickle(folder: Path) -> None:
         (damage_kind, "not those of a bert|not a causal language model"),
         (damage_unknown, "not a causal language model that can be trained"),
         (damage_shape, "has the shape .* config.json says"),
-        (damage_tokenizer, "has no tokenizer"),
+        (damage_tokenizer, "has no tokenizer.json"),
         (damage_shard, r"incomplete: model-.*safetensors is missing"),
         (damage_length, "damaged or cut off"),
         (damage_index, "index.json' cannot be read"),

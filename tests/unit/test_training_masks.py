@@ -106,8 +106,13 @@ def test_examples_come_back_as_they_were_written(tmp_path):
         assert (row["labels"] != IGNORED).tolist() == example.learnt.tolist()
     batch = pad_right([read[0], read[3]], 9)
     assert batch["lengths"].tolist() == [len(examples[0].ids), len(examples[3].ids)]
-    assert batch["input_ids"][0, len(examples[0].ids) :].tolist() == [9] * (batch["labels"].shape[1] - len(examples[0].ids))
-    assert write_examples([], tmp_path / "none.safetensors") == 0 and len(EncodedConversations(tmp_path / "none.safetensors")) == 0
+    assert batch["input_ids"][0, len(examples[0].ids) :].tolist() == [9] * (
+        batch["labels"].shape[1] - len(examples[0].ids)
+    )
+    assert (
+        write_examples([], tmp_path / "none.safetensors") == 0
+        and len(EncodedConversations(tmp_path / "none.safetensors")) == 0
+    )
 
 
 @pytest.mark.parametrize("micro_batch", [8, 4])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 
 import pytest
 from safetensors.torch import load_file
+from transformers import AutoTokenizer
 
 from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
@@ -17,10 +18,12 @@ from lumos_queue.builds.augment import replace_names, replace_numbers
 from lumos_queue.builds.heldout import HeldOutTexts, asdiv_texts, mask, svamp_texts
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
-from lumos_queue.training.model import ModelSpec
-from lumos_queue.training.starter import prepare, specs
-from lumos_queue.training.starter_data import StarterData, is_dev
-from lumos_queue.training.window import export_checkpoint, run_window
+from lumos_queue.models.merge import merge_adapter
+from lumos_queue.training.recipes.registry import run_item
+from lumos_queue.training.recipes.starter import Starter, starter
+from lumos_queue.training.starter.data import StarterData, is_dev
+from lumos_queue.training.starter.work import PHRASES
+from tests.tiny_llama import make_tiny_llama
 
 ROW = {
     "Question": "Joan had number0 kites . She gave number1 of them to Tom . How many kites does Joan have now ?",
@@ -160,35 +163,49 @@ def test_rows_kept_for_development_are_about_one_in_twelve(shared_data):
     assert 60 < sum(is_dev(record["Question"]) for record in records) < 170
 
 
-@pytest.fixture
-def prepared(data, tmp_path):
-    """Everything the starter's fits need, in small."""
-    counts = prepare(StarterData(data, generated=40, variants=2), tmp_path / "work")
-    assert counts["conversations: iterative"] == counts["conversations: one-pass"] > 80
-    return tmp_path / "work"
+def test_no_training_problem_equals_one_that_is_kept_for_development(shared_data):
+    sources = StarterData(shared_data, generated=10, variants=1)
+    development = {mask(task.question) for task, _ in sources.dev_problems()}
+    assert len(development) > 60
+    assert not development & {mask(task.question) for task, _ in sources.problems()}
 
 
-def small(work):
-    tiny = ModelSpec(hidden=32, layers=1, heads=2, feed_forward=48, positions=512)
-    return {name: replace(spec, model=tiny, window=2, tokens=600) for name, spec in specs(work, 4, 2).items()}
+def small(data, folder, **values) -> Starter:
+    return starter(data, folder, None, **{"steps": 4, "one_pass_steps": 2, "window": 1, "generated": 40, **values})
 
 
-def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(prepared):
+def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(data, tmp_path):
+    recipe = small(data, tmp_path / "work")
+    assert [window.get("fit") for window in recipe.windows()] == [None, "iterative", "one-pass", None]
+    done = [run_item(recipe, window) for window in recipe.windows()]
+    assert {step.fit for step in done[1].steps} == {"iterative"} and len(done[1].steps) == 4
     exported = {}
-    for name, spec in small(prepared).items():
-        for start, stop in spec.windows():
-            run_window(spec, prepared / name, start, stop)
-        assert len(list((prepared / name).glob("step-*"))) == min(2, len(spec.windows()))
-        last = prepared / name / f"step-{spec.steps:06d}"
-        folder = export_checkpoint(spec, last, prepared / "out" / name)
-        check_folder(folder)
-        tensors = load_file(folder / "model.safetensors")
-        exported[name] = {key: value.float() for key, value in tensors.items()}
+    for name, folder in done[-1].output.items():
+        check_folder(Path(folder))
+        exported[name] = {key: value.float() for key, value in load_file(Path(folder) / "model.safetensors").items()}
     before, after = exported["iterative"], exported["one-pass"]
     changes = [(after[key] - before[key]).abs().max().item() for key in before]
     assert 0 < max(changes) < 0.1
+    assert json.loads((tmp_path / "work" / "counts.json").read_text())["mawps: equals a problem of asdiv"] == 1
 
 
-def test_counts_are_kept_beside_the_data(prepared):
-    counts = json.loads((prepared / "counts.json").read_text())
-    assert counts["mawps: equals a problem of asdiv"] == 1
+def test_an_adapter_of_a_base_learns_the_phrases_as_tokens(data, tmp_path):
+    make_tiny_llama(tmp_path / "base")
+    recipe = starter(data, tmp_path / "work", tmp_path / "base", fits=("adapter",), adapter_steps=2, generated=40)
+    done = [run_item(recipe, window) for window in recipe.windows()]
+    folder = Path(done[-1].output["adapter"])
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert [len(tokenizer.tokenize(phrase)) for phrase in PHRASES if phrase[0] not in " \n"] == [1] * sum(
+        phrase[0] not in " \n" for phrase in PHRASES
+    )
+    check_folder(merge_adapter(tmp_path / "base", folder, tmp_path / "merged"))
+
+
+def test_a_killed_starter_would_give_the_same_data(data, tmp_path):
+    for name in ("one", "other"):
+        run_item(small(data, tmp_path / name), {"do": "prepare"})
+    for fit in ("iterative", "one-pass"):
+        one, other = (
+            (tmp_path / name / fit / "encoded" / "train.safetensors").read_bytes() for name in ("one", "other")
+        )
+        assert one == other

@@ -47,7 +47,7 @@ def shorten(annotation: Annotation) -> Annotation:
                 raise SpecError("is no arithmetic")
             last = _take_apart(_bind(expression, known), steps)
             known[int(action.variables[0].removeprefix("R"))] = last
-    steps = _without_unused(steps)
+    steps = _without_unused(steps) if steps else []
     for step in steps:
         values.append(evaluate(step, values))
     if not steps or _shown(values[-1]) != annotation.answer:
