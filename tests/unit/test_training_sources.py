@@ -171,7 +171,7 @@ def test_no_training_problem_equals_one_that_is_kept_for_development(shared_data
 
 
 def small(data, folder, **values) -> Starter:
-    return starter(data, folder, None, **{"steps": 4, "one_pass_steps": 2, "window": 1, "generated": 40, **values})
+    return starter(data, folder, None, **{"steps": 4, "one_pass_steps": 2, "window": 4, "generated": 40, **values})
 
 
 def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(data, tmp_path):

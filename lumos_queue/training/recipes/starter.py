@@ -33,11 +33,11 @@ class Starter:
     folder: str  #: for conversations, checkpoints and the models; every worker must be able to read it
     base: str = ""  #: model folder of the adapter; '' = no adapter
     content: str = ""  #: digest of the base
-    fits: tuple[str, ...] = (ADAPTER, ITERATIVE, ONE_PASS)  #: which, in order
+    fits: tuple[str, ...] = (ITERATIVE, ONE_PASS)  #: which, in order
     adapter_steps: int = 600  #: optimizer steps of the adapter, 16 conversations each
     steps: int = 6500  #: of the small iterative model
     one_pass_steps: int = 1500  #: of the small one-pass model, which starts from the iterative one
-    window: int = 50  #: optimizer steps of one item of the adapter; the small models' are five times as long
+    window: int = 0  #: optimizer steps of one item; 0: 50 of the adapter, 250 of the small models
     tokens: int = 1_000_000  #: of the adapter's conversations, at most; the small models get eight times as many
     generated: int = 40_000  #: wordmath problems to choose from
     seed: int = 7
@@ -55,7 +55,7 @@ class Starter:
     def windows(self) -> list[Window]:
         plan: list[Window] = [{"do": "prepare"}]
         for fit in self.fits:
-            steps, window = self.specs()[fit].steps, self.window * (1 if fit == ADAPTER else 5)
+            steps, window = self.specs()[fit].steps, self.window or (50 if fit == ADAPTER else 250)
             for start in range(0, steps, window):
                 plan.append({"do": "fit", "fit": fit, "start": start, "stop": min(start + window, steps)})
         return [*plan, {"do": "export"}]
@@ -99,8 +99,8 @@ def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Start
         if not (data / name).is_dir():
             raise SpecError(f"--data '{data}' has no folder '{name}': the recipe reads {', '.join(SOURCES)}.")
     if base is None:
-        chosen = tuple(name for name in Starter.__dataclass_fields__["fits"].default if name != ADAPTER)
-        return Starter(str(data.resolve()), str(folder.resolve()), **{"fits": chosen, **values})
+        return Starter(str(data.resolve()), str(folder.resolve()), **values)
     check_base(base)
     content = identity(base)["sha256"]
-    return Starter(str(data.resolve()), str(folder.resolve()), str(base.resolve()), content, **values)
+    fits = (ADAPTER, ITERATIVE, ONE_PASS)
+    return Starter(str(data.resolve()), str(folder.resolve()), str(base.resolve()), content, **{"fits": fits, **values})
