@@ -1,0 +1,42 @@
+"""The plots: each begins a story. Extensions go on with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lumos_queue.benchmarks.wordmath.composer.plots.changes import comings_and_goings, gains_and_losses
+from lumos_queue.benchmarks.wordmath.composer.plots.grid import doers, places
+from lumos_queue.benchmarks.wordmath.composer.plots.groups import packing, rows, sharing, two_kinds_of_groups
+from lumos_queue.benchmarks.wordmath.composer.plots.measures import cutting, needs, sizes, temperatures
+from lumos_queue.benchmarks.wordmath.composer.plots.money import prices, saving, selling, shopping
+from lumos_queue.benchmarks.wordmath.composer.plots.parts import parts
+from lumos_queue.benchmarks.wordmath.composer.plots.rates import habits, journeys
+from lumos_queue.benchmarks.wordmath.composer.story import Story
+
+Plot = Callable[[Story], None]
+
+PLOTS: dict[str, tuple[Plot, float]] = {
+    "doers": (doers, 3),
+    "places": (places, 1),
+    "gains_and_losses": (gains_and_losses, 3),
+    "comings_and_goings": (comings_and_goings, 1.2),
+    "packing": (packing, 1.2),
+    "sharing": (sharing, 1),
+    "rows": (rows, 0.8),
+    "shopping": (shopping, 1.3),
+    "prices": (prices, 0.9),
+    "selling": (selling, 0.9),
+    "saving": (saving, 0.8),
+    "habits": (habits, 1),
+    "journeys": (journeys, 0.7),
+    "sizes": (sizes, 1.2),
+    "cutting": (cutting, 0.7),
+    "needs": (needs, 0.8),
+    "temperatures": (temperatures, 0.4),
+    "parts": (parts, 1.3),
+    "two_kinds_of_groups": (two_kinds_of_groups, 0.8),
+}
+
+
+def extend(story: Story) -> None:
+    """Perhaps go on with what somebody has in the end."""
