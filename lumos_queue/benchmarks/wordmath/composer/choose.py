@@ -9,10 +9,10 @@ from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 
 MAX_STEPS = 5
 MAX_UNUSED = 3
-#: How often a solution has so many steps, before what the stories allow; and tells so many numbers without need.
-STEPS = {1: 0.40, 2: 0.34, 3: 0.15, 4: 0.08, 5: 0.05}
-UNUSED = {0: 1.0, 1: 0.6, 2: 0.25, 3: 0.08}
-TOLD = (2, 2, 2, 3, 3, 3, 4, 4, 5)  #: how many numbers a story tells
+#: How often a solution has so many steps, compared with the others that a story allows; and leaves so many numbers unused.
+STEPS = {1: 0.2, 2: 0.6, 3: 0.5, 4: 0.3, 5: 0.2}
+UNUSED = {0: 1.0, 1: 0.65, 2: 0.25, 3: 0.08}
+TOLD = (2, 2, 3, 3, 3, 3, 4, 4, 5)  #: how many numbers a story tells
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import lru_cache
 
-from lumos_queue.benchmarks.wordmath.composer.choose import Target, choose_clauses, draw_target, find_targets
-from lumos_queue.benchmarks.wordmath.composer.graph import Number
-from lumos_queue.benchmarks.wordmath.composer.plots import PLOTS, extend
+from lumos_queue.benchmarks.wordmath.composer.choose import choose_clauses, draw_target, find_targets
+from lumos_queue.benchmarks.wordmath.composer.graph import Derivation, Number, QuantityGraph
+from lumos_queue.benchmarks.wordmath.composer.plots import PLOTS
+from lumos_queue.benchmarks.wordmath.composer.plots.extensions import go_on
 from lumos_queue.benchmarks.wordmath.composer.render import arrange, write
-from lumos_queue.benchmarks.wordmath.composer.story import Story
+from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 from lumos_queue.benchmarks.wordmath.program import ProblemBuilder
 from lumos_queue.benchmarks.wordmath.scene import Redraw
 
+RETOLD = 0.7  #: how often a story with fewer questions is dropped
 QUESTIONS = 3  #: so many problems in a row share one story, where it has so many questions
 
 
@@ -23,9 +26,15 @@ class ComposedProblem:
     plot: str
     question: str
     program: ProblemBuilder
-    answer: Number  #: the asked quantity's value as the story was built, not as the program computes it
-    numbers: tuple[Number, ...]  #: what is told, in no order
-    relations: frozenset[str]
+    graph: QuantityGraph
+    told: tuple[int, ...]  #: the quantities whose numbers are told
+    target: int  #: the quantity that is asked for
+    relations: frozenset[str]  #: the relations and events of the story
+
+    @property
+    def numbers(self) -> list[Number]:
+        """The numbers that are told."""
+        return [self.graph.value(index) for index in self.told]
 
 
 def compose(seed: str, member: int) -> ComposedProblem:
@@ -33,46 +42,52 @@ def compose(seed: str, member: int) -> ComposedProblem:
 
     Where the story has fewer questions, the member is a problem of another story.
     """
-    problem = _member(random.Random(seed), member, random.Random(f"{seed}:{member}"))
-    own = random.Random(f"{seed}:{member}:own")
-    while problem is None:
-        problem = _member(own, 0, own)
-    return problem
+    problems = _tell_story(seed)
+    return problems[member] if member < len(problems) else _tell_story(f"{seed}:{member}")[0]
 
 
-def _member(rng: random.Random, member: int, wording: random.Random) -> ComposedProblem | None:
-    """The member of the first story that has any question; None when that story has too few."""
+@lru_cache(maxsize=8)  # the members of a story are mostly asked for one after another
+def _tell_story(seed: str) -> tuple[ComposedProblem, ...]:
+    """The problems of the first story that has any, at most `QUESTIONS`; they tell the same in the same words."""
+    rng = random.Random(seed)
     while True:
         story = Story(rng)
         plot = rng.choices(list(PLOTS), [weight for _, weight in PLOTS.values()])[0]
         try:
             PLOTS[plot][0](story)
-            extend(story)
-            told, found = choose_clauses(story)
+            go_on(story)
         except Redraw:
             continue
-        targets = find_targets(story, told, found)
-        if not targets:
+        told, found = choose_clauses(story)
+        solved = _solve(story, told, found)
+        if not solved or (len(solved) < QUESTIONS and rng.random() < RETOLD):
             continue
-        chosen: list[Target] = []
-        while targets and len(chosen) < QUESTIONS:
-            chosen.append(draw_target(story, targets))
-            targets.remove(chosen[-1])
-        if len(chosen) <= member:
-            return None
-        target = chosen[member].quantity
-        program = story.scene.program
-        story.graph.write(target, found, program)
-        numbers = tuple(story.value(state) for clause in told for state in clause.states)
-        if not program.is_sound() or not _is_clear(program, numbers):
-            if member:
-                return None
-            continue
-        text = write(story, arrange(story, told, target), target, wording)
-        return ComposedProblem(plot, text, program, story.value(target), numbers, frozenset(story.relations))
+        states = tuple(state for clause in told for state in clause.states)
+        problems = []
+        for target, program in solved:
+            story.reseed(f"{seed}:words")
+            text = write(story, arrange(story, told, target), target, random.Random(f"{seed}:{target}"))
+            relations = frozenset(story.relations)
+            problems.append(ComposedProblem(plot, text, program, story.graph, states, target, relations))
+        return tuple(problems)
 
 
-def _is_clear(program: ProblemBuilder, numbers: tuple[Number, ...]) -> bool:
+def _solve(story: Story, told: list[Clause], found: Derivation) -> list[tuple[int, ProblemBuilder]]:
+    """Up to `QUESTIONS` quantities to ask for, with the programs for them, in a random order."""
+    targets = find_targets(story, told, found)
+    numbers = [story.value(state) for clause in told for state in clause.states]
+    solved: list[tuple[int, ProblemBuilder]] = []
+    while targets and len(solved) < QUESTIONS:
+        target = draw_target(story, targets)
+        targets.remove(target)
+        program = ProblemBuilder()
+        story.graph.write(target.quantity, found, program)
+        if program.is_sound() and _is_clear(program, numbers):
+            solved.append((target.quantity, program))
+    return solved
+
+
+def _is_clear(program: ProblemBuilder, numbers: list[Number]) -> bool:
     """Whether no computed number could be taken for a told one."""
     results = [*program.results, *numbers]
     return len(set(results)) == len(results)

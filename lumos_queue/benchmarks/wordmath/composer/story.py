@@ -22,7 +22,15 @@ class Clause:
     at: float = 0  #: when in the story; those of one time may come in any order
     weight: float = 1.0  #: how often it is chosen, compared with the others
     plain: bool = True  #: whether it can be joined with another, and stand after 'if'
-    follows: int | None = None  #: a quantity that must be told as well: its clause speaks of it first
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What is said of a quantity whose number is not told, as `Ann had some pens`."""
+
+    text: str
+    at: float
+    with_one_of: tuple[int, ...]  #: it is only said when one of these is told or asked for; empty: always
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +52,13 @@ class Story:
         self.graph = QuantityGraph()
         self.clauses: list[Clause] = []
         self.asks: dict[int, list[str]] = {}
-        self.hints: dict[int, tuple[str, float]] = {}  #: what is said of a quantity that is not told, and when
+        self.hints: dict[int, Hint] = {}  #: what is said of a quantity whose number is not told
         self.holdings: list[Holding] = []
         self.relations: set[str] = set()  #: names of the relations and events that were used
+
+    def reseed(self, seed: str) -> None:
+        """Make the choices from here on those of the seed."""
+        self.rng = self.scene.rng = random.Random(seed)
 
     # --- quantities
 
@@ -86,16 +98,15 @@ class Story:
         at: float = 0,
         weight: float = 1.0,
         plain: bool = True,
-        follows: int | None = None,
     ) -> None:
         known = states if isinstance(states, tuple) else (states,)
-        self.clauses.append(Clause(known, text, at, weight, plain, follows))
+        self.clauses.append(Clause(known, text, at, weight, plain))
 
     def ask(self, quantity: int, *questions: str) -> None:
         self.asks.setdefault(quantity, []).extend(questions)
 
-    def hint(self, quantity: int, text: str, at: float) -> None:
-        self.hints[quantity] = (text, at)
+    def hint(self, quantity: int, text: str, at: float, with_one_of: tuple[int, ...] = ()) -> None:
+        self.hints[quantity] = Hint(text, at, with_one_of)
 
     def use(self, relation: str) -> None:
         self.relations.add(relation)

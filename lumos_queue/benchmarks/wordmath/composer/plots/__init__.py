@@ -1,4 +1,4 @@
-"""The plots: each begins a story. Extensions go on with one."""
+"""The plots by name, each with its weight: it begins a story."""
 
 from __future__ import annotations
 
@@ -36,7 +36,3 @@ PLOTS: dict[str, tuple[Plot, float]] = {
     "parts": (parts, 1.3),
     "two_kinds_of_groups": (two_kinds_of_groups, 0.8),
 }
-
-
-def extend(story: Story) -> None:
-    """Perhaps go on with what somebody has in the end."""

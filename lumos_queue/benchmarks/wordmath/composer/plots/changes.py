@@ -76,7 +76,7 @@ def _event(story: Story, person: Person, noun: Noun, before: int, place: int, ev
     past, base, _ = s.pick(*(deed for deed in known if (not deed[2] or noun.kind in deed[2]) and deed[1] not in taken))
     other = s.person() if "{q}" in past else person
     base = base.format(q=other)
-    size = s.n(2, 90) if gain else s.n(2, left - 1)
+    size = s.n(2, 90) if gain else s.n(2, left - 2)
     name = f"the number of {many} {person} {past.format(n='', q=other)}".replace("  ", " ").strip()
     change = story.new(name, size)
     story.use("gains" if gain else "loses")
@@ -158,11 +158,15 @@ def comings_and_goings(story: Story) -> None:
     for place in range(1, s.pick(1, 1, 2, 2, 3) + 1):
         left = int(story.value(now))
         gain = left < 4 or s.chance(0.5)
-        size = s.n(2, 60) if gain else s.n(2, left - 1)
+        size = s.n(2, 60) if gain else s.n(2, left - 2)
         verb = s.say(come if gain else go)
         change = story.new(f"the number of {many} that {verb}", size)
         when = "at the next stop," if who == "passenger" and place > 1 else "[then|after a while,|later,|soon,]"
-        said = f"[{noun(size, 'more')}|{size} more|{noun(size, 'other')}]" if gain else f"[{size} of them|{noun(size)}]"
+        said = (
+            f"[{noun(size, 'more')}|{size} more|{noun(size, 'other')}]"
+            if gain
+            else f"[{size} of the {many}|{noun(size)}]"
+        )
         story.tell(change, f"{when} {said} {verb}", at=place, weight=4, plain=False)
         story.hint(change, f"{when} some {'more ' if gain else ''}{many} {verb}", place)
         (came if gain else went).append(change)

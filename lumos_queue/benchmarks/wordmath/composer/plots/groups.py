@@ -31,7 +31,7 @@ def packing(story: Story) -> None:
         over = s.n(2, max(each - 1, 3))
         rest = story.new(f"the number of {many} left over", over)
         total = story.sum_of(f"the number of {many} {person} has", packed, rest)
-        story.tell(rest, f"[{over} {many} do not fit|{over} {many} are left over]", at=3, weight=2, plain=False)
+        story.tell(rest, f"there are {over} {many} left over", at=3, weight=2, plain=False)
         story.ask(rest, f"how many {many} are left over")
         story.ask(packed, f"how many {many} are in the {container.many}")
         story.use("left over")
@@ -121,10 +121,10 @@ def rows(story: Story) -> None:
         some = s.n(2, groups * each - 1)
         part = story.new(f"the number of {adjective} {noun.many}", some)
         rest = story.less(f"the number of the other {noun.many}", total, part)
-        story.tell(part, f"{some} of the {noun.many} are {adjective}", at=2, weight=2, plain=False)
+        story.tell(part, f"of the {noun.many}, {some} are {adjective}", at=2, weight=2, plain=False)
         story.ask(rest, f"how many {noun.many} {where} are not {adjective}")
         story.ask(part, f"how many of the {noun.many} are {adjective}")
-        story.tell(rest, f"{int(story.value(rest))} of the {noun.many} are not {adjective}", at=2, plain=False)
+        story.tell(rest, f"of the {noun.many}, {int(story.value(rest))} are not {adjective}", at=2, plain=False)
         story.use("part of")
 
 

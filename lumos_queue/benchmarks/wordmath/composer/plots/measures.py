@@ -125,27 +125,27 @@ def cutting(story: Story) -> None:
         many, each = s.n(2, 20), s.n(2, 20)
         count, size = story.new(f"the number of {piece.many}", many), story.new(f"the length of each {piece.one}", each)
         used = story.product_of(f"the {unit.many} of {material} in the {piece.many}", count, size)
-        story.tell(count, f"{person} cuts {piece(many)} of the same length from the {material}", at=1, weight=3)
+        story.tell(count, f"{person} cut {piece(many)} of the same length from the {material}", at=1, weight=3)
         story.tell(size, f"each {piece.one} is {unit(each)} long", at=2, weight=3, plain=False)
-        story.hint(count, f"{person} cuts {piece.many} of the same length from the {material}", 1)
-        story.ask(count, f"how many {piece.many} does {person} [get|cut]")
+        story.hint(count, f"{person} cut {piece.many} of the same length from the {material}", 1)
+        story.ask(count, f"how many {piece.many} did {person} [get|cut]")
         story.ask(size, f"how many {unit.many} long is each {piece.one}", f"how long is each {piece.one}")
         story.use("groups of")
     else:
         used = story.new(f"the {unit.many} of {material} used", s.n(2, 60))
-        story.tell(used, f"{person} [cuts off|uses] {unit(int(story.value(used)))} of {material}", 1, 3)
-        story.hint(used, f"{person} cuts off some of the {material}", 1)
-        story.ask(used, f"how many {unit.many} of {material} does {person} [use|cut off]")
+        story.tell(used, f"{person} [cut off|used] {unit(int(story.value(used)))} of {material}", 1, 3)
+        story.hint(used, f"{person} cut off some of the {material}", 1)
+        story.ask(used, f"how many {unit.many} of {material} did {person} [use|cut off]")
     left = story.new(f"the {unit.many} of {material} left", s.n(2, 60))
     whole = used
     if used != len(story.graph.quantities) - 2 or s.chance(0.5):
         whole = story.sum_of(f"the {unit.many} of {material} at first", used, left)
-        story.tell(left, f"then {unit(int(story.value(left)))} of {material} are left", at=3, weight=2, plain=False)
+        story.tell(left, f"now {unit(int(story.value(left)))} of {material} are left", at=3, weight=2, plain=False)
         story.ask(left, f"how many {unit.many} of {material} are left")
         story.use("left after")
-    story.tell(whole, f"{person} has {unit(int(story.value(whole)))} of {material}", weight=3)
-    story.hint(whole, f"{person} has some {material}", 0)
-    story.ask(whole, f"how many {unit.many} of {material} does {person} have")
+    story.tell(whole, f"{person} had {unit(int(story.value(whole)))} of {material}", weight=3)
+    story.hint(whole, f"{person} had some {material}", 0)
+    story.ask(whole, f"how many {unit.many} of {material} did {person} have [at first|in the beginning]")
 
 
 def needs(story: Story) -> None:
@@ -210,7 +210,7 @@ def temperatures(story: Story) -> None:
     story.ask(now, f"{head} was {what} {times_[0]}")
     for place in range(1, s.pick(2, 2, 3)):
         size = s.n(2, 15)
-        up = s.chance(0.5) or int(story.value(now)) <= size
+        up = s.chance(0.5) or int(story.value(now)) <= size + 1
         change = story.new(f"the change of {what}", size)
         verb, base = rises if up else falls
         story.tell(

@@ -129,14 +129,16 @@ def prices(story: Story) -> None:
         story.ask(whole, f"how much must {person} pay for the {x.many} and one {y.one}")
         story.use("cost of n at a price")
     elif s.chance(0.7):
-        off = s.n(2, max(values[0] - 2, 3))
-        s.require(off < values[0])
+        off = s.n(2, max(values[0] - 1, 2))
         cut = story.new("the reduction", off)
         new = story.less(f"the new price of {x.a}", each[0], cut)
         story.tell(cut, f"the price of {x.a} [falls|is lowered] by {s.usd(off)}", at=3, weight=2, plain=False)
         story.tell(new, f"in the sale, {x.a} costs {s.usd(story.value(new))}", at=3, weight=2, plain=False)
-        story.ask(new, f"how much does {x.a} cost now")
-        story.ask(cut, f"by how much was the price of {x.a} lowered")
+        story.asks = {  # 'how much does it cost' has two answers now
+            cut: [f"by how much was the price of {x.a} lowered"],
+            new: [f"how much does {x.a} cost [now|in the sale]"],
+            each[0]: [f"how much did {x.a} cost before the sale"],
+        }
         story.use("left after")
 
 

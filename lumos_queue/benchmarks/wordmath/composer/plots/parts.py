@@ -52,10 +52,11 @@ def parts(story: Story) -> None:
         rest = story.less(f"the number of {noun.many} that {other_side}", whole, part)
         amounts = int(story.value(part)), int(story.value(rest))
         s.require(min(amounts) > 1)
-        story.tell(part, f"{amounts[0]} of the {noun.many} {one_side}", at=1 + place, weight=2.5, plain=False)
+        if place or way == "numbers":
+            story.tell(part, f"of the {noun.many}, {amounts[0]} {one_side}", at=1 + place, weight=2.5, plain=False)
         remainder = s.pick("the others", "the rest")
-        story.tell(rest, f"{amounts[1]} of the {noun.many} {other_side}", at=1 + place, weight=1, plain=False)
-        story.hint(rest, f"{remainder} {other_side}", 1 + place + 0.5)
+        story.tell(rest, f"of the {noun.many}, {amounts[1]} {other_side}", at=1 + place, weight=1, plain=False)
+        story.hint(rest, f"{remainder} {other_side}", 1 + place + 0.5, with_one_of=(part,))
         story.ask(part, f"how many of the {noun.many} {where} {one_side}", f"how many {noun.many} {one_side}")
         story.ask(rest, f"how many of the {noun.many} {where} {other_side}", f"how many {noun.many} {other_side}")
         if amounts[0] != amounts[1]:
@@ -74,6 +75,8 @@ def _share(story: Story, whole: int, many: str, side: str, k: int, rate: int) ->
         part = story.new(f"the number of {many} that {side}", total // k)
         story.graph.product(whole, part, divisor)
         story.tell(divisor, f"{FRACTIONS[k]} of the {many} {side}", at=1, weight=5, plain=False)
+        said = f"exactly {total // k} {many}, {FRACTIONS[k]} of them all, {side}"
+        story.tell((divisor, part), said, at=1, weight=2, plain=False)
         story.use("fraction of")
         return part
     story.scene.require(total * rate % 100 == 0)
@@ -82,7 +85,9 @@ def _share(story: Story, whole: int, many: str, side: str, k: int, rate: int) ->
     hundredfold = story.new(f"{rate} times the number of {many}", total * rate)
     story.graph.product(hundredfold, whole, percent)
     story.graph.product(hundredfold, part, story.constant(100))
-    story.tell(percent, f"{rate}[ percent|%] of the {many} {side}", at=1, weight=5, plain=False)
+    story.tell(percent, f"of all the {many}, {rate}[ percent|%] {side}", at=1, weight=5, plain=False)
+    said = f"exactly {total * rate // 100} {many}, {rate}% of them all, {side}"
+    story.tell((percent, part), said, at=1, weight=2, plain=False)
     story.ask(percent, f"what percent of the {many} {side}")
     story.use("percent of")
     return part

@@ -26,7 +26,11 @@ HABITS = (
     ("feeds", "feed", "fed", ("goat", "hen", "rabbit"), ("hour", "day")),
     ("types", "type", "typed", ("word", "line", "page"), ("minute", "hour")),
 )
-VEHICLES = ("train", "bus", "car", "ship", "truck", "cyclist", "boat", "plane", "horse", "tractor")
+#: (what moves, smallest and largest speed by the hour)
+VEHICLES = (
+    ("train", 40, 150), ("bus", 30, 90), ("car", 30, 110), ("ship", 15, 60), ("truck", 25, 90), ("cyclist", 8, 25),
+    ("boat", 5, 40), ("plane", 200, 900), ("horse", 5, 30), ("tractor", 8, 35), ("hiker", 2, 5), ("balloon", 5, 30),
+)  # fmt: skip
 
 
 def habits(story: Story) -> None:
@@ -47,7 +51,7 @@ def habits(story: Story) -> None:
         story.tell(rate, regular, weight=3)
         story.tell((total, times), f"{person} {does} {noun(amount)} in {time(count)}", at=0.5, weight=1.5)
         story.tell(total, f"{person} {does} {noun(amount)} [in all|altogether]", at=0.5)
-        story.tell(times, f"{person} {does} {noun.many} for {time(count)}", at=0.7, weight=1.5)
+        story.tell(times, f"{person} does this for {time(count)}", at=0.7, weight=1.5)
         story.ask(rate, f"how many {noun.many} does {person} {base} [in one|each|per] {time.one}")
         story.ask(
             times,
@@ -84,7 +88,7 @@ def _goal(story: Story, noun: Noun, base: str, total: int, person: Person) -> No
     story.tell(goal, wants, at=-1, weight=1.2)
     story.ask(left, f"how many more {noun.many} does {person} have to {base} then")
     story.ask(goal, f"how many {noun.many} does {person} want to {base}")
-    story.tell(left, f"{int(story.value(left))} {noun.many} are still missing", at=2, weight=0.7, plain=False)
+    story.tell(left, f"{person} still has {noun(int(story.value(left)))} to {base}", at=2, weight=0.7, plain=False)
     story.use("still needed")
 
 
@@ -93,8 +97,8 @@ def journeys(story: Story) -> None:
     s = story.scene
     unit = s.pick("kilometer", "mile")
     distances = []
-    for vehicle in s.rng.sample(VEHICLES, s.pick(1, 1, 2)):
-        fast, long = s.n(5, 90), s.n(2, 12)
+    for vehicle, slowest, fastest in s.rng.sample(VEHICLES, s.pick(1, 1, 2)):
+        fast, long = s.n(slowest, fastest), s.n(2, 12)
         speed = story.new(f"the speed of the {vehicle}", fast)
         hours = story.new(f"the hours of the {vehicle}", long)
         way = story.product_of(f"the distance of the {vehicle}", speed, hours)
