@@ -18,6 +18,7 @@ from lumos_queue.benchmarks.wordmath.composer.choose import MAX_STEPS
 from lumos_queue.benchmarks.wordmath.composer.compose import QUESTIONS, ComposedProblem, compose
 from lumos_queue.benchmarks.wordmath.composer.plots import PLOTS
 from lumos_queue.benchmarks.wordmath.grammar import generate
+from lumos_queue.benchmarks.wordmath.words import NUMBERS
 from lumos_queue.builds.heldout import mask
 
 #: sha256 of the first 300 problems at seed 0, as they were before problems were composed.
@@ -33,7 +34,9 @@ RELATIONS = {
     "times as many",
 }  # fmt: skip
 SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-WORDS = dict(zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True))
+WORDS = {word: value for value, word in enumerate(NUMBERS)} | {
+    "half": 2, "twice": 2, "third": 3, "quarter": 4, "fifth": 5,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +119,6 @@ def test_each_told_number_stands_in_the_text(problems):
         text = problem.question.lower()
         said = {Fraction(number) for number in re.findall(r"\d+(?:\.\d+)?", text)}
         said |= {Fraction(value) for word, value in WORDS.items() if re.search(rf"\b{word}\b", text)}
-        said |= {Fraction(value) for word, value in {"half": 2, "twice": 2, "third": 3, "quarter": 4, "fifth": 5}.items()
-                 if word in text}  # fmt: skip
         assert {Fraction(number) for number in problem.numbers} <= said, problem
 
 
@@ -149,7 +150,7 @@ def test_problems_of_one_story_share_their_numbers_and_differ_in_the_answer():
                 shared += 1
                 assert first.target != other.target
                 different += first.program.answer != other.program.answer
-    assert shared > 0.6 * 300 * (QUESTIONS - 1)
+    assert shared > 0.5 * 300 * (QUESTIONS - 1)
     assert different > 0.9 * shared
 
 

@@ -14,7 +14,8 @@ from lumos_queue.benchmarks.wordmath.template import TEMPLATES, Template
 from lumos_queue.errors import unknown
 from lumos_queue.records import Task
 
-#: `familiar` holds other problems of the training families: what a model makes of new numbers, names and wordings.
+#: `familiar` holds other problems of the training families, none composed: what a model makes of new numbers, names
+#: and wordings.
 SPLITS = ("train", "familiar", "dev", "test")
 #: A family is wholly in train, dev or test; one that is not named here is for training.
 DEV = frozenset(

@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 
 MAX_STEPS = 5
 MAX_UNUSED = 3
-#: How often a solution has so many steps, compared with the others that a story allows; and leaves so many numbers unused.
+#: How often a solution has so many steps, and leaves so many numbers unused, compared with what else a story allows.
 STEPS = {1: 0.2, 2: 0.6, 3: 0.5, 4: 0.3, 5: 0.2}
 UNUSED = {0: 1.0, 1: 0.65, 2: 0.25, 3: 0.08}
 TOLD = (2, 2, 3, 3, 3, 3, 4, 4, 5)  #: how many numbers a story tells

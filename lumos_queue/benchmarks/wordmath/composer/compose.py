@@ -15,7 +15,7 @@ from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 from lumos_queue.benchmarks.wordmath.program import ProblemBuilder
 from lumos_queue.benchmarks.wordmath.scene import Redraw
 
-RETOLD = 0.7  #: how often a story with fewer questions is dropped
+RETOLD = 0.8  #: how often a story with fewer questions is dropped
 QUESTIONS = 3  #: so many problems in a row share one story, where it has so many questions
 
 

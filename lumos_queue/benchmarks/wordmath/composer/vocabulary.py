@@ -5,9 +5,15 @@ from __future__ import annotations
 from lumos_queue.benchmarks.wordmath.words import THINGS
 
 COLORS = ("red", "blue", "green", "yellow", "white", "black", "purple", "brown", "pink", "silver")
-SIZES = ("big", "small")
-
-FOOD = ("fruit", "snack", "vegetable")
+#: What comes in colors.
+COLORED = frozenset(
+    (
+        *(thing for kind in ("toy", "school", "craft", "clothes", "kitchen") for thing in THINGS[kind]),
+        "car", "balloon", "rose", "tulip", "flower", "vase", "box", "lamp", "chair", "blanket", "towel", "bird",
+        "butterfly", "bicycle", "bead", "key", "bag", "bottle cap", "flowerpot", "paper plane", "paper boat", "fish",
+        "paper star", "suitcase", "bench", "cat", "dog", "crate", "poster", "umbrella", "house", "boat", "bus",
+    )
+) - {"egg", "straw", "rock", "game", "map", "paper clip", "tea bag"}  # fmt: skip
 #: (past, base, things): a person did it to so many of them.
 DEEDS = (
     ("bought", "buy", tuple(thing for kind in THINGS for thing in THINGS[kind])),
@@ -90,13 +96,13 @@ DOERS = (
 #: (places side by side, things that may be there).
 PLACES = (
     (("on the top shelf", "on the middle shelf", "on the bottom shelf"), ("book", "jar", "toy", "box", "vase", "game")),
-    (("in the red box", "in the blue box", "in the white box"), ("button", "marble", "pencil", "bead", "crayon", "card")),
+    (("in the red box", "in the blue box", "in the white box"), ("button", "marble", "pencil", "bead", "card")),
     (("in the kitchen", "in the garage", "in the attic"), ("chair", "box", "lamp", "bottle", "basket", "mouse")),
     (("in the first row", "in the second row", "in the last row"), ("chair", "plant", "student", "tree", "desk")),
     (("in the big pond", "in the small pond"), ("duck", "fish", "frog", "goose", "turtle", "swan")),
     (("in the park", "in the garden", "in the schoolyard"), ("tree", "bench", "child", "bird", "dog", "flower")),
     (("on the left side of the road", "on the right side of the road"), ("house", "lamp", "car", "shop", "tree")),
-    (("on the first floor", "on the second floor", "on the third floor"), ("room", "desk", "window", "office", "guest")),
+    (("on the first floor", "on the second floor", "on the third floor"), ("room", "desk", "window", "guest")),
     (("in the north field", "in the south field"), ("cow", "sheep", "horse", "tractor", "goat", "haystack")),
     (("in the front car", "in the middle car", "in the rear car"), ("passenger", "seat", "suitcase", "tourist")),
     (("in the first bag", "in the second bag", "in the third bag"), ("apple", "orange", "potato", "shell", "nut")),
@@ -139,7 +145,8 @@ LOSSES = (
     ("returned {n} to the shop", "return to the shop", ("clothes", "tool", "kitchen", "school")),
 )  # fmt: skip
 GAINS = (
-    ("bought {n}", "buy", ()), ("got {n} from {q}", "get from {q}", ()), ("received {n} from {q}", "receive from {q}", ()),
+    ("bought {n}", "buy", ()), ("got {n} from {q}", "get from {q}", ()),
+    ("received {n} from {q}", "receive from {q}", ()),
     ("found {n}", "find", ("toy", "school", "tool", "clothes", "fruit")), ("ordered {n}", "order", ()),
     ("picked {n}", "pick", ("fruit", "vegetable")), ("baked {n}", "bake", ("snack",)),
     ("made {n}", "make", ("craft", "snack")), ("won {n}", "win", ("toy",)),
@@ -157,6 +164,7 @@ ROWS = (
     ("chair", "row", "in the hall"), ("tree", "row", "in the orchard"), ("desk", "row", "in the classroom"),
     ("car", "line", "in the parking lot"), ("cabbage", "row", "in the field"), ("tile", "column", "on the wall"),
     ("dancer", "line", "on the stage"), ("tent", "row", "at the camp"), ("book", "stack", "on the desk"),
-    ("brick", "pile", "at the building site"), ("player", "team", "in the tournament"), ("cup", "stack", "in the kitchen"),
+    ("brick", "pile", "at the building site"), ("player", "team", "in the tournament"),
+    ("cup", "stack", "in the kitchen"),
     ("student", "group", "in the gym"), ("guest", "boat", "on the lake"), ("plant", "bed", "in the garden"),
 )  # fmt: skip

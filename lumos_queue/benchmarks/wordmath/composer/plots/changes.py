@@ -63,7 +63,9 @@ def _chain(story: Story, person: Person, noun: Noun, count: int, also: bool = Fa
     _net(story, person, many, start, now)
     for first in range(len(events)):
         for second in range(first + 1, len(events)):
-            _two_events(story, person, many, events[first], events[second])
+            both = _two_events(story, person, many, events[first], events[second])
+            if both is not None and len(events) == 2:
+                story.graph.sum(*((start, both, now) if left else (now, start, both)))
 
 
 def _event(story: Story, person: Person, noun: Noun, before: int, place: int, events: list[Event]) -> int:
@@ -125,13 +127,15 @@ def _net(story: Story, person: Person, many: str, start: int, now: int) -> None:
     story.use("before and after")
 
 
-def _two_events(story: Story, person: Person, many: str, one: Event, other: Event) -> None:
+def _two_events(story: Story, person: Person, many: str, one: Event, other: Event) -> int | None:
+    """Two changes compared and, when both are of one kind, added: the quantity of their sum."""
+    both = None
     if one.gain == other.gain:
         both = story.sum_of("the two numbers together", one.quantity, other.quantity)
         story.ask(both, f"how many {many} did {person} {one.base} and {other.base} [altogether|in all|in total]")
     first, second = int(story.value(one.quantity)), int(story.value(other.quantity))
     if first == second:
-        return
+        return both
     high, low = (one, other) if first > second else (other, one)
     more = story.less("the difference between the two numbers", high.quantity, low.quantity)
     story.ask(
@@ -139,6 +143,7 @@ def _two_events(story: Story, person: Person, many: str, one: Event, other: Even
         f"how many more {many} did {person} {high.base} than {person.he} {low.past}",
         f"how many fewer {many} did {person} {low.base} than {person.he} {high.past}",
     )
+    return both
 
 
 def comings_and_goings(story: Story) -> None:

@@ -1,4 +1,4 @@
-"""How a story may go on with what somebody has: packed, sold, shared, needed, compared; and numbers beside the point."""
+"""How a story may go on with what somebody has: packed, sold, shared, needed, compared; and irrelevant numbers."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _nouns(story: Story, things: tuple[str, ...], count: int) -> list[Noun]:
     s = story.scene
     if count == 2 and (len(things) < 3 or s.chance(0.3)):
         one = s.pick(*things)
-        if " of " not in one and not one.startswith(vocabulary.COLORS):
+        if one in vocabulary.COLORED:
             return [s.noun(f"{color} {one}") for color in s.rng.sample(vocabulary.COLORS, 2)]
     s.require(len(things) >= count)
     return [s.noun(one) for one in s.rng.sample(things, count)]

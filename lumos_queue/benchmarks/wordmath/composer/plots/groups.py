@@ -149,6 +149,8 @@ def two_kinds_of_groups(story: Story) -> None:
         said = f"{who} {verb} {container(groups)} of {noun.many}"
         story.tell((count, size), f"{said} with {each} in each {container.one}", at=place, weight=3, plain=False)
         story.tell(count, said, at=place)
+        some = f"{who} {verb} some {container.many} of {noun.many}"
+        story.hint(count, some, place - 0.1, with_one_of=(size,))
         story.tell(size, f"each {container.one} holds {noun(each)}", at=place + 0.5, plain=False)
         story.tell(total, f"{who} {verb} {noun(int(story.value(total)))} in {container.many}", at=place, weight=0.6)
         story.ask(total, f"how many {noun.many} are in {who}'s {container.many}")

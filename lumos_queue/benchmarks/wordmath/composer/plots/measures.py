@@ -17,7 +17,9 @@ SIZES = (
     ("river road carpet", "meters", "wide", "wider", "narrower", 2, 60),
     ("castle bridge church", "years", "old", "older", "younger", 20, 500),
 )
-WHICH = (("first", "second"), ("red", "blue"), ("old", "new"), ("left", "right"), ("green", "yellow"))
+WHICH = (("first", "second"), ("old", "new"), ("left", "right"))
+PAINTED = (("red", "blue"), ("green", "yellow"), ("white", "brown"))
+UNPAINTED = ("river", "street", "trail", "film", "song", "lesson", "concert", "tunnel", "well", "hole")
 HEAVY = ["suitcase", "parcel", "melon", "dog", "cat", "box", "pumpkin", "stone", "sack"]
 MATERIALS = (
     ("rope", "meter", "piece"), ("ribbon", "inch", "strip"), ("wire", "foot", "piece"), ("cloth", "yard", "piece"),
@@ -58,7 +60,7 @@ def sizes(story: Story) -> None:
     else:
         things, unit, adjective, more, less, low, high = s.pick(*SIZES)
         verb, thing = "is", s.pick(*things.split())
-        names = [f"the {which} {thing}" for which in s.pick(*WHICH)]
+        names = [f"the {which} {thing}" for which in s.pick(*(WHICH[:2] if thing in UNPAINTED else WHICH + PAINTED))]
     values = [s.n(low, high), s.n(low, high)]
     if s.chance(0.2) and unit != "years":
         values[1] = values[0] * s.pick(2, 3, 4)
@@ -158,7 +160,8 @@ def needs(story: Story) -> None:
     rest = story.new(f"the {unit.many} of {material} still needed", more)
     need = story.sum_of(f"the {unit.many} of {material} for {what}", have, rest)
     of = f"{unit.many} of {material}"
-    verb, past, base = s.pick(("has", "has", "have"), ("bought", "bought", "bought"), ("put in", "put in", "put in"))
+    past = s.pick("has", "bought", "put in")
+    has_some = past == "has"
     story.tell(need, f"{person} needs {unit(has + more)} of {material} for {what}", weight=3)
     story.hint(need, f"{person} needs {material} for {what}", 0)
     story.tell(have, f"{person} already {past} {unit(has)}{f' of {material}' if s.chance(0.5) else ''}", at=1, weight=3)
@@ -167,7 +170,7 @@ def needs(story: Story) -> None:
     story.ask(rest, f"how many more {of} does {person} need", f"how many {of} does {person} still need")
     story.ask(
         have,
-        f"how many {of} {'does' if verb == 'has' else 'has'} {person} {'already have' if verb == 'has' else base + ' so far'}",
+        f"how many {of} does {person} already have" if has_some else f"how many {of} has {person} {past} so far",
     )
     others = [other for measured, other, _ in STOCKS if measured == unit_one and other != material]
     if others and s.chance(0.7):  # another material, which plays no role unless it is compared

@@ -44,7 +44,7 @@ def _purchase(story: Story, person: Person, place: int) -> tuple[int, Noun]:
     story.tell(count, f"{person} bought {noun(amount)}", at, 2)
     story.tell(
         each,
-        f"[one {noun.one} costs {s.usd(price)}|each {noun.one} costs {s.usd(price)}|the price of {noun.a} is {s.usd(price)}]",
+        f"[one {noun.one} costs|each {noun.one} costs|the price of {noun.a} is] {s.usd(price)}",
         at + 0.3,
         2,
     )

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from lumos_queue.benchmarks.wordmath.composer.story import Story
 
-#: (the whole: 'there are {n} …', where, pairs of parts as they follow 'of them')
+#: (the whole, where it is, pairs of parts as they follow `of the students, 12 …`)
 WHOLES = (
-    ("student", "in the class", (("are girls", "are boys"), ("wear glasses", "do not wear glasses"),
-                                 ("walk to school", "come by bus"), ("play chess", "do not play chess"))),
-    ("animal", "on the farm", (("are cows", "are goats"), ("are young", "are grown up"), ("sleep outside", "sleep in a barn"))),
-    ("flower", "in the garden", (("are roses", "are tulips"), ("are white", "are red"), ("bloom in spring", "bloom in summer"))),
-    ("car", "in the garage", (("are black", "are white"), ("are new", "are old"), ("need new tires", "need no repair"))),
-    ("book", "on the shelf", (("are novels", "are comics"), ("are about animals", "are about history"), ("are new", "are used"))),
-    ("egg", "in the basket", (("are brown", "are white"), ("are cracked", "are whole"), ("are small", "are large"))),
-    ("person", "in the bus", (("are children", "are adults"), ("are standing", "are sitting"), ("get off at the museum",
-                                                                                              "stay on the bus"))),
-    ("fish", "in the pond", (("are golden", "are black"), ("are big", "are small"))),
-    ("balloon", "in the hall", (("are red", "are blue"), ("have burst", "are still whole"), ("are round", "are long"))),
-    ("guest", "at the wedding", (("drink tea", "drink coffee"), ("are dancing", "are sitting"), ("are family", "are friends"))),
-    ("tree", "in the orchard", (("are apple trees", "are pear trees"), ("are old", "are young"))),
-    ("player", "in the club", (("are beginners", "are experts"), ("are left-handed", "are right-handed"))),
-    ("button", "in the box", (("are made of wood", "are made of metal"), ("are square", "are round"))),
-    ("ticket", "for the play", (("are for adults", "are for children"), ("are sold", "are not sold"))),
-    ("room", "in the hotel", (("are empty", "are taken"), ("have a balcony", "have no balcony"), ("are painted", "are not painted"))),
-    ("worker", "in the factory", (("work at night", "work in the daytime"), ("come by train", "come by bicycle"))),
+    ("student", "in the class", "are girls/are boys; wear glasses/do not wear glasses; "
+     "walk to school/come by bus; play chess/do not play chess"),
+    ("animal", "on the farm", "are cows/are goats; are young/are grown up; sleep outside/sleep in a barn"),
+    ("flower", "in the garden", "are roses/are tulips; are white/are red; bloom in spring/bloom in summer"),
+    ("car", "in the garage", "are black/are white; are new/are old; need new tires/need no repair"),
+    ("book", "on the shelf", "are novels/are comics; are about animals/are about history; are new/are used"),
+    ("egg", "in the basket", "are brown/are white; are cracked/are whole; are small/are large"),
+    ("person", "in the bus", "are children/are adults; are standing/are sitting; "
+     "get off at the museum/stay on the bus"),
+    ("fish", "in the pond", "are golden/are black; are big/are small"),
+    ("balloon", "in the hall", "are red/are blue; have burst/are still whole; are round/are long"),
+    ("guest", "at the wedding", "drink tea/drink coffee; are dancing/are sitting; are family/are friends"),
+    ("tree", "in the orchard", "are apple trees/are pear trees; are old/are young"),
+    ("player", "in the club", "are beginners/are experts; are left-handed/are right-handed"),
+    ("button", "in the box", "are made of wood/are made of metal; are square/are round"),
+    ("ticket", "for the play", "are for adults/are for children; are sold/are not sold"),
+    ("room", "in the hotel", "are empty/are taken; have a balcony/have no balcony; are painted/are not painted"),
+    ("worker", "in the factory", "work at night/work in the daytime; come by train/come by bicycle"),
 )  # fmt: skip
 FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}
 
@@ -31,7 +31,8 @@ FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}
 def parts(story: Story) -> None:
     """One whole divided in two or three ways, by numbers, a fraction or a percentage."""
     s = story.scene
-    one, where, pairs = s.pick(*WHOLES)
+    one, where, listed = s.pick(*WHOLES)
+    pairs = [pair.split("/") for pair in listed.split("; ")]
     noun = s.noun(one)
     way = s.pick("numbers", "numbers", "numbers", "fraction", "percent")
     k, rate = s.pick(2, 2, 3, 4, 5), s.pick(10, 20, 25, 30, 40, 50, 60, 75, 80)
