@@ -41,7 +41,7 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
     async def right() -> int:
         endpoint, actions = Local(f"local:{STARTER / name}", STARTER / name), DOMAINS.load("maths").open_actions()
         executor = Executor({"planner": endpoint, "grounder": endpoint}, actions, agent.sampling, seed=0)
-        tasks = list(generate("train", 24, seed=1))
+        tasks = list(generate("familiar", 24, seed=1))
 
         async def answered(task):
             async with executor.for_episode(task, 0) as perform:

@@ -19,7 +19,8 @@ SIZES = {"train": 20_000, "familiar": 1_000, "dev": 500, "test": 1_000}
 class WordMath(WordProblems):
     """Problems of one to six operations; a family of problem structures is wholly in train, dev or test.
 
-    `test` asks for structures never seen in training, `familiar` for new problems of the trained ones.
+    Three of four training problems are composed from clauses and relations, the fourth fills a template of a training
+    family. `test` asks for families never seen in training, `familiar` for new problems of the training families.
     """
 
     name = "wordmath"

@@ -1,4 +1,4 @@
-"""From a seed to a task: choose a template, fill a scene, check it, and write it down."""
+"""From a seed to a task: a filled template, or, for training, mostly a problem composed of clauses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 
 from lumos_queue.benchmarks.wordmath import families  # noqa: F401 (registers the templates)
+from lumos_queue.benchmarks.wordmath.composer.compose import QUESTIONS, compose
 from lumos_queue.benchmarks.wordmath.distractors import distract
 from lumos_queue.benchmarks.wordmath.scene import Redraw, Scene
 from lumos_queue.benchmarks.wordmath.template import TEMPLATES, Template
 from lumos_queue.errors import unknown
 from lumos_queue.records import Task
 
-#: `familiar` holds other problems of the training families: what a model makes of new numbers, names and wordings.
+#: `familiar` holds other problems of the training families, none composed: what a model makes of new numbers, names
+#: and wordings.
 SPLITS = ("train", "familiar", "dev", "test")
 #: A family is wholly in train, dev or test; one that is not named here is for training.
 DEV = frozenset(
@@ -36,7 +38,6 @@ TEST = frozenset(
 DISTRACTED = 0.22  #: how often an irrelevant sentence is put in
 MERGED = 0.12  #: how often the last sentence becomes the question's 'If …'
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _STAYS = re.compile(
     r"^(?:If|Then|After|Later|Next|Now|At|So far|Since|In|On|For|Of|From|Until|Among|First|Today|Soon|Each day)\b"
 )
@@ -58,22 +59,6 @@ def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _sound(s: Scene) -> bool:
-    """Whether the results are clean, positive and of a readable size, and no subgoal states its own result."""
-    for value in s.program.results:
-        if not 0 < value <= 200_000 or 100 % value.denominator:
-            return False
-    for step in s.program.steps:
-        said = set(_NUMBER.findall(step["subgoal"]))
-        for action in step["actions"]:
-            operands = set(_NUMBER.findall(action["arguments"]))
-            if action["name"] not in ("SetEquation", "Define") and action["result"] in said - operands:
-                return False
-            if action["name"] == "Calculator" and "/" in action["result"]:
-                return False
-    return s.program.operations <= 6
-
-
 def _write(s: Scene, template: Template) -> str:
     """The question's text. Raises Redraw when a sentence cannot be placed."""
     merged = (
@@ -92,14 +77,31 @@ def _write(s: Scene, template: Template) -> str:
 
 
 def task(split: str, seed: int, index: int) -> Task:
-    """The task at a place of a split: a function of its arguments alone. Raises SpecError for an unknown split."""
+    """The task at a place of a split: a function of its arguments alone. Raises SpecError for an unknown split.
+
+    Of every four training tasks in a row three are composed, and share a story where it has so many questions.
+    """
+    place, member = divmod(index, QUESTIONS + 1)
+    if split == "train" and member < QUESTIONS:
+        return _composed(split, f"{seed}:{split}:story {place}", member, index)
+    return _filled(split, seed, index)
+
+
+def _composed(split: str, story: str, member: int, index: int) -> Task:
+    problem = compose(story, member)
+    inputs = {"template": problem.plot, "family": "composed", "operations": problem.program.operations}
+    gold = {"answer": problem.program.answer, "steps": problem.program.steps}
+    return Task("wordmath", "", f"{split}-{index}", problem.question, inputs, gold)
+
+
+def _filled(split: str, seed: int, index: int) -> Task:
     rng = random.Random(f"{seed}:{split}:{index}")
     template = rng.choice(templates(split))
     while True:
         s = Scene(rng)
         try:
             template.fill(s)
-            if not _sound(s):
+            if not s.program.is_sound():
                 continue
             question = _write(s, template)
         except Redraw:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +21,8 @@ class GoldValue:
 
 Operand = int | Decimal | GoldValue
 OPERATORS = "+-*/"
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def value_of(operand: Operand) -> Fraction:
@@ -127,6 +130,21 @@ class ProblemBuilder:
         actions = [action for step in self.steps for action in step["actions"]]
         signs = sum(action["arguments"].count(f" {sign} ") for action in actions for sign in OPERATORS)
         return signs + sum(action["name"] == "Count" for action in actions)
+
+    def is_sound(self) -> bool:
+        """Whether the results are clean, positive and of a readable size, and no subgoal states its own result."""
+        for value in self.results:
+            if not 0 < value <= 200_000 or 100 % value.denominator:
+                return False
+        for step in self.steps:
+            said = set(_NUMBER.findall(step["subgoal"]))
+            for action in step["actions"]:
+                operands = set(_NUMBER.findall(action["arguments"]))
+                if action["name"] not in ("SetEquation", "Define") and action["result"] in said - operands:
+                    return False
+                if action["name"] == "Calculator" and "/" in action["result"]:
+                    return False
+        return self.operations <= 6
 
     def _action(self, name: str, arguments: str, result: str) -> dict[str, Any]:
         self._variables += 1
