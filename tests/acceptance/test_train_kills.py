@@ -41,7 +41,9 @@ def last_line(process: subprocess.Popen) -> dict:
 
 
 def curve(report: dict) -> list[tuple]:
-    return [(row["step"], row["loss"], row["rate"], row["grad_norm"], row["tokens"]) for row in report["training_steps"]]
+    return [
+        (row["step"], row["loss"], row["rate"], row["grad_norm"], row["tokens"]) for row in report["training_steps"]
+    ]
 
 
 @pytest.mark.long

@@ -195,9 +195,7 @@ def test_an_exported_model_is_loaded_by_transformers_and_computes_the_same(folde
     run_window(spec, tmp_path / "fit", 0, 3)
     made = export_fit(spec, tmp_path / "fit", 3, tmp_path / "model", {"builds": ["b"]})
     assert (made.kind, made.base) == ("full", "")
-    assert made.bytes == (
-        tmp_path / "model/model.safetensors"
-    ).stat().st_size
+    assert made.bytes == (tmp_path / "model/model.safetensors").stat().st_size
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "model", dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
     fitted = AutoModelForCausalLM.from_pretrained(checkpoint_of(tmp_path / "fit", 3), dtype=torch.bfloat16).float()
