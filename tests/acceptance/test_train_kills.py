@@ -68,6 +68,9 @@ def test_ten_kills_change_neither_the_weights_nor_the_curve(case, tmp_path):
     home, source = tmp_path / "killed", random.Random(len(case))
     process = train(home)
     job, kills = "", 0
+    while not (home / "fit" / "sft.json").exists():  # the job is stored, and its first item begun
+        assert process.poll() is None
+        time.sleep(0.05)
     while kills < KILLS:
         time.sleep(source.uniform(5.0, 16.0))
         if process.poll() is not None:
