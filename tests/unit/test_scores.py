@@ -80,7 +80,7 @@ def test_baselines_are_weighted_as_the_agent_is():
 
 def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once_it_has_ended():
     def of(state: str, items: dict[str, int], endings: dict[str, int]) -> dict[str, Any]:
-        return completeness(SimpleNamespace(state=state, id="abc"), items, endings)
+        return completeness(SimpleNamespace(state=state, id="abc", waiting="why"), items, endings)
 
     assert of("done", {"done": 5, "owed": 0}, {"answered": 5}) == {"complete": True}
     assert of("running", {"done": 4, "owed": 1}, {"answered": 4}) == {"complete": False}, "it goes on by itself"
@@ -93,6 +93,11 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
     assert remark(found) == (
         "incomplete: of its items 2 ended with infra_error, 1 quarantined. Go on with: lumos resume abc"
     )
+    for state in ("failed", "paused"):
+        found = of(state, {"done": 4, "owed": 1}, {})
+        assert found == {
+            "complete": False, "lacking": {"owed": 1}, "go_on": "lumos resume abc", "state": state, "reason": "why"
+        }  # fmt: skip
     assert remark({"complete": True}) == ""
 
 
