@@ -141,4 +141,4 @@ def _distract(story: Story) -> None:
     quantity = story.new("a number that plays no role", number)
     said = text.format(p=person, n=number, other=other)
     story.tell(quantity, said, s.pick(0.1, 1.1, 2.1), 1.5, plain=False)
-    story.use("irrelevant number")
+    story.use("irrelevant sentence")
