@@ -194,3 +194,11 @@ def test_any_seed_gives_a_sound_problem_and_always_the_same(seed, member):
     assert (problem.question, problem.program.steps) == (again.question, again.program.steps)
     check_english(problem.question)
     assert run(problem) == conclude(problem, set(problem.told))[problem.target]
+
+
+def test_no_name_of_a_quantity_has_a_number_word(problems):
+    """Where it is the step's result, a check takes the subgoal for one that states it."""
+    for problem in problems:
+        for step in problem.program.steps:
+            said = re.findall(r"[a-z]+", step["subgoal"].split(" by ")[0])
+            assert not set(said) & set(NUMBERS), step
