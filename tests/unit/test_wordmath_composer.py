@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lumos_queue.benchmarks.wordmath.composer.choose import MAX_STEPS
-from lumos_queue.benchmarks.wordmath.composer.compose import QUESTIONS, ComposedProblem, compose
+from lumos_queue.benchmarks.wordmath.composer.compose import QUESTIONS, ComposedProblem, _tell_story, compose
 from lumos_queue.benchmarks.wordmath.composer.plots import PLOTS
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.benchmarks.wordmath.words import NUMBERS
@@ -29,7 +29,8 @@ KEPT = {
 }
 RELATIONS = {
     "altogether", "before and after", "comes and goes", "cost of n at a price", "difference", "distance and time",
-    "fewer than", "fraction of", "gains", "gives", "groups of", "irrelevant number", "left after", "left over", "loses",
+    "fewer than", "fraction of", "gains", "gives", "groups of", "irrelevant number", "irrelevant sentence",
+    "left after", "left over", "loses",
     "more than", "part of", "percent of", "rate per", "rises and falls", "share equally", "still needed",
     "times as many",
 }  # fmt: skip
@@ -66,7 +67,7 @@ def run(problem: ComposedProblem) -> Fraction:
         (name,) = action["variables"]
         results[name] = value(ast.parse(action["arguments"], mode="eval").body)
         assert results[name] == Fraction(action["result"]), action
-    return results[name]
+    return list(results.values())[-1]
 
 
 def conclude(problem: ComposedProblem, told: set[int]) -> dict[int, Fraction]:
@@ -130,7 +131,7 @@ def test_every_step_is_one_operation_of_the_calculator(problems):
             assert action["name"] == "Calculator" and re.fullmatch(r"\S+ [-+*/] \S+", action["arguments"])
     steps = Counter(len(problem.program.steps) for problem in problems)
     assert set(steps) == {1, 2, 3, 4, 5} or set(steps) == {1, 2, 3, 4}
-    assert steps[1] + steps[2] > 0.75 * len(problems) and steps[2] > 0.2 * len(problems)
+    assert steps[1] + steps[2] > 0.75 * len(problems) and steps[2] > 0.27 * len(problems)
 
 
 def test_every_plot_relation_and_operation_appears(problems):
@@ -187,7 +188,17 @@ def test_the_english_is_sound(problems):
 @settings(max_examples=150, deadline=None)
 @given(st.integers(), st.integers(0, QUESTIONS - 1))
 def test_any_seed_gives_a_sound_problem_and_always_the_same(seed, member):
-    problem, again = compose(str(seed), member), compose(str(seed), member)
+    problem = compose(str(seed), member)
+    _tell_story.cache_clear()
+    again = compose(str(seed), member)
     assert (problem.question, problem.program.steps) == (again.question, again.program.steps)
     check_english(problem.question)
     assert run(problem) == conclude(problem, set(problem.told))[problem.target]
+
+
+def test_no_name_of_a_quantity_has_a_number_word(problems):
+    """Where it is the step's result, a check takes the subgoal for one that states it."""
+    for problem in problems:
+        for step in problem.program.steps:
+            said = re.findall(r"[a-z]+", step["subgoal"].split(" by ")[0])
+            assert not set(said) & set(NUMBERS), step

@@ -131,13 +131,13 @@ def _two_events(story: Story, person: Person, many: str, one: Event, other: Even
     """Two changes compared and, when both are of one kind, added: the quantity of their sum."""
     both = None
     if one.gain == other.gain:
-        both = story.sum_of("the two numbers together", one.quantity, other.quantity)
+        both = story.sum_of("the sum of both numbers", one.quantity, other.quantity)
         story.ask(both, f"how many {many} did {person} {one.base} and {other.base} [altogether|in all|in total]")
     first, second = int(story.value(one.quantity)), int(story.value(other.quantity))
     if first == second:
         return both
     high, low = (one, other) if first > second else (other, one)
-    more = story.less("the difference between the two numbers", high.quantity, low.quantity)
+    more = story.less("the difference between both numbers", high.quantity, low.quantity)
     story.ask(
         more,
         f"how many more {many} did {person} {high.base} than {person.he} {low.past}",

@@ -39,7 +39,7 @@ def go_on(story: Story) -> None:
 
 def _sell(story: Story, held: Holding) -> None:
     s, many = story.scene, held.noun.many
-    each = story.new(f"the price of one {held.noun.one}", price := s.n(2, 15))
+    each = story.new(f"the price of each {held.noun.one}", price := s.n(2, 15))
     money = story.product_of(f"the money for the {many}", held.quantity, each)
     story.tell(each, f"{held.who} sells all the {many} for {s.usd(price)} each", held.at + 1, 3, plain=False)
     story.ask(money, f"how much money does {held.who} get for the {many}", f"how much does {held.who} earn")
@@ -74,7 +74,7 @@ def _other_person(story: Story, held: Holding) -> None:
         story.tell(ratio, f"{now}{q} has {times(s, factor)} as many {noun.many} as {held.who}", at, 3, plain=False)
         story.use("times as many")
     else:
-        gap = story.new("the difference between the two", size := s.n(2, 40))
+        gap = story.new("the difference between them", size := s.n(2, 40))
         if s.chance(0.5) or value <= size:
             other = story.sum_of(name, held.quantity, gap)
             word = "more"
@@ -141,4 +141,4 @@ def _distract(story: Story) -> None:
     quantity = story.new("a number that plays no role", number)
     said = text.format(p=person, n=number, other=other)
     story.tell(quantity, said, s.pick(0.1, 1.1, 2.1), 1.5, plain=False)
-    story.use("irrelevant number")
+    story.use("irrelevant sentence")

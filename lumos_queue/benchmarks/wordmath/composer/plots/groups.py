@@ -169,7 +169,7 @@ def _sum_and_gap(story: Story, noun: Noun, totals: list[tuple[int, Person, Noun]
     a, b = story.value(one), story.value(other)
     if a != b:
         high, low = (totals[0], totals[1]) if a > b else (totals[1], totals[0])
-        more = story.less(f"the difference between the two numbers of {noun.many}", high[0], low[0])
+        more = story.less(f"the difference between both numbers of {noun.many}", high[0], low[0])
         story.ask(more, f"how many more {noun.many} are in the {high[2].many} than in the {low[2].many}")
 
 

@@ -37,7 +37,7 @@ def _purchase(story: Story, person: Person, place: int) -> tuple[int, Noun]:
     s = story.scene
     noun = s.thing("fruit", "snack", "school", "toy", "clothes", "plant", "tool", "kitchen")
     count = story.new(f"the number of {noun.many}", amount := s.n(2, 24))
-    each = story.new(f"the price of one {noun.one}", price := s.price(2, 30))
+    each = story.new(f"the price of each {noun.one}", price := s.price(2, 30))
     cost = story.product_of(f"the cost of the {noun.many}", each, count)
     at, paid = place * 1.0, s.usd(story.value(cost))
     story.tell((count, each), f"{person} bought {noun(amount)} [for|at] {s.usd(price)} each", at, 3, plain=False)
@@ -66,7 +66,7 @@ def _gap(story: Story, person: Person, costs: list[tuple[int, Noun]]) -> None:
     high, low = costs if story.value(costs[0][0]) > story.value(costs[1][0]) else reversed(costs)
     if story.value(high[0]) == story.value(low[0]):
         return
-    more = story.less("the difference between the two costs", high[0], low[0])
+    more = story.less("the difference between the costs", high[0], low[0])
     story.ask(
         more,
         f"how much more did {person} spend on the {high[1].many} than on the {low[1].many}",
@@ -108,7 +108,7 @@ def prices(story: Story) -> None:
         story.tell(price, f"{noun.a} costs {s.usd(value)}{f' in the {place}' if s.chance(0.2) else ''}", weight=3)
         story.ask(price, f"how much does {noun.a} cost", f"what is the price of {noun.a}")
         each.append(price)
-    both = story.sum_of("the two prices together", *each)
+    both = story.sum_of("the sum of the prices", *each)
     x, y = nouns
     story.tell(both, f"{x.a} and {y.a} cost {s.usd(story.value(both))} together", at=1)
     story.ask(both, f"how much do {x.a} and {y.a} cost together", f"what is the total price of {x.a} and {y.a}")
@@ -125,7 +125,7 @@ def prices(story: Story) -> None:
         story.tell(number, f"{person} [buys|wants to buy] {x(count)}", at=2, weight=3)
         total = story.product_of(f"the cost of the {x.many}", each[0], number)
         story.ask(total, f"how much must {person} pay for the {x.many}")
-        whole = story.sum_of(f"the cost of the {x.many} and one {y.one}", total, each[1])
+        whole = story.sum_of(f"the cost of the {x.many} and the {y.one}", total, each[1])
         story.ask(whole, f"how much must {person} pay for the {x.many} and one {y.one}")
         story.use("cost of n at a price")
     elif s.chance(0.7):
@@ -147,7 +147,7 @@ def selling(story: Story) -> None:
     s = story.scene
     person, noun = s.person(), s.thing("fruit", "snack", "vegetable", "craft", "plant")
     count = story.new(f"the number of {noun.many} sold", number := s.n(2, 60))
-    each = story.new(f"the price of one {noun.one}", price := s.n(2, 20))
+    each = story.new(f"the price of each {noun.one}", price := s.n(2, 20))
     income = story.product_of("the money earned", count, each)
     story.tell((count, each), f"{person} sold {noun(number)} for {s.usd(price)} each", weight=3, plain=False)
     story.tell(count, f"{person} sold {noun(number)}", weight=2)

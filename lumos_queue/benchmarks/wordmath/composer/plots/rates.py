@@ -63,7 +63,7 @@ def habits(story: Story) -> None:
     story.use("rate per")
     if len(totals) == 2:
         (one, p, r), (other, q, t) = totals
-        both = story.sum_of("the two numbers together", one, other)
+        both = story.sum_of("the sum of both numbers", one, other)
         story.ask(both, f"how many {noun.many} do {p} and {q} {base} [altogether|in all|in total]")
         for first, second, span in ((one, other, " in all"), (r, t, f" each {time.one}")):
             if story.value(first) != story.value(second):
