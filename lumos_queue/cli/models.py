@@ -41,6 +41,7 @@ def show_command(model: Model, json: opt.Json = False) -> None:
     """
     from db.training import find_models, list_models, summarize_fits
     from lumos_queue.cli.model_tables import print_model
+    from lumos_queue.models.written import state_of_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -73,6 +74,7 @@ def rm_command(
 
     from db.training import find_models, list_models, remove_models
     from lumos_queue.errors import SpecError
+    from lumos_queue.models.written import CHANGED, PRESENT, state_of_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch
@@ -95,20 +97,6 @@ def rm_command(
             remove_models(connection, [row.id])
     told = {"name": row.name, "digest": row.digest, "path": row.path, "removed": True, "files_removed": gone}
     output.result(told, lambda value: output.show(_format_removal(value)))
-
-
-PRESENT, CHANGED, MISSING = "present", "changed", "missing"
-
-
-def state_of_files(row: Any) -> str:
-    """Whether the folder of a model's row still holds it: 'present', 'changed' (another digest), or 'missing'."""
-    from lumos_queue.endpoints.model_folder import digest_of_files, weights
-    from lumos_queue.util.launch_folder import from_launch
-
-    folder = from_launch(row.path)
-    if not folder.is_dir() or not weights(folder):
-        return CHANGED if folder.is_dir() and any(folder.iterdir()) else MISSING
-    return PRESENT if digest_of_files(weights(folder)) == row.digest else CHANGED
 
 
 def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:

@@ -38,7 +38,11 @@ AgentName = Annotated[
     str, typer.Option("--agent", help="A built-in agent: starter, or starter-scratch (its models from scratch).")
 ]
 Planner = Annotated[
-    str, typer.Option(help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR or scripted:FILE.")
+    str,
+    typer.Option(
+        help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR, run:JOB (what a training job "
+        "wrote, for the grounder too) or scripted:FILE."
+    ),
 ]
 Grounder = Annotated[str, typer.Option(help="Its endpoint, as for --planner.")]
 Solver = Annotated[

@@ -20,6 +20,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
+from lumos_queue.submission.runs import is_run
 
 if TYPE_CHECKING:
     from lumos_queue.submission.job_request import InferenceOptions
@@ -135,6 +136,8 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
         if options.agent not in AGENTS:
             raise unknown("agent", options.agent, AGENTS)
         return dict.fromkeys(wanted, starter_url(options.formulation, options.agent)) | others
+    if "grounder" in wanted and is_run(given.get("planner", "")):  # one model for both, as most runs write
+        given.setdefault("grounder", given["planner"])
     given |= others
     needed = " and ".join(f"--{name} URL" if name in ROLE_OPTIONS else f"--role {name}=URL" for name in wanted)
     needed += ", or --agent starter" if options.formulation in STARTERS else ""

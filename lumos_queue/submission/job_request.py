@@ -27,6 +27,7 @@ from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
+from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.store import Rows, read_rows
 
 SETS = 3  #: default number of sample sets, as in the paper
@@ -98,9 +99,10 @@ def make_inference_job(
         remark(note)
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
+    roles = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
     agent = replace(
         make_agent(
-            resolve_roles(options, benchmark.domain if formulation.executes else "", tools),
+            {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in roles.items()},
             benchmark.domain,
             Sampling(options.temperature, options.top_p, options.max_tokens),
             options.max_subgoals,

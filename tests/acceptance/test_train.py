@@ -134,3 +134,25 @@ def test_a_fit_from_a_build_survives_a_kill_and_gives_a_model_that_answers(build
     again = sft(tmp_path / "whole", "--seed", "1")
     _, problems = again.communicate(timeout=300)
     assert again.returncode == 2 and "holds something else already" in problems
+
+    job = whole["job"]
+    asked = ("--split", "familiar", "--limit", "12", "--planner", f"run:{job}")
+    again = last_line(lumos(tmp_path / "whole", "evaluate", "wordmath", *asked))
+    assert again["correct"] == scored["correct"]
+    refused = {
+        "run:nonesuch": "No job has an id that starts with 'nonesuch'",
+        f"run:{again['job']}": "a job of the kind evaluate, not a training job",
+    }
+    (exported_model,) = (tmp_path / "whole" / "fit" / "export").glob("*.safetensors")
+    for url, said in refused.items():
+        assert said in problem(lumos(tmp_path / "whole", "evaluate", "wordmath", "--planner", url))
+    exported_model.write_bytes(exported_model.read_bytes()[:-1] + b"x")
+    assert "are changed: train it again" in problem(
+        lumos(tmp_path / "whole", "evaluate", "wordmath", "--planner", f"run:{job}")
+    )
+
+
+def problem(process: subprocess.Popen) -> str:
+    _, problems = process.communicate(timeout=60)
+    assert process.returncode == 2 and len(problems.splitlines()) == 1, problems
+    return problems

@@ -6,7 +6,7 @@ import pytest
 
 from db.commit import commit
 from db.jobs import cancel
-from lumos_queue.endpoints.model_folder import weights_digest
+from lumos_queue.endpoints.model_folder import digest_of_files, weights
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database
 from tests.claims import claim, holder
@@ -21,7 +21,7 @@ def stored(lumos, tmp_path):  # noqa: F811
     for number, folder in enumerate(folders):
         folder.mkdir()
         (folder / "adapter_model.safetensors").write_bytes(bytes([number]) * 8)
-    digests = [weights_digest(folder) for folder in folders]
+    digests = [digest_of_files(weights(folder)) for folder in folders]
     models = [
         model("base", digests[0], "f" * 64, path=str(folders[0]), kind="full"),
         model("lora", digests[1], digests[0], path=str(folders[1])),

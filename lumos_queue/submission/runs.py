@@ -1,0 +1,64 @@
+"""`run:JOB` in place of a model's address: the model that a training job wrote, once it has written it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Row
+
+from db.jobs import get_job
+from db.states import OPEN, JobState
+from db.training import list_models
+from lumos_queue.errors import SpecError
+from lumos_queue.models.written import PRESENT, state_of_files
+from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
+
+SCHEME = "run:"
+JOINT = "joint"
+_POLL_SECONDS = 2.0
+
+
+def is_run(url: str) -> bool:
+    return url.startswith(SCHEME)
+
+
+def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], None]) -> str:
+    """The `local:` address of the model for a role. In a deployment a job that still runs is waited for.
+
+    Raises SpecError for a job that is not there, is no training job, ended without a model, or wrote one for another
+    role, and for files that are gone or changed.
+    """
+    job = _wait_for_run(url.removeprefix(SCHEME), settings, say)
+    module = job.spec.get("module", JOINT)
+    if module not in (JOINT, role):
+        raise SpecError(f"{url}: the job trained the {module}; it cannot be the {role}.")
+    with database(settings) as opened, opened.engine.connect() as connection:
+        found = [row for row in list_models(connection) if row.job == job.id]
+    if not found:
+        raise SpecError(f"{url}: the job wrote no model that can play a role. List models with: lumos models list")
+    (model,) = found[:1]
+    state = state_of_files(model)
+    if state != PRESENT:
+        raise SpecError(f"{url}: the files of the model in '{model.path}' are {state}: train it again.")
+    return f"local:{model.path}"
+
+
+def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None]) -> Row[Any]:
+    """The row of the job when it is done."""
+    told = False
+    while True:
+        with database(settings) as opened, opened.engine.connect() as connection:
+            job = get_job(connection, identifier)
+        if job.kind != "train":
+            raise SpecError(f"{SCHEME}{job.id}: this is a job of the kind {job.kind}, not a training job.")
+        if job.state == JobState.DONE:
+            return job
+        if job.state not in OPEN or not settings.broker_url:
+            raise SpecError(f"{SCHEME}{job.id}: the job is {job.state}. Go on with: lumos resume {job.id}")
+        if not told:
+            say(f"waiting for the training job {job.id}")
+            told = True
+        time.sleep(_POLL_SECONDS)
