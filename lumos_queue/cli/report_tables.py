@@ -210,7 +210,7 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
         table.add_column(name, justify="right")
     others = []
     for window in report["windows"]:
-        if "step" in window:
+        if window.get("loss") is not None:
             table.add_row(
                 window["fit"],
                 str(window["step"]),

@@ -19,6 +19,8 @@ def window_report(fit: str, done: FitWindow) -> dict[str, Any]:
         "step": done.steps[-1].step if done.steps else 0,
         "loss": sum(step.loss * step.tokens for step in done.steps) / tokens if tokens else None,
         "tokens": tokens,
+        "tokens_per_second": round(tokens / done.seconds, 1) if done.seconds else 0.0,
+        "seconds": round(done.seconds, 2),
     }
     if done.dev_loss is not None:
         report["dev_loss"] = round(done.dev_loss, 4)

@@ -98,11 +98,11 @@ def test_a_job_that_failed_says_why_and_goes_on_by_a_resume(lumos, build, model,
     }  # fmt: skip
     rows.write_bytes(before)
     same = lumos("train", "sft", "--data", str(build), "--from", str(model), "--folder", str(tmp_path / "fit"),
-                 "--steps", "6", "--window", "4")  # fmt: skip
+                 "--preset", "scratch", "--steps", "6", "--window", "4")  # fmt: skip
     assert same.code == 3 and f"job {job} is the same request and is failed" in same.err and why[:-1] in same.out
     monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:1/0")
     shown = lumos("train", "sft", "--data", str(build), "--from", str(model), "--folder", str(tmp_path / "fit"),
-                  "--steps", "6", "--window", "4")  # fmt: skip
+                  "--preset", "scratch", "--steps", "6", "--window", "4")  # fmt: skip
     assert shown.code == 3 and f"{job} is failed" in shown.err, "no worker is asked to go on with it"
     monkeypatch.delenv("LUMOS_BROKER_URL")
     assert lumos("resume", job).code == 0

@@ -159,7 +159,7 @@ def test_a_loss_that_is_not_a_number_ends_the_window_and_leaves_the_checkpoint(f
     [(2.27, 0.034, True), (0.5, 0.034, False), (0.6, 0.09, True), (3.0, 1.1, False), (3.4, 1.1, True), (1, None, 0)],
 )  # fmt: skip
 def test_a_relapse_pauses_the_job(now, best, pauses, tmp_path):
-    reason = pause_reason(FitWindow(tmp_path, (), now, best, 1, 1, ()))
+    reason = pause_reason(FitWindow(tmp_path, (), now, best, 1, 1, 1.0, ()))
     assert bool(reason) == pauses
     if pauses:
         assert f"from {best:.3f} to {now:.3f}" in reason

@@ -7,6 +7,7 @@ same weights as one of 10. What it gave is in the seal of its checkpoint, and is
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class FitWindow:
     best_dev_loss: float | None  #: of the windows before, and before the first step where the weights are trained ones
     micro_batch: int
     ranks: int
+    seconds: float  #: of its steps
     notes: tuple[str, ...]
 
 
@@ -64,7 +66,7 @@ def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 
     remove_old(folder)
     steps = tuple(TrainingStep(**step) for step in seal["steps"] if step["step"] > start)
     dev = (seal["dev_loss"], seal["best_dev_loss"])
-    return FitWindow(target, steps, *dev, seal["micro_batch"], seal["ranks"], tuple(notes))
+    return FitWindow(target, steps, *dev, seal["micro_batch"], seal["ranks"], seal["seconds"], tuple(notes))
 
 
 def available_ranks(spec: FitSpec) -> int:
@@ -89,7 +91,9 @@ def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, r
     if previous is None and spec.base and trainer.is_world_process_zero():  # that of random weights says nothing
         best = dev_loss(trainer, dev)
     trainer.add_callback(WindowEnd(stop))
+    began = time.monotonic()
     trainer.train(resume_from_checkpoint=str(previous) if previous else None)
+    seconds = time.monotonic() - began
     if not trainer.is_world_process_zero():
         return
     now = dev_loss(trainer, dev)
@@ -102,6 +106,7 @@ def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, r
         "best_dev_loss": min(known) if known else None,
         "micro_batch": micro_batch,
         "ranks": ranks,
+        "seconds": seconds,
     }
     seal_checkpoint(folder / f"checkpoint-{stop}", checkpoint_of(folder, stop), facts)
 
