@@ -11,10 +11,9 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
 
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import Turn
-from lumos_queue.training.engine.data import write_examples
+from lumos_queue.training.engine.data import DEV, TRAIN, write_examples
 from lumos_queue.training.engine.masks import encode
 from lumos_queue.training.engine.spec import MUON, FitSpec, ModelShape
-from lumos_queue.training.engine.window import DEV, TRAIN
 from lumos_queue.training.tokenizer import train_tokenizer
 
 SHAPE = ModelShape(hidden=32, layers=2, heads=2, feed_forward=48, positions=128)

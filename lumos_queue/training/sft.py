@@ -12,10 +12,11 @@ from typing import Any
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.conversations import Conversation, read_conversations
+from lumos_queue.training.engine.data import DEV, TRAIN, EncodedConversations
 from lumos_queue.training.engine.export import export_fit
 from lumos_queue.training.engine.prepare import encode_all
 from lumos_queue.training.engine.spec import FitSpec
-from lumos_queue.training.engine.window import DEV, TRAIN, available_ranks, run_window
+from lumos_queue.training.engine.window import available_ranks, run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
 from lumos_queue.training.report import pause_reason, window_report
@@ -95,8 +96,6 @@ def spec_of(recipe: Sft) -> FitSpec:
 
 
 def _prepared_rows(encoded: Path) -> int:
-    from lumos_queue.training.engine.data import EncodedConversations
-
     return len(EncodedConversations(encoded / TRAIN))
 
 

@@ -14,6 +14,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.masks import Example
 
 IGNORED = -100  #: label of what is not learnt
+TRAIN, DEV = "train.safetensors", "dev.safetensors"  #: the files of a fit
 
 
 def write_examples(examples: Iterable[Example], path: Path) -> int:

@@ -14,6 +14,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
 from lumos_queue.util.process import die_with_parent
 
 #: Exit codes of a rank, with what they mean; the message is in a file beside the request.
@@ -52,8 +53,6 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
 
 def main() -> None:
     """One rank."""
-    from lumos_queue.training.engine.window import is_out_of_memory, train_steps
-
     die_with_parent()
     request, message = map(Path, sys.argv[1:])
     values = json.loads(request.read_text())

@@ -7,25 +7,20 @@ same weights as one of 10. What it gave is in the seal of its checkpoint, and is
 from __future__ import annotations
 
 import os
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from lumos_queue.errors import SpecError
-from lumos_queue.training.engine.checkpoints import checkpoint_of, newest_usable, read_seal, remove_old, seal_checkpoint
-from lumos_queue.training.engine.data import EncodedConversations
-from lumos_queue.training.engine.dev_loss import dev_loss
-from lumos_queue.training.engine.model import load_model, load_tokenizer
+from lumos_queue.training.engine.checkpoints import checkpoint_of, newest_usable, read_seal, remove_old
 from lumos_queue.training.engine.ranks import launch_ranks
 from lumos_queue.training.engine.spec import FitSpec
-from lumos_queue.training.engine.trainer import ConversationTrainer, WindowEnd
+from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
 from lumos_queue.training.recipes.base import TrainingStep
 
 #: Variable of a worker: processes that share a window on a CPU, each with its own threads.
 RANKS = "LUMOS_TRAIN_RANKS"
-TRAIN, DEV = "train.safetensors", "dev.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,39 +73,6 @@ def available_ranks(spec: FitSpec) -> int:
     return torch.cuda.device_count()
 
 
-def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> None:
-    """Train from a checkpoint (None: from the beginning) to the step `stop`; called in every rank. Writes the seal."""
-    tokenizer, data = load_tokenizer(spec.tokenizer), Path(spec.data)
-    model = load_model(spec)
-    examples = EncodedConversations(data / TRAIN)
-    trainer = ConversationTrainer(spec, model, tokenizer, examples, folder, ranks, micro_batch)
-    torch.set_num_threads(spec.threads)  # after Trainer, which sets it for several ranks
-    before = read_seal(previous) if previous else {}
-    dev = EncodedConversations(data / DEV)
-    best = before.get("best_dev_loss")
-    if previous is None and spec.base and trainer.is_world_process_zero():  # that of random weights says nothing
-        best = dev_loss(trainer, dev)
-    trainer.add_callback(WindowEnd(stop))
-    began = time.monotonic()
-    trainer.train(resume_from_checkpoint=str(previous) if previous else None)
-    seconds = time.monotonic() - began
-    if not trainer.is_world_process_zero():
-        return
-    now = dev_loss(trainer, dev)
-    known = [loss for loss in (best, before.get("dev_loss")) if loss is not None]
-    facts = {
-        "spec": spec.digest,
-        "step": stop,
-        "steps": [asdict(step) for step in trainer.steps_done],
-        "dev_loss": now,
-        "best_dev_loss": min(known) if known else None,
-        "micro_batch": micro_batch,
-        "ranks": ranks,
-        "seconds": seconds,
-    }
-    seal_checkpoint(folder / f"checkpoint-{stop}", checkpoint_of(folder, stop), facts)
-
-
 def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> bool:
     """False when memory did not suffice."""
     remove_old(folder)
@@ -124,11 +86,6 @@ def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ra
             return False
         raise
     return True
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device, or the host for a tensor, had no memory left."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)
 
 
 def _is_done(target: Path, spec: FitSpec, notes: list[str]) -> bool:

@@ -17,9 +17,10 @@ from lumos_queue.formulations.registry import FORMULATIONS as GENERATORS
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
+from lumos_queue.training.engine.data import DEV, TRAIN
 from lumos_queue.training.engine.export import export_fit
 from lumos_queue.training.engine.prepare import encode_all
-from lumos_queue.training.engine.window import DEV, TRAIN, run_window
+from lumos_queue.training.engine.window import run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.starter import ADAPTER, FORMULATIONS, ITERATIVE, ONE_PASS, Starter
 from lumos_queue.training.report import pause_reason, window_report
