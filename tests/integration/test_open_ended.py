@@ -149,6 +149,7 @@ def test_at_a_terminal_a_person_is_asked_and_a_kill_while_it_waits_changes_nothi
     whole.expect("Approve this plan? [y/n]")
     whole.type("y")
     whole.expect("(plan 2)")
+    whole.expect("Approve this plan? [y/n]")  # what is typed before the question counts for nothing
     whole.type("y")
     assert whole.wait() == 0, whole.text
     job = job_of(lumos)
