@@ -50,7 +50,7 @@ def train(
     window: Annotated[int, typer.Option(min=0, help="Optimizer steps between checkpoints; 0: the recipe's.")] = 0,
     seed: Annotated[int, typer.Option(
         min=0, max=opt.MAX_INTEGER, help="Seed of weights, order and dropout; starter: 7 if not given.")] = 0,
-    adapter_steps: Annotated[int, typer.Option(min=1, help="starter: optimizer steps of the adapter.")] = 600,
+    adapter_steps: Annotated[int, typer.Option(min=1, help="starter: optimizer steps of the adapter.")] = 800,
     one_pass_steps: Annotated[int, typer.Option(min=1, help="starter: steps of the small one-pass model.")] = 1500,
     generated: Annotated[int, typer.Option(min=1, help="starter: wordmath problems to choose from.")] = 40_000,
     only: Annotated[list[str], typer.Option(

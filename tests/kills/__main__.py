@@ -50,7 +50,7 @@ def random_instants(folder: Path, episodes: int, kills: int, seed: int) -> bool:
 
 def instants_of_experts(folder: Path, kills: int, seed: int) -> bool:
     began = time.monotonic()
-    account = kill_experts(folder, kills, seed, longest=2.5)
+    account = kill_experts(folder, kills, seed, longest=1.0)
     print(f"plans of experts: {account}, {time.monotonic() - began:.0f} s")
     return not (account.repeated or account.different or account.orphans)
 

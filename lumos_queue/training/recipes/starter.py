@@ -34,11 +34,11 @@ class Starter:
     base: str = ""  #: model folder of the adapter; '' = no adapter
     content: str = ""  #: digest of the base
     fits: tuple[str, ...] = (ITERATIVE, ONE_PASS)  #: which, in order
-    adapter_steps: int = 600  #: optimizer steps of the adapter, 16 conversations each
+    adapter_steps: int = 800  #: optimizer steps of the adapter, 16 conversations each
     steps: int = 6500  #: of the small iterative model
     one_pass_steps: int = 1500  #: of the small one-pass model, which starts from the iterative one
     window: int = 0  #: optimizer steps of one item; 0: 50 of the adapter, 250 of the small models
-    tokens: int = 1_000_000  #: of the adapter's conversations, at most; the small models get eight times as many
+    tokens: int = 1_400_000  #: of the adapter's conversations, at most; the small models get eight times as many
     generated: int = 40_000  #: wordmath problems to choose from
     seed: int = 7
 
@@ -69,8 +69,8 @@ class Starter:
             lora=LoraShape(rank=16, alpha=32, dropout=0.05),
             steps=self.adapter_steps,
             batch=16,
-            micro_batch=16,
-            rate=1e-3,
+            micro_batch=8,
+            rate=7e-4,
             content=self.content,
         )
         small = replace(PRESETS[SCRATCH], steps=self.steps, warm_up=0.015)

@@ -20,7 +20,7 @@ from lumos_queue.prompts.conversations import Conversation, gold_conversations, 
 from lumos_queue.training.engine.data import DEV, TRAIN
 from lumos_queue.training.engine.export import export_fit
 from lumos_queue.training.engine.prepare import encode_all
-from lumos_queue.training.engine.window import run_window
+from lumos_queue.training.engine.window import available_ranks, run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.starter import ADAPTER, FORMULATIONS, ITERATIVE, ONE_PASS, Starter
 from lumos_queue.training.report import pause_reason, window_report
@@ -31,8 +31,8 @@ from lumos_queue.training.tokenizer import train_tokenizer
 from lumos_queue.util.launch_folder import from_launch
 
 PHRASES = phrases("maths")  #: each one token
-#: The small models see this many times the adapter's tokens, as they know nothing before.
-SMALL_FACTOR = 8
+#: The small models see up to this many times the adapter's tokens, as they know nothing before.
+SMALL_FACTOR = 6
 
 
 def run_item(recipe: Starter, window: Window) -> WindowResult:
@@ -63,7 +63,8 @@ def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
     folder = from_launch(recipe.folder)
     if name == ONE_PASS and not start:
         export(recipe, ITERATIVE)
-    done = run_window(recipe.specs()[name], folder / name / "fit", start, stop)
+    spec = recipe.specs()[name]
+    done = run_window(spec, folder / name / "fit", start, stop, available_ranks(spec))
     steps = tuple(replace(step, fit=name) for step in done.steps)
     return WindowResult(window_report(name, done), steps, pause=pause_reason(done))
 
