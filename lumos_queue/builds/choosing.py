@@ -28,6 +28,8 @@ def choose(staging: StagingDatabase, options: BuildOptions) -> None:
         _limit_per_task(staging, options)
     if options.mix:
         _apply_mix(staging, options)
+    if options.rows:
+        _limit_rows(staging, options)
     arrange(staging, options)
 
 
@@ -127,6 +129,16 @@ def _apply_mix(staging: StagingDatabase, options: BuildOptions) -> None:
             options.seed,
             int(total * share + 1e-6),
         )
+
+
+def _limit_rows(staging: StagingDatabase, options: BuildOptions) -> None:
+    """Which stay depends on their source task and the seed: builds of other annotations of it have the same ones."""
+    staging.run(
+        "UPDATE candidate SET why = 'beyond the number of rows' WHERE id IN (SELECT id FROM candidate "
+        f"WHERE why IS NULL ORDER BY share(?, source), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",
+        options.seed,
+        options.rows,
+    )
 
 
 def _by_task(options: BuildOptions) -> str:

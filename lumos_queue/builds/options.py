@@ -26,9 +26,10 @@ class BuildOptions:
     per_task: int = 0  #: at most this many of a task's episodes; 0: all
     level: str = ""  #: only rows checked at least at this level (records.LEVELS); empty: any
     mix: Mapping[str, float] = field(default_factory=dict)  #: benchmark or domain to its part of the episodes
+    rows: int = 0  #: at most this many episodes in all; 0: all
     near: float = 0.0  #: similarity from which a solution is a near-duplicate; 0: not checked
     dev_share: float = 0.0  #: part of the source tasks that goes into `dev/`
-    seed: int = 0  #: of what a mix leaves out; the split does not depend on it
+    seed: int = 0  #: of what a mix or a number of rows leaves out; the split does not depend on it
     against: tuple[str, ...] = ()  #: test splits to check the task texts against: see contamination.py
     allow_test: bool = False  #: whether episodes of test splits, and tasks stored here as such, may be built from
     allow_contaminated: bool = False  #: whether tasks found in a test split may be
@@ -56,11 +57,11 @@ class BuildOptions:
             )
         if self.format == "trl-preference" and self.formulations != ("iterative",):
             raise SpecError("Preference pairs are made of iterative episodes: leave --formulations out.")
-        chosen = (self.per_task, self.level, self.mix, self.near, self.reexecute, self.perturbed)
+        chosen = (self.per_task, self.level, self.mix, self.rows, self.near, self.reexecute, self.perturbed)
         if self.format == "trl-preference" and any(chosen):
             raise SpecError(
                 "Preference pairs are made of all tries at a task: leave out --per-task, --level, --mix, "
-                "--near-duplicates, --reexecute and --perturbed."
+                "--rows, --near-duplicates, --reexecute and --perturbed."
             )
         if (self.per_task > 0) != (self.select != "all"):
             raise SpecError("--select best, shortest or newest and --per-task NUMBER go together: give both or none.")
@@ -71,7 +72,10 @@ class BuildOptions:
             raise SpecError("--dev-share is 1: nothing would be left to train on.")
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        values = asdict(self)
+        if not self.rows:  # as builds were made before there was this option
+            del values["rows"]
+        return values
 
 
 def read_mix(text: str) -> dict[str, float]:

@@ -21,6 +21,9 @@ Where = Annotated[
 ]
 Formulations = Annotated[str, typer.Option(help="iterative, one-pass, integrated, cot, direct; separated by commas.")]
 PerTask = Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="At most so many episodes per task; 0: all.")]
+RowLimit = Annotated[
+    int, typer.Option(min=0, max=opt.MAX_INTEGER, help="At most so many episodes in all, drawn by the seed; 0: all.")
+]
 NearDuplicates = Annotated[
     float, typer.Option(help="Leave out solutions at least so similar to another, 0 to 1; 0: off.")
 ]
@@ -46,6 +49,7 @@ def build_command(
     per_task: PerTask = 0,
     level: Annotated[str, typer.Option(help="Check level at least: format, oracle_tool, executed, perturbed.")] = "",
     mix: Annotated[str, typer.Option(help="Shares of benchmarks or domains, e.g. gsm8k=0.7,svamp=0.3.")] = "",
+    rows: RowLimit = 0,
     near_duplicates: NearDuplicates = 0.0,
     dev_share: Annotated[float, typer.Option(help="Share of the source tasks that goes into dev/.")] = 0.0,
     seed: opt.Seed = 0,
@@ -82,6 +86,7 @@ def build_command(
         per_task=per_task,
         level=level,
         mix=read_mix(mix),
+        rows=rows,
         near=near_duplicates,
         dev_share=dev_share,
         seed=seed,

@@ -29,6 +29,7 @@ from lumos_queue.cli import (
     rollouts,
     serving,
     submit,
+    sweep,
     toolbench,
     train,
     workers,
@@ -50,6 +51,7 @@ for name, group in (
     ("db", db_app),
     ("models", models.app),
     ("rollouts", rollouts.rollouts_app),
+    ("train", train.train_app),
     ("blame", rollouts.blame_app),
     ("serve", serving.app),
 ):
@@ -58,6 +60,7 @@ builds.dataset_app.command("unify")(compat.unify)
 db_app.command("backup")(backup.db_backup)
 data_app.command("get")(downloads.data_get)
 data_app.command("list")(downloads.data_list)
+train.train_app.command("sweep")(sweep.train_sweep)
 models.app.command("get")(model_files.models_get)
 data_app.command("captions")(captions.data_captions)
 app.command("evaluate", help="Run an agent on a benchmark and score its answers.")(submit.evaluate)
@@ -65,7 +68,6 @@ app.command("infer", help="Run an agent on a benchmark, unscored.")(submit.infer
 for command in (
     conversions.convert,
     conversions.budget,
-    train.train,
     jobs.jobs,
     jobs.job,
     jobs.report,

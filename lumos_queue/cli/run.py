@@ -28,8 +28,9 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def submit_and_run(
-    settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int = 0, again: bool, follow: bool
-) -> tuple[str, int]:
+    settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int = 0, again: bool, follow: bool,
+    tell_known: bool = True,
+) -> tuple[str, int]:  # fmt: skip
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     with database(settings, create=True) as opened:
         identifier, new = submit(opened, settings, job, rows, windows=windows, priority=priority, again=again)
@@ -38,7 +39,7 @@ def submit_and_run(
     if rows and rows.bad:
         skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
         output.say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
-    if not new:
+    if not new and tell_known:
         output.say(
             f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
         )

@@ -11,7 +11,9 @@ from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.check import AnnotationCheck
+from lumos_queue.conversion.demos import LOW
 from lumos_queue.conversion.lengths import load_token_counter
+from lumos_queue.conversion.low_level import to_low_level
 from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
@@ -28,7 +30,7 @@ from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, TEACHER, Ending, Level, Outcome, Task, Verdict
+from lumos_queue.records import LEVELS, TEACHER, Annotation, Ending, Level, Outcome, Task, Verdict
 from lumos_queue.settings import Settings
 
 TEACHING = Sampling(max_tokens=800, stop=())
@@ -137,8 +139,7 @@ class Convert:
                 rationale = source.rationale(task)
                 check.prompt, check.images = first_prompt(context.head, task, rationale), self._images(task)
             else:
-                gold = source.annotation(task)
-                check.check(TeacherReply(gold.steps))
+                check.check(TeacherReply(self._gold(source, task).steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
             verdicts = [*reason_verdicts(reason, str(error)), *repeated]
@@ -160,6 +161,16 @@ class Convert:
             level = Level.PERTURBED if finding.passed else level
             check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
         return _result(source, run.outcome, check.verdicts, level)
+
+    def _gold(self, source: Benchmark, task: Task) -> Annotation:
+        """The annotation by rule. Raises SpecError where there is none, or none with subgoals of this level."""
+        gold = source.annotation(task)
+        if self.subgoals != LOW:
+            return gold
+        try:
+            return to_low_level(gold)
+        except SpecError:
+            raise NotConvertible("not_low_level") from None
 
     def _images(self, task: Task) -> tuple[str, ...]:
         """What the teacher is shown with the prompt. Raises NotConvertible where it is missing."""

@@ -32,6 +32,7 @@ REASONS = {
     "unreadable_plan": "a step of the plan has another form than `Plan: … #E1 = Tool[input]`",
     "unknown_tool": "the plan calls a tool for which there is no action here",
     "unreadable_sql": "the query is no single SELECT, or cannot be parsed",
+    "not_low_level": "a step that cannot be split into single operations of the Calculator",
     "unwritable": "a text that annotation lines cannot hold: parentheses that do not close, or a variable's name",
 }
 

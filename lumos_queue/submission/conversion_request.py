@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
-from lumos_queue.conversion.demos import demos_for
+from lumos_queue.conversion.demos import LOW, SUBGOALS, demos_for
 from lumos_queue.conversion.duplicates import find_duplicates
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.convert import TEACHING, Convert
 from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
@@ -58,6 +59,7 @@ def make_conversion_job(
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")
+    _check_level(options, source)
     split = split_of(options.data, options.split, source.teaching.splits)
     if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
         raise SpecError("--budget needs --teacher and its prices: --price-prompt and --price-completion.")
@@ -98,3 +100,10 @@ def make_conversion_job(
         vision=vision,
     )
     return job, rows
+
+
+def _check_level(options: ConversionOptions, source: Benchmark) -> None:
+    if options.subgoals not in SUBGOALS:
+        raise unknown("kind of subgoals", options.subgoals, SUBGOALS)
+    if options.deterministic and options.subgoals == LOW and source.domain != "maths":
+        raise SpecError(f"--subgoals low by rule is for arithmetic alone: '{options.source}' needs a teacher for it.")

@@ -13,7 +13,7 @@ from importlib import import_module
 from lumos_queue.errors import unknown
 
 PROMPTS = ("maths", "maths_code", "qa", "web", "multimodal", "sql")  #: what `Benchmark.teacher_prompt` may be
-SUBGOALS = ("high", "low")  #: how large a subgoal is
+HIGH, LOW = SUBGOALS = ("high", "low")  #: how large a subgoal is; low: one action each
 
 
 @dataclass(frozen=True, slots=True)

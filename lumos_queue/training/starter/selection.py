@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from random import Random
 
+from lumos_queue.conversion.low_level import to_low_level
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations
 from lumos_queue.records import Annotation, Task
-from lumos_queue.training.starter.wording import shorten
 
 #: Share of the problems by number of steps; the last also has all longer ones. Problems at school have one or two.
 STEP_SHARES = {1: 0.40, 2: 0.32, 3: 0.17, 4: 0.11}
@@ -21,7 +21,7 @@ GROUNDED = 0.3
 Problem = tuple[Task, Annotation]
 
 
-def shorten_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[Problem]:
+def low_level_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[Problem]:
     """The problems in the short wording, each question once; `counts` get what was left out, by reason."""
     kept, seen = [], set()
     for task, annotation in problems:
@@ -29,7 +29,7 @@ def shorten_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[
             counts[f"{task.benchmark}: question twice"] += 1
             continue
         try:
-            kept.append((task, shorten(annotation)))
+            kept.append((task, to_low_level(annotation)))
         except SpecError as reason:
             counts[f"{task.benchmark}: {reason}"] += 1
             continue

@@ -26,7 +26,7 @@ from lumos_queue.training.recipes.starter import ADAPTER, FORMULATIONS, ITERATIV
 from lumos_queue.training.report import pause_reason, window_report
 from lumos_queue.training.scratch import VOCABULARY, phrases
 from lumos_queue.training.starter.data import StarterData
-from lumos_queue.training.starter.selection import Problem, select_conversations, shorten_problems
+from lumos_queue.training.starter.selection import Problem, low_level_problems, select_conversations
 from lumos_queue.training.tokenizer import train_tokenizer
 from lumos_queue.util.launch_folder import from_launch
 
@@ -50,8 +50,8 @@ def prepare(recipe: Starter) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     sources = StarterData(from_launch(recipe.data), recipe.generated)
     counts = sources.counts
-    problems = shorten_problems(sources.problems(), counts)
-    development = shorten_problems(sources.dev_problems(), counts)
+    problems = low_level_problems(sources.problems(), counts)
+    development = low_level_problems(sources.dev_problems(), counts)
     for name in recipe.fits:
         _prepare_fit(recipe, name, list(problems), development, folder / name, counts)
     (folder / "counts.json").write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")

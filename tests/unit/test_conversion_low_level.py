@@ -8,11 +8,11 @@ import pytest
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark as wordmath
 from lumos_queue.benchmarks.wordmath.grammar import generate
+from lumos_queue.conversion.low_level import to_low_level
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal, Task
 from lumos_queue.training.starter.data import StarterData
-from lumos_queue.training.starter.selection import STEP_SHARES, select_conversations, shorten_problems
-from lumos_queue.training.starter.wording import shorten
+from lumos_queue.training.starter.selection import STEP_SHARES, low_level_problems, select_conversations
 
 
 def annotation(*arguments: str, answer: str, name: str = "Calculator") -> Annotation:
@@ -37,13 +37,13 @@ def steps_of(short: Annotation) -> list[tuple[str, str, str]]:
     ],
 )
 def test_an_operation_has_one_form(arguments, answer, text, action):
-    assert steps_of(shorten(annotation(arguments, answer=answer))) == [
+    assert steps_of(to_low_level(annotation(arguments, answer=answer))) == [
         (f"Subgoal 1: {text}", f"R1 = Calculator({action})", answer)
     ]
 
 
 def test_several_operations_become_several_subgoals_and_variables_follow():
-    short = shorten(annotation("(8 - 3) * 2", "R1 + R1 / 5", answer="12"))
+    short = to_low_level(annotation("(8 - 3) * 2", "R1 + R1 / 5", answer="12"))
     assert steps_of(short) == [
         ("Subgoal 1: Subtract 3 from 8.", "R1 = Calculator(8 - 3)", "5"),
         ("Subgoal 2: Multiply the result of Subgoal 1 by 2.", "R2 = Calculator(R1 * 2)", "10"),
@@ -53,7 +53,7 @@ def test_several_operations_become_several_subgoals_and_variables_follow():
 
 
 def test_a_step_that_the_answer_does_not_need_is_left_out():
-    short = shorten(annotation("10 + 10", "60 * 4", "R2 - 40", answer="200"))
+    short = to_low_level(annotation("10 + 10", "60 * 4", "R2 - 40", answer="200"))
     assert [raw for _, raw, _ in steps_of(short)] == ["R1 = Calculator(60 * 4)", "R2 = Calculator(R1 - 40)"]
 
 
@@ -72,13 +72,13 @@ def test_a_step_that_the_answer_does_not_need_is_left_out():
 )
 def test_what_cannot_be_said_shortly_is_counted_by_its_reason(made, reason):
     with pytest.raises(SpecError, match=reason):
-        shorten(made)
+        to_low_level(made)
 
 
 def test_every_source_is_worded_alike_and_gives_its_answer(shared_data):
     sources = StarterData(shared_data, generated=300, variants=1)
     counts: Counter[str] = Counter()
-    problems = shorten_problems(sources.problems(), counts)
+    problems = low_level_problems(sources.problems(), counts)
     verbs = Counter()
     for task, short in problems:
         assert short.steps[-1].results[0] == short.answer
@@ -91,7 +91,7 @@ def test_every_source_is_worded_alike_and_gives_its_answer(shared_data):
 
 @pytest.fixture(scope="module")
 def problems():
-    return shorten_problems(((task, wordmath.gold(task)) for task in generate("train", 1500)), Counter())
+    return low_level_problems(((task, wordmath.gold(task)) for task in generate("train", 1500)), Counter())
 
 
 def test_the_selection_is_balanced_within_its_budget_and_the_same_each_time(problems):
@@ -113,6 +113,6 @@ def test_the_selection_is_balanced_within_its_budget_and_the_same_each_time(prob
 def test_a_source_that_ends_leaves_room_for_the_others(problems):
     other = [(Task("other", "", "1", "Two and two?"), annotation("2 + 2", answer="4"))]
     counts: Counter[str] = Counter()
-    select_conversations(problems + shorten_problems(other, counts), "iterative", 100_000, len, 0, counts)
+    select_conversations(problems + low_level_problems(other, counts), "iterative", 100_000, len, 0, counts)
     assert counts["iterative, other, 1 steps: problems"] == 1
     assert counts["iterative, wordmath, 1 steps: problems"] > 20

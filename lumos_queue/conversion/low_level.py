@@ -1,4 +1,4 @@
-"""One short wording of subgoals for all sources: an operation and its operands, nothing else.
+"""Low-level subgoals: one operation and its operands each, in one short wording for all sources.
 
 Sources word a step in their own ways, with quantities that a small model then tries to name, and names wrongly. What
 decides the answer is which numbers, in which order, by which operation: `Subtract 5 from the result of Subgoal 1.`
@@ -28,7 +28,7 @@ from lumos_queue.scoring.numbers import show_number
 CALCULATOR = "Calculator"
 
 
-def shorten(annotation: Annotation) -> Annotation:
+def to_low_level(annotation: Annotation) -> Annotation:
     """The same solution as subgoals of one operation each, in the short wording.
 
     Sums and products may have several operands. Raises SpecError, with a reason to count by, for other actions than

@@ -1,0 +1,72 @@
+"""`lumos train sweep`: carry out a sweep and show what came of it."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+from lumos_queue.cli.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from lumos_queue.settings import Settings
+    from lumos_queue.sweeps.carry_out import Submission
+
+RESULT, PLOT = "sweep.json", "sweep.svg"
+
+
+def train_sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The sweep as TOML: see examples/sweeps.")],
+    folder: Annotated[Path, typer.Option(help="For builds, models and the report; all workers need access to it.")],
+    data: Annotated[Path, typer.Option(help="Folder that the file's paths of original files begin in.")] = Path(),
+    json: opt.Json = False,
+) -> None:
+    """Train and evaluate every combination of annotations, formulations, modules and seeds.
+
+    Prints one table with intervals, and writes it to --folder as JSON and as a plot. The same command goes on where
+    the last one ended. Exit code 3: some model could not be trained or evaluated.
+    """
+    from lumos_queue.cli.sweep_tables import print_sweep
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+    from lumos_queue.sweeps.carry_out import carry_out
+    from lumos_queue.sweeps.plan import read_plan
+    from lumos_queue.sweeps.plot import write_plot
+    from lumos_queue.sweeps.report import report_sweep
+
+    settings, plan = read_settings(), read_plan(file)
+    folder = folder.resolve()
+    fits, sizes = carry_out(plan, data, folder, settings, lambda wanted: _work(settings, wanted), output.say)
+    with database(settings) as opened, opened.engine.connect() as connection:
+        found = report_sweep(connection, plan, fits, sizes)
+    (folder / RESULT).write_text(json_module.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_plot(found, folder / PLOT)
+    output.result(found | {"files": [str(folder / RESULT), str(folder / PLOT)]}, print_sweep)
+    raise typer.Exit(Exit.FINE if found["complete"] else Exit.INCOMPLETE)
+
+
+def _work(settings: Settings, wanted: list[Submission]) -> list[tuple[str, str]]:
+    """Work on the jobs here one by one, or let the workers have all of them and wait."""
+    from db.jobs import get_job
+    from lumos_queue.cli.run import submit_and_run
+    from lumos_queue.submission.database import database
+
+    def submit(one: Submission, follow: bool) -> str:
+        job, code = submit_and_run(
+            settings, one.job, one.rows, windows=one.windows, again=False, follow=follow, tell_known=False
+        )
+        if code == Exit.INTERRUPTED:
+            output.say("the same command goes on with the sweep")
+            raise typer.Exit(code)
+        return job
+
+    if settings.broker_url:
+        for one in wanted:
+            submit(one, follow=False)
+    done = [submit(one, follow=True) for one in wanted]
+    with database(settings) as opened, opened.engine.connect() as connection:
+        return [(job, get_job(connection, job).state) for job in done]

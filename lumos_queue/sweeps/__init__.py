@@ -1,0 +1,1 @@
+"""Sweeps: the same training with other annotations, formulations, modules and seeds, evaluated and compared."""

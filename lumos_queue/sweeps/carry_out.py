@@ -1,0 +1,169 @@
+"""Carry out a sweep: annotate, build, train, evaluate, each as jobs that other processes may work on.
+
+Nothing is kept of how far it is: an equal request is the same job, an equal build the same folder. The same command
+goes on where the last one ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from db.filters import parse_where
+from db.states import JobState
+from db.trajectories import stream_episodes
+from lumos_queue.builds.build import build
+from lumos_queue.builds.database_facts import read_database_facts
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
+from lumos_queue.builds.options import BuildOptions
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.train import Train
+from lumos_queue.settings import Settings
+from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+from lumos_queue.submission.database import database
+from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.runs import SCHEME
+from lumos_queue.submission.store import Rows
+from lumos_queue.sweeps.plan import JOINT, AnnotationSource, Arm, SweepBenchmark, SweepPlan
+from lumos_queue.training.recipes.sft import sft
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job that is wanted."""
+
+    job: Job
+    rows: Rows | None = None
+    windows: int = 0
+
+
+#: Store and work on jobs, or wait for those that do; gives id and state of each, in order.
+Work = Callable[[list[Submission]], list[tuple[str, str]]]
+
+
+@dataclass(slots=True)
+class SweepFit:
+    """One combination: the jobs that trained its models, by module, and those that evaluated them, by benchmark."""
+
+    arm: Arm
+    seed: int
+    trained: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)  #: module to the state of its job, if that is not done
+    evaluated: dict[str, str] = field(default_factory=dict)
+
+
+def carry_out(
+    plan: SweepPlan, data: Path, folder: Path, settings: Settings, work: Work, say: Callable[[str], None]
+) -> tuple[list[SweepFit], dict[str, int]]:
+    """Do all of it; returns the fits, and the training episodes of each annotation source.
+
+    A job that did not end as done leaves its fits without scores; everything else goes on. Raises SpecError for what
+    a person has to change.
+    """
+    builds, sizes = _make_builds(plan, data, folder, settings, work, say)
+    fits = [SweepFit(arm, seed) for arm in plan.arms() for seed in plan.seeds]
+    _train(plan, fits, builds, folder, work, say)
+    for benchmark in plan.benchmarks:
+        able = [fit for fit in fits if not fit.failed]
+        say(f"evaluating {len(able)} agents on {benchmark.label}")
+        wanted = [_evaluation(fit, benchmark, data, settings, say) for fit in able]
+        for fit, (job, _) in zip(able, work(wanted), strict=True):
+            fit.evaluated[benchmark.label] = job
+    return fits, sizes
+
+
+def _make_builds(
+    plan: SweepPlan, data: Path, folder: Path, settings: Settings, work: Work, say: Callable[[str], None]
+) -> tuple[dict[str, Path], dict[str, int]]:
+    say(f"annotating: {', '.join(plan.annotations)}")
+    wanted = [_annotation(source, data, settings, say) for source in plan.annotations.values()]
+    builds, sizes = {}, {}
+    for (name, source), (job, state) in zip(plan.annotations.items(), work(wanted), strict=True):
+        if state != JobState.DONE:
+            raise SpecError(f"The job {job}, which annotates '{name}', is {state}: see lumos job {job}")
+        where = f"job={job} level>=executed" if source.convert else f"job={job}"
+        options = BuildOptions(where=where, formulations=tuple(plan.formulations), rows=plan.rows)
+        builds[name] = folder / "builds" / name
+        with database(settings) as opened:
+            known = KnownBenchmarks(user_modules(opened))
+            facts = read_database_facts(opened, tests=True)
+            episodes = stream_episodes(opened, parse_where(where))
+            manifest, _ = build(episodes, name, builds[name], options, known, facts)
+        sizes[name] = manifest["episodes"]["used"]
+        if sizes[name] < plan.rows:
+            raise SpecError(f"The annotation '{name}' has {sizes[name]} rows, and rows = {plan.rows}: raise its limit.")
+    return builds, sizes
+
+
+def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: Callable[[str], None]) -> Submission:
+    path = data / source.data if source.data else None
+    if source.convert:
+        options = ConversionOptions(
+            source=source.convert, data=path, split=source.split, limit=source.limit, deterministic=True, teacher="",
+            subgoals=source.subgoals, reasks=1, seed=0, temperature=0.0, max_tokens=800, price_prompt=0.0,
+            price_completion=0.0, budget=0.0, perturbations=0, longest=1024, tokenizer=None, skip_bad_rows=False,
+            options=[], vision="",
+        )  # fmt: skip
+        return Submission(*make_conversion_job(options, settings, say))
+    wanted = _inference(source.infer, source.split, path, source.limit, "iterative", 128)
+    return Submission(*make_inference_job("infer", wanted(agent=source.agent), settings, say))
+
+
+def _train(
+    plan: SweepPlan, fits: list[SweepFit], builds: dict[str, Path], folder: Path, work: Work,
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
+    parts = [(fit, module) for fit in fits for module in _modules(fit.arm)]
+    say(f"training {len(parts)} models")
+    values = plan.fit.model_dump(exclude={"start", "preset", "lora"}, exclude_defaults=True)
+    if plan.fit.lora:
+        from lumos_queue.training.engine.spec import LoraShape
+
+        values["lora"] = LoraShape(rank=plan.fit.lora)
+    wanted = []
+    for fit, module in parts:
+        name = "-".join((fit.arm.annotation, fit.arm.formulation, module, str(fit.seed)))
+        recipe = sft(
+            [builds[fit.arm.annotation]], plan.fit.start, folder / "fits" / name, fit.arm.formulation, module=module,
+            preset=plan.fit.preset, seed=fit.seed, **values,
+        )  # fmt: skip
+        job = Train(recipe)
+        wanted.append(Submission(job, windows=len(job.windows())))
+    for (fit, module), (job, state) in zip(parts, work(wanted), strict=True):
+        fit.trained[module] = job
+        if state != JobState.DONE:
+            fit.failed[module] = state
+
+
+def _modules(arm: Arm) -> Iterator[str]:
+    if arm.modules == JOINT:
+        return iter((JOINT,))
+    return iter(FORMULATIONS.load(arm.formulation).roles)
+
+
+def _evaluation(
+    fit: SweepFit, benchmark: SweepBenchmark, data: Path, settings: Settings, say: Callable[[str], None]
+) -> Submission:
+    path = data / benchmark.data if benchmark.data else None
+    roles = FORMULATIONS.load(fit.arm.formulation).roles
+    runs = {role: f"{SCHEME}{fit.trained.get(role) or fit.trained[JOINT]}" for role in roles}
+    wanted = _inference(
+        benchmark.name, benchmark.split, path, benchmark.limit, fit.arm.formulation, benchmark.max_tokens
+    )
+    return Submission(*make_inference_job("evaluate", wanted(**runs), settings, say))
+
+
+def _inference(
+    benchmark: str, split: str, data: Path | None, limit: int, formulation: str, max_tokens: int
+) -> Callable[..., InferenceOptions]:
+    def options(agent: str = "", planner: str = "", grounder: str = "", solver: str = "") -> InferenceOptions:
+        return InferenceOptions(
+            benchmark=benchmark, data=data, split=split, formulation=formulation, agent=agent, planner=planner,
+            grounder=grounder, solver=solver, limit=limit, samples=1, seed=0, temperature=0.0, top_p=1.0,
+            max_tokens=max_tokens, max_subgoals=0, framing="train", skip_bad_rows=False,
+        )  # fmt: skip
+
+    return options

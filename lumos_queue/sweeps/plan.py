@@ -1,0 +1,127 @@
+"""What a sweep is, read from a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from lumos_queue.errors import SpecError
+
+MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
+Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$")]
+JOINT, SEPARATE = "joint", "separate"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AnnotationSource(_Table):
+    """Episodes to train on: converted gold rationales, or what an agent wrote without them, right or wrong."""
+
+    convert: str = ""  #: source of conversion by rule
+    infer: str = ""  #: or: benchmark that an agent works on
+    agent: str = "starter-scratch"  #: with `infer`
+    subgoals: Literal["high", "low"] = "high"  #: with `convert`
+    split: str = "train"
+    data: str = ""  #: original file, below --data
+    limit: Count = 0
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> AnnotationSource:
+        if bool(self.convert) == bool(self.infer):
+            raise ValueError("give either convert = SOURCE or infer = BENCHMARK")
+        return self
+
+
+class FitSettings(_Table):
+    """As the options of `lumos train sft`; 0 is the preset's value."""
+
+    start: str = Field("scratch", alias="from")
+    preset: str = ""
+    epochs: float = Field(0.0, ge=0.0)
+    steps: Count = 0
+    batch: Count = 0
+    max_length: Count = 0
+    rate: float = Field(0.0, ge=0.0, le=1.0)
+    lora: Count = 0
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
+class SweepBenchmark(_Table):
+    """What every model is evaluated on."""
+
+    name: str
+    split: str = "test"
+    data: str = ""  #: original file, below --data
+    limit: Count = 0
+    max_tokens: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 128
+
+    @property
+    def label(self) -> str:
+        first = f", first {self.limit}" if self.limit else ""
+        return f"{self.name} {self.split}{first}"
+
+
+class Arm(_Table):
+    """One row of the sweep's table: what its models are trained on."""
+
+    annotation: str
+    formulation: str
+    modules: str
+
+
+class SweepPlan(_Table):
+    """Every combination of annotations, formulations, modules and seeds is one fit."""
+
+    title: str
+    seeds: Annotated[list[Count], Field(min_length=1)]
+    formulations: Annotated[list[str], Field(min_length=1)]
+    modules: list[Literal["joint", "separate"]] = [JOINT]
+    rows: Count = 0  #: of each annotation source; 0: all that it has
+    annotations: Annotated[dict[Name, AnnotationSource], Field(min_length=1)]
+    fit: FitSettings = FitSettings()
+    benchmarks: Annotated[list[SweepBenchmark], Field(min_length=1)]
+    order: list[str] = []  #: labels of arms, from the lowest to the highest score that is expected
+    order_from: str = ""  #: who expects it
+
+    @model_validator(mode="after")
+    def _known_order(self) -> SweepPlan:
+        labels = [self.label(arm) for arm in self.arms()]
+        for name in self.order:
+            if name not in labels:
+                raise ValueError(f"order has '{name}', expected some of: {', '.join(labels)}")
+        return self
+
+    def arms(self) -> Iterator[Arm]:
+        for annotation, formulation, modules in product(self.annotations, self.formulations, self.modules):
+            yield Arm(annotation=annotation, formulation=formulation, modules=modules)
+
+    def label(self, arm: Arm) -> str:
+        """What tells this arm from the others."""
+        varied = ((arm.annotation, self.annotations), (arm.formulation, self.formulations), (arm.modules, self.modules))
+        return ", ".join(name for name, choices in varied if len(choices) > 1) or arm.formulation
+
+
+def read_plan(path: Path) -> SweepPlan:
+    """Raises SpecError, naming the first part that is wrong."""
+    try:
+        return SweepPlan.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise SpecError(f"'{path}' is no sweep: {_first(error)}. See examples/sweeps.") from None
+
+
+def _first(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
+        return str(error)
+    first: Any = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]

@@ -1,0 +1,78 @@
+"""Sweeps as files: every combination is an arm, and a wrong file is told in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lumos_queue.errors import SpecError
+from lumos_queue.sweeps.plan import read_plan
+
+GOOD = """
+title = "t"
+seeds = [0, 1]
+formulations = ["integrated", "iterative"]
+modules = ["joint", "separate"]
+[annotations.gold]
+convert = "wordmath"
+[[benchmarks]]
+name = "wordmath"
+limit = 5
+"""
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.toml"))
+
+
+def read(folder: Path, text: str):
+    file = folder / "sweep.toml"
+    file.write_text(text)
+    return read_plan(file)
+
+
+def test_every_combination_is_an_arm_named_by_what_varies(tmp_path):
+    plan = read(tmp_path, GOOD)
+    assert [plan.label(arm) for arm in plan.arms()] == [
+        "integrated, joint", "integrated, separate", "iterative, joint", "iterative, separate",
+    ]  # fmt: skip
+    assert [one.label for one in plan.benchmarks] == ["wordmath test, first 5"]
+    alone = read(tmp_path, GOOD.replace('["integrated", "iterative"]', '["cot"]').replace(', "separate"', ""))
+    assert [alone.label(arm) for arm in alone.arms()] == ["cot"]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_can_be_read(path):
+    assert read_plan(path).seeds
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (('title = "t"', "title ="), "Invalid value"),
+        (('title = "t"', ""), "title: Field required"),
+        (("seeds = [0, 1]", "seeds = []"), "seeds: List should have at least 1 item"),
+        (("seeds = [0, 1]", "seeds = [-1]"), "seeds.0: Input should be greater than or equal to 0"),
+        (('modules = ["joint", "separate"]', 'modules = ["both"]'), "modules.0: Input should be 'joint' or 'separate'"),
+        (('convert = "wordmath"', ""), "annotations.gold: Value error, give either convert = SOURCE or infer"),
+        (('convert = "wordmath"', 'convert = "a"\ninfer = "b"'), "annotations.gold: Value error, give either"),
+        (("[annotations.gold]", '[annotations."../x"]'), "annotations.../x"),
+        (("limit = 5", "limits = 5"), "benchmarks.0.limits: Extra inputs are not permitted"),
+        (("seeds = [0, 1]", 'seeds = [0, 1]\norder = ["direct"]'), "order has 'direct', expected some of: integrated"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_told_in_one_line(tmp_path, change, problem):
+    assert change[0] in GOOD
+    with pytest.raises(SpecError) as told:
+        read(tmp_path, GOOD.replace(*change))
+    assert problem in str(told.value) and "\n" not in str(told.value) and "is no sweep" in str(told.value)
+
+
+def test_no_file_and_no_text(tmp_path):
+    with pytest.raises(SpecError, match=r"cannot be read: No such file"):
+        read_plan(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SpecError, match="is no sweep"):
+        read_plan(tmp_path / "bytes.toml")
