@@ -16,16 +16,15 @@ def write_plot(found: dict[str, Any], path: Path) -> None:
     rows, benchmarks = found["rows"], list(found["benchmarks"])
     style = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(style):
-        size = (1.6 + 3.6 * len(benchmarks), 1.2 + 0.42 * len(rows))
+        size = (1.6 + 3.6 * len(benchmarks), 1.5 + 0.42 * len(rows))
         figure, panels = pyplot.subplots(1, len(benchmarks), figsize=size, sharey=True, squeeze=False)
         for panel, name in zip(panels[0], benchmarks, strict=True):
             _draw(panel, [row["scores"].get(name) for row in rows])
             rule = found["benchmarks"][name]["rule"]
             if rule:
-                panel.axvline(100 * rule["value"], color="0.6", linestyle=":", label=f"rule: {rule['name']}")
-                panel.legend(fontsize=7, loc="lower right")
+                panel.axvline(100 * rule["value"], color="0.6", linestyle=":")
             panel.set_title(name)
-            panel.set_xlabel("% right, 95 % interval")
+            panel.set_xlabel("% right, 95 % interval" + (f"\ndotted: {rule['name']}" if rule else ""))
             panel.set_xlim(left=0)
         panels[0][0].set_yticks(range(len(rows)), [row["label"] for row in rows])
         panels[0][0].invert_yaxis()

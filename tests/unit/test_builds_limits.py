@@ -110,7 +110,7 @@ def test_builds_of_other_annotations_have_the_same_rows(tmp_path):
     rows = []
     for name, sums in (("a", "2 + 3"), ("b", "3 + 2")):
         folder = tmp_path / name
-        _, stay = kept(folder, *(about(chr(96 + number), number, sums) for number in range(1, 21)), rows=7, seed=3)
+        kept(folder, *(about(chr(96 + number), number, sums) for number in range(1, 21)), rows=7, seed=3)
         rows.append({row["id"] for row in lineage(folder)})
     assert rows[0] == rows[1] and len(rows[0]) == 7
 
