@@ -25,9 +25,9 @@ def train_sweep(
     data: Annotated[Path, typer.Option(help="Folder that the file's paths of original files begin in.")] = Path(),
     json: opt.Json = False,
 ) -> None:
-    """Train and evaluate every combination of annotations, formulations, modules and seeds.
+    """Train many models and compare them.
 
-    Prints one table with intervals, and writes it to --folder as JSON and as a plot. The same command goes on where
+    Every combination of annotations, formulations, modules and seeds is trained and evaluated. Prints one table with intervals, and writes it to --folder as JSON and as a plot. The same command goes on where
     the last one ended. Exit code 3: some model could not be trained or evaluated.
     """
     from lumos_queue.cli.sweep_tables import print_sweep

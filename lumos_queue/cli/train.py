@@ -104,7 +104,10 @@ def train_experts(
     seed: FitSeed = 0,
     again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Train small networks for --tool experts=own:FOLDER, one after the other."""
+    """Train small networks as experts.
+
+    For --tool experts=own:FOLDER, one after the other.
+    """
     from lumos_queue.settings import read_settings
     from lumos_queue.training.recipes.experts import experts
 
