@@ -27,8 +27,9 @@ def train_sweep(
 ) -> None:
     """Train many models and compare them.
 
-    Every combination of annotations, formulations, modules and seeds is trained and evaluated. Prints one table with intervals, and writes it to --folder as JSON and as a plot. The same command goes on where
-    the last one ended. Exit code 3: some model could not be trained or evaluated.
+    Every combination of annotations, formulations, modules and seeds is trained and evaluated. Prints one table with
+    intervals, and writes it to --folder as JSON and as a plot. The same command goes on where the last one ended.
+    Exit code 3: some model could not be trained or evaluated.
     """
     from lumos_queue.cli.sweep_tables import print_sweep
     from lumos_queue.settings import read_settings

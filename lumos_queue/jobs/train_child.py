@@ -8,19 +8,25 @@ import sys
 from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.jobs.train import DIVERGED, REFUSED, Train
 from lumos_queue.training.recipes.registry import run_item
+from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.process import die_with_parent
 
 
 def main() -> int:
     die_with_parent()
     request = json.load(sys.stdin)
+    recipe = Train.from_json(request["train"]).recipe
     try:
-        done = run_item(Train.from_json(request["train"]).recipe, request["window"])
+        done = run_item(recipe, request["window"])
         print("\n" + json.dumps(done.as_json()), flush=True)  # on a line of its own, whatever a library has printed
     except SpecError as error:
         return _explain(error, REFUSED)
     except DivergedFit as error:
         return _explain(error, DIVERGED)
+    except Exception as error:
+        if not is_disk_full(error):
+            raise
+        return _explain(SpecError(f"The disk of '{recipe.folder}' is full: make room there."), REFUSED)
     return 0
 
 

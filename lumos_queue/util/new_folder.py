@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import shutil
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.paths import require_folders
 
 
@@ -42,7 +42,7 @@ def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUM
             _sync(Path(part))
             os.rename(part, target)
         except Exception as error:
-            if _is_full(error):
+            if is_disk_full(error):
                 raise SpecError(
                     f"The disk is full: '{target}' was not written, and nothing was kept. Make room, or name another "
                     f"place with {option}."
@@ -66,9 +66,3 @@ def _sync(folder: Path) -> None:
             os.fsync(number)
         finally:
             os.close(number)
-
-
-def _is_full(error: BaseException) -> bool:
-    """Whether the disk was full. Libraries in Rust say so in the text of errors of their own."""
-    full = (errno.ENOSPC, errno.EDQUOT)
-    return getattr(error, "errno", None) in full or any(f"os error {number})" in str(error) for number in full)

@@ -8,7 +8,7 @@ import pytest
 
 from db.commit import Batch, Finished, commit
 from db.training import insert_steps
-from lumos_queue.records import Outcome, Score, Task, TrainingStep
+from lumos_queue.records import Ending, Outcome, Score, Task, TrainingStep
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit
 from lumos_queue.sweeps.plan import SweepPlan
@@ -31,7 +31,7 @@ def evaluated(database, number: int, right: str) -> str:
     who = holder(database, job)
     for item, one in zip(claim(database, who, len(right)), right, strict=True):
         scores = () if one == "-" else (Score("accuracy", float(one)),)
-        ending = "infra_error" if one == "-" else "answered"
+        ending = Ending.INFRA_ERROR if one == "-" else Ending.ANSWERED
         commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, Outcome("7", ending), scores)]))
     return job
 
@@ -52,8 +52,10 @@ def test_a_score_is_the_mean_of_the_seeds_and_tasks_are_clusters(database):
     assert (direct["value"], direct["by_seed"], direct["of"]) == (0.375, {0: 0.5, 1: 0.25}, 8)
     tasks = [(0, 1.0), (0, 1.0), (1, 1.0), (1, 0.0), (2, 0.0), (2, 0.0), (3, 0.0), (3, 0.0)]
     wanted = weighted_interval([(task, value, 1.0) for task, value in tasks])
+    assert wanted
     assert direct["ci95"] == [round(wanted[1], 6), round(wanted[2], 6)]
     as_if_independent = weighted_interval([(place, value, 1.0) for place, (_, value) in enumerate(tasks)])
+    assert as_if_independent
     assert direct["ci95"][1] - direct["ci95"][0] > as_if_independent[2] - as_if_independent[1]
     assert integrated["value"] == 0.875 and found["complete"]
     assert f"{LABEL}: the order is that of a paper" in found["remarks"]

@@ -15,6 +15,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
+from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.process import die_with_parent
 
 #: Exit codes of a rank, with what they mean; the message is in a file beside the request.
@@ -61,6 +62,8 @@ def main() -> None:
     try:
         train_steps(spec, Path(values["folder"]), Path(previous) if previous else None, *numbers)
     except Exception as error:
+        if is_disk_full(error):
+            error = SpecError(f"The disk of '{values['folder']}' is full: make room there.")
         codes = [code for code, kind in _CODES.items() if isinstance(error, kind)]
         if not codes and not is_out_of_memory(error):
             raise

@@ -82,6 +82,7 @@ def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ra
         else:
             launch_ranks(ranks, spec, folder, previous, stop, micro_batch)
     except Exception as error:
+        remove_old(folder)  # what is half written takes the room of the next try
         if is_out_of_memory(error):
             return False
         raise

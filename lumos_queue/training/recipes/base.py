@@ -19,6 +19,11 @@ class Recipe(Protocol):
     name: str
 
     @property
+    def folder(self) -> str:
+        """Where it writes."""
+        ...
+
+    @property
     def device(self) -> str:
         """'cpu' or 'cuda': decides which workers get the job."""
         ...

@@ -21,6 +21,7 @@ class FormerFit:
     values: Mapping[str, Any]
 
     device = "cpu"
+    folder = ""
 
     def as_json(self) -> dict[str, Any]:
         return dict(self.values)
