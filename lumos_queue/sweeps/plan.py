@@ -43,13 +43,13 @@ class AnnotationSource(_Table):
 class FitSettings(_Table):
     """As the options of `lumos train sft`; 0 is the preset's value."""
 
-    start: str = Field("scratch", alias="from")
+    start: Annotated[str, Field(validation_alias="from")] = "scratch"
     preset: str = ""
-    epochs: float = Field(0.0, ge=0.0)
+    epochs: Annotated[float, Field(ge=0.0)] = 0.0
     steps: Count = 0
     batch: Count = 0
     max_length: Count = 0
-    rate: float = Field(0.0, ge=0.0, le=1.0)
+    rate: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     lora: Count = 0
     device: Literal["cpu", "cuda"] = "cpu"
 

@@ -14,7 +14,7 @@ def write_plot(found: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
     rows, benchmarks = found["rows"], list(found["benchmarks"])
-    style = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}
+    style: dict[Any, Any] = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(style):
         size = (1.6 + 3.6 * len(benchmarks), 1.5 + 0.42 * len(rows))
         figure, panels = pyplot.subplots(1, len(benchmarks), figsize=size, sharey=True, squeeze=False)

@@ -170,8 +170,8 @@ def test_weights_of_another_shape_fail_the_run_with_one_line(copied):
     [
         (("experts", "--only", "bake-the-cake"), "No expert that can be trained called 'bake-the-cake'"),
         (("experts", "--profile", "mild"), "No profile called 'mild'"),
-        (("experts", "--data", "x"), "leave out --data"),
-        (("sft",), "needs --data"),
+        (("experts", "--data", "x"), "No such option: --data"),
+        (("sft",), "Missing option '--data'"),
     ],
 )
 def test_bad_requests_are_named(asked, says, tmp_path, monkeypatch, capsys):

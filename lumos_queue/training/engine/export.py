@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -61,7 +61,7 @@ def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folde
     logging.disable_progress_bar()
     ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     model.generation_config = GenerationConfig(**ids, do_sample=False, max_new_tokens=512)
-    model.to(torch.bfloat16).save_pretrained(folder)
+    cast(Any, model).to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     for file in folder.glob("*.safetensors"):
         file.chmod(0o644)  # written readable by the owner only, but every worker reads the model

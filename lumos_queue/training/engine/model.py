@@ -79,7 +79,8 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     """
     frozen = spec.lora is not None and spec.precision == BF16
     try:
-        model, loaded = AutoModelForCausalLM.from_pretrained(
+        load: Any = AutoModelForCausalLM.from_pretrained
+        model, loaded = load(
             folder,
             local_files_only=True,
             use_safetensors=True,
@@ -129,7 +130,7 @@ def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -
 def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[int]]:
     """Which rows of which module are trained: of the embeddings, and of the head where it has weights of its own."""
     names = {id(module): name.rpartition(".")[2] for name, module in model.named_modules()}
-    tables = [model.get_input_embeddings()]
+    tables: list[Any] = [model.get_input_embeddings()]
     if not model.config.tie_word_embeddings:
         tables.append(model.get_output_embeddings())
     return {names[id(table)]: rows for table in tables}

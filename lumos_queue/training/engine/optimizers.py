@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -36,7 +36,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
         self.param_groups = [group for part in self._parts for group in part.param_groups]
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:
+    def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One step of both. A closure is not supported."""
         if closure is not None:
             raise ValueError("Muon with AdamW takes no closure")

@@ -48,7 +48,9 @@ class ConversationTrainer(Trainer):
         self.loss_is_scaled_for_ga = False  # the mean of each micro-batch counts the same (spec 3.5)
         self.head = LearntPositions(model)
 
-    def compute_loss(self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any) -> Any:
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
         """Mean over the micro-batch's assistant tokens, in nats; with a prompt weight, that part of the prompts' too.
 
         Divided by the assistant tokens alone, so that their rate of learning does not depend on the prompts.
@@ -74,11 +76,11 @@ class ConversationTrainer(Trainer):
             return super().create_optimizer(model)
         if self.optimizer is None:
             spec = self.spec
-            self.optimizer = muon_with_adamw(self.model, spec.rate, spec.other_rate, spec.weight_decay)
+            self.optimizer = muon_with_adamw(cast(Any, self.model), spec.rate, spec.other_rate, spec.weight_decay)
         return self.optimizer
 
     def _get_train_sampler(self, train_dataset: Any = None) -> torch.utils.data.Sampler[int]:
-        lengths, batch = self.train_dataset.lengths, self.spec.batch
+        lengths, batch = cast(EncodedConversations, self.train_dataset).lengths, self.spec.batch
         steps = -(-len(lengths) // batch)
         return LengthGroups(lengths, batch, self.spec.seed, lambda: self.state.global_step // steps)
 
@@ -98,7 +100,7 @@ class ConversationTrainer(Trainer):
                 loss=logs["loss"],
                 rate=logs["learning_rate"],
                 grad_norm=logs["grad_norm"],
-                tokens=int(self.accelerator.reduce(tokens)),
+                tokens=int(cast(torch.Tensor, self.accelerator.reduce(tokens))),
                 memory=_peak_memory(self.args.device),
             )
         )
@@ -109,7 +111,7 @@ class LearntPositions:
 
     def __init__(self, model: PreTrainedModel | PeftModel):
         self._mask: torch.Tensor | None = None
-        inner = model.get_base_model() if isinstance(model, PeftModel) else model
+        inner: Any = model.get_base_model() if isinstance(model, PeftModel) else model
         inner.get_output_embeddings().register_forward_pre_hook(self._select)
 
     def at(self, mask: torch.Tensor) -> LearntPositions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from lumos_queue.experts.backends.pixels import read_text
 
@@ -33,7 +34,7 @@ class TextRank:
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[0])
         sentences = len(re.findall(r"[.!?](?:\s|$)", text))
-        found = self.summarize(text, ratio=min(1.0, (_SENTENCES + 0.1) / max(1, sentences)))
+        found: Any = self.summarize(text, ratio=min(1.0, (_SENTENCES + 0.1) / max(1, sentences)))
         return " ".join(found.split("\n") if found else [text]).encode()
 
 
