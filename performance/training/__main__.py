@@ -42,7 +42,7 @@ def main(
     problems: Annotated[int, typer.Option(min=20, help="Generated problems to train on.")] = 600,
     out: Annotated[Path, typer.Option(help="The file for all that was measured.")] = Path("build/training.json"),
 ) -> None:
-    """Measure the engine beside the loop it replaced and beside the usual trainers; five minutes a pair."""
+    """Measure the engine beside the loop it replaced and beside the usual trainers; two minutes a pair."""
     found: dict[str, list[dict[str, float]]] = {goal.key: [] for goal, _, _ in COMPARISONS}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
