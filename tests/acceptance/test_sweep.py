@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.services import CeleryWorker
+
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}
 SWEEP = """
 title = "Levels of subgoals"
@@ -34,12 +36,12 @@ max_tokens = 16
 """
 
 
-def begin(folder: Path) -> subprocess.Popen:
+def begin(folder: Path, **settings: str) -> subprocess.Popen:
     (folder / "sweep.toml").write_text(SWEEP)
     command = [sys.executable, "-m", "lumos_queue.cli.main", "train", "sweep", str(folder / "sweep.toml")]
     return subprocess.Popen(
         [*command, "--folder", str(folder / "out"), "--json"],
-        env={**os.environ, **TIMES, "LUMOS_HOME": str(folder / "home")},
+        env={**os.environ, **TIMES, "LUMOS_HOME": str(folder / "home"), **settings},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
 
@@ -69,3 +71,11 @@ def test_a_sweep_goes_on_after_a_kill_and_is_not_done_twice(tmp_path):
     assert " by subtracting " in texts[0] and " by subtracting " not in texts[1]
     again = begin(tmp_path)
     assert wait(again) == found
+
+
+def test_a_sweep_is_carried_out_by_the_workers_of_a_deployment(tmp_path, redis_url, postgres_url):
+    servers = {"database_url": postgres_url, "broker_url": redis_url, "home": str(tmp_path / "home")}
+    with CeleryWorker(tmp_path, "llm,cpu", **servers):
+        found = wait(begin(tmp_path, **{f"LUMOS_{name.upper()}": value for name, value in servers.items()}))
+    assert found["complete"] and [row["label"] for row in found["rows"]] == ["high", "low"]
+    assert all(score["of"] == 3 for row in found["rows"] for score in row["scores"].values())
