@@ -84,7 +84,7 @@ def _make_builds(
     for (name, source), (job, state) in zip(plan.annotations.items(), work(wanted), strict=True):
         if state != JobState.DONE:
             raise SpecError(f"The job {job}, which annotates '{name}', is {state}: see lumos job {job}")
-        where = f"job={job} level>=executed" if source.convert else f"job={job}"
+        where = f"job={job} level>=executed" if source.convert else f"job={job} score=1"
         options = BuildOptions(where=where, formulations=tuple(plan.formulations), rows=plan.rows)
         builds[name] = folder / "builds" / name
         with database(settings) as opened:
@@ -108,8 +108,8 @@ def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: C
             options=[], vision="",
         )  # fmt: skip
         return Submission(*make_conversion_job(options, settings, say))
-    wanted = _inference(source.infer, source.split, path, source.limit, "iterative", 128)
-    return Submission(*make_inference_job("infer", wanted(agent=source.agent), settings, say))
+    wanted = _inference(source.evaluate, source.split, path, source.limit, "iterative", 128)
+    return Submission(*make_inference_job("evaluate", wanted(agent=source.agent), settings, say))
 
 
 def _train(

@@ -23,11 +23,11 @@ class _Table(BaseModel):
 
 
 class AnnotationSource(_Table):
-    """Episodes to train on: converted gold rationales, or what an agent wrote without them, right or wrong."""
+    """Episodes to train on: converted gold rationales, or those of an agent without them whose answers are right."""
 
     convert: str = ""  #: source of conversion by rule
-    infer: str = ""  #: or: benchmark that an agent works on
-    agent: str = "starter-scratch"  #: with `infer`
+    evaluate: str = ""  #: or: benchmark that an agent is evaluated on
+    agent: str = "starter-scratch"  #: with `evaluate`
     subgoals: Literal["high", "low"] = "high"  #: with `convert`
     split: str = "train"
     data: str = ""  #: original file, below --data
@@ -35,8 +35,8 @@ class AnnotationSource(_Table):
 
     @model_validator(mode="after")
     def _one_kind(self) -> AnnotationSource:
-        if bool(self.convert) == bool(self.infer):
-            raise ValueError("give either convert = SOURCE or infer = BENCHMARK")
+        if bool(self.convert) == bool(self.evaluate):
+            raise ValueError("give either convert = SOURCE or evaluate = BENCHMARK")
         return self
 
 
