@@ -1,7 +1,7 @@
 """One contender in a process of its own: `python -P -m performance.training.contenders NAME FOLDER STEPS`.
 
-Each trains the same small Llama on the same conversations, in bfloat16 products on one thread, and prints its tokens per
-CPU second. FOLDER has `conversations.jsonl`, `data/train.safetensors` and `tokenizer`.
+Each trains the same small Llama on the same conversations, in bfloat16 products on one thread, and prints its tokens
+per CPU second. FOLDER has `conversations.jsonl`, `data/train.safetensors` and `tokenizer`.
 """
 
 from __future__ import annotations

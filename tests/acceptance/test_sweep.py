@@ -26,6 +26,9 @@ limit = 20
 convert = "wordmath"
 subgoals = "low"
 limit = 20
+[annotations.self]
+evaluate = "wordmath"
+limit = 60
 [fit]
 from = "scratch"
 steps = 2
@@ -60,7 +63,7 @@ def test_a_sweep_goes_on_after_a_kill_and_is_not_done_twice(tmp_path):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     found = wait(begin(tmp_path))
-    assert [(row["label"], row["rows"]) for row in found["rows"]] == [("high", 12), ("low", 12)]
+    assert [(row["label"], row["rows"]) for row in found["rows"]] == [("high", 12), ("low", 12), ("self", 12)]
     for row in found["rows"]:
         (score,) = row["scores"].values()
         assert score["complete"] and score["of"] == 3 and row["tokens"] > 100
@@ -77,5 +80,5 @@ def test_a_sweep_is_carried_out_by_the_workers_of_a_deployment(tmp_path, redis_u
     servers = {"database_url": postgres_url, "broker_url": redis_url, "home": str(tmp_path / "home")}
     with CeleryWorker(tmp_path, "llm,cpu", **servers):
         found = wait(begin(tmp_path, **{f"LUMOS_{name.upper()}": value for name, value in servers.items()}))
-    assert found["complete"] and [row["label"] for row in found["rows"]] == ["high", "low"]
+    assert found["complete"] and [row["label"] for row in found["rows"]] == ["high", "low", "self"]
     assert all(score["of"] == 3 for row in found["rows"] for score in row["scores"].values())
