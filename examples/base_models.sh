@@ -26,13 +26,13 @@ llama="$LUMOS_HOME/models/random-llama"
 [ -d "$llama" ] || run python3 -c "
 from pathlib import Path
 from tests.tiny_llama import make_tiny_llama
-make_tiny_llama(Path('$llama'))"
+make_tiny_llama(Path('$llama'), positions=2048)"
 
 for base in random-llama smollm2; do
   for preset in paper lora; do
     out="$LUMOS_HOME/$base-$preset"
     run lumos train sft --data first --from "$LUMOS_HOME/models/$base" --preset "$preset" --folder "$out" \
-      --steps 4 --batch 4 --max-length 512 --device cpu
+      --steps 4 --batch 4 --max-length 1024 --device cpu
     run lumos models show "$base-$preset"
 
     # Served for anything that speaks OpenAI's protocol. An adapter is merged into its base first.

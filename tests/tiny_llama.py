@@ -8,7 +8,7 @@ from pathlib import Path
 TEXT = "Tom has 8 apples and gives 3 to Ann. How many apples does Tom have now? Subgoal 1: Subtract 3 from 8.\n" * 50
 
 
-def make_tiny_llama(folder: Path, pieces: int = 400) -> None:
+def make_tiny_llama(folder: Path, pieces: int = 400, positions: int = 512) -> None:
     """Write it to `folder`, which has no tokenizer.json; the weights are the same each time."""
     import sentencepiece
     import torch
@@ -26,7 +26,7 @@ def make_tiny_llama(folder: Path, pieces: int = 400) -> None:
     text.unlink()
     settings = {
         "tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "legacy": False,
-        "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "model_max_length": 512,
+        "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "model_max_length": positions,
     }  # fmt: skip
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
@@ -34,7 +34,7 @@ def make_tiny_llama(folder: Path, pieces: int = 400) -> None:
     model = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=processor.vocab_size(), hidden_size=64, intermediate_size=96, num_hidden_layers=2,
-            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=512, tie_word_embeddings=False,
+            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=positions, tie_word_embeddings=False,
             bos_token_id=1, eos_token_id=2,
         )
     )  # fmt: skip

