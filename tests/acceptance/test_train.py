@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.models.starter import STARTERS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations, write_conversations
+from lumos_queue.training.starter.selection import low_level_problems
 
 #: A dead process is found soon. The order of the three is what matters.
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}
@@ -95,14 +97,12 @@ def test_a_killed_training_job_goes_on_at_its_last_checkpoint_and_ends_with_the_
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory) -> Path:
-    """A folder as `lumos dataset build` writes it, from gold solutions."""
+    """A folder as `lumos dataset build` writes it, from gold solutions in the wording that the starter knows."""
     folder = tmp_path_factory.mktemp("builds") / "gold"
     (folder / "dev").mkdir(parents=True)
     agent = Agent(roles={}, domain="maths")
-    pairs = [
-        gold_conversations(task, wordmath.gold(task), FORMULATIONS.load("iterative"), agent)
-        for task in generate("train", 60)
-    ]
+    problems = low_level_problems(((task, wordmath.gold(task)) for task in generate("train", 80)), Counter())
+    pairs = [gold_conversations(*problem, FORMULATIONS.load("iterative"), agent) for problem in problems[:60]]
     for module, rows in zip(("planner", "grounder"), zip(*pairs, strict=True), strict=True):
         write_conversations(rows[:50], folder / f"{module}_iterative.jsonl")
         write_conversations(rows[50:], folder / "dev" / f"{module}_iterative.jsonl")
@@ -129,7 +129,7 @@ def test_a_fit_from_a_build_survives_a_kill_and_gives_a_model_that_answers(build
 
     asked = ("--split", "familiar", "--limit", "12", "--planner", exported["model"], "--grounder", exported["model"])
     scored = last_line(lumos(home, "evaluate", "wordmath", *asked))
-    assert scored["correct"] >= 6  # the starter has nine in ten of them; a broken export has none
+    assert scored["correct"] >= 2  # the starter has half of them; a broken export has none
 
     again = sft(tmp_path / "whole", "--seed", "1")
     _, problems = again.communicate(timeout=300)

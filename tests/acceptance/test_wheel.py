@@ -66,8 +66,8 @@ def test_everything_comes_from_the_wheel_which_is_the_same_code(venv, elsewhere)
 
 @pytest.mark.parametrize("formulation", ["iterative", "one-pass"])
 def test_the_starter_is_evaluated_as_in_the_demo(venv, elsewhere, formulation):
-    options = ["--split", "familiar", "--agent", "starter", "--formulation", formulation, "--limit", "4", "--json"]
+    options = ["--split", "familiar", "--agent", "starter", "--formulation", formulation, "--limit", "12", "--json"]
     report = json.loads(run(venv / "bin" / "lumos", "evaluate", "wordmath", *options, **elsewhere).splitlines()[-1])
-    assert (report["complete"], report["n"], report["finished"]) == (True, 4, 4)
-    assert report["correct"] > 0 and report["endings"] == {"answered": 4}
+    assert (report["complete"], report["n"], report["finished"]) == (True, 12, 12)
+    assert report["correct"] > 0 and report["endings"] == {"answered": 12}
     assert report["code_version"] == code_version()
