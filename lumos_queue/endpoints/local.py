@@ -29,6 +29,7 @@ from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
 from lumos_queue.records import Completion, Ending
+from lumos_queue.util.model_loading import MODEL_LOADING
 
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
@@ -156,23 +157,30 @@ class Batcher:
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
             self._tokenizer.model_max_length = 10**9  # the context is checked below; no warning on the terminal
-            model = AutoModelForCausalLM.from_pretrained(
-                self._folder,
-                dtype=torch.float32,
-                use_safetensors=True,
-                local_files_only=True,
-                attn_implementation="sdpa",
-            ).eval()
+            with MODEL_LOADING:
+                load: Any = AutoModelForCausalLM.from_pretrained
+                model, loaded = load(
+                    self._folder,
+                    dtype=torch.float32,
+                    use_safetensors=True,
+                    local_files_only=True,
+                    attn_implementation="sdpa",
+                    output_loading_info=True,
+                )
         except MemoryError:
             raise
         except Exception as error:  # a folder made by others can make two libraries raise anything
             reason = str(error).partition("\n")[0]
             raise SpecError(f"'{self._folder}' cannot be loaded as a language model: {reason}") from None
+        if loaded["missing_keys"]:  # they would be random
+            raise SpecError(
+                f"The weights in '{self._folder}' are incomplete: {min(loaded['missing_keys'])} is missing."
+            )
         ends = model.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]
         self._ends = {end for end in (*ends, self._tokenizer.eos_token_id) if end is not None}
         self._context = model.config.get_text_config().max_position_embeddings
-        self._model = model
+        self._model = model.eval()
 
     def _admit(self, arrived: list[Row]) -> None:
         """Read the prompts of new rows, similar lengths together, and join them to the batch."""

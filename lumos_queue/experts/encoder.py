@@ -20,6 +20,7 @@ from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.names import find_name
 from lumos_queue.experts.parsing import FindName
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.weights import check_weights
 
 NAMES, ENCODER = "names", "encoder"
@@ -84,7 +85,8 @@ class SentenceEncoder:
             torch.set_num_threads(1)  # workers share the machine
             self._torch = torch
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
+            with MODEL_LOADING:
+                self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
             self._names = self._encode(PLANNABLE)
         except Exception as error:  # whatever a damaged file makes the libraries raise
             raise InfrastructureError(f"the sentence encoder in '{folder}' cannot be loaded: {error}"[:300]) from None

@@ -15,6 +15,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.models.folders import check_made_from, require_libraries, write_made_from
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.new_folder import write_folder
 
 _LEFT_OUT = ("quantization_config", "_model_name_or_path")
@@ -55,12 +56,13 @@ def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
     logging.disable_progress_bar()
     try:
         tokenizer = _read_tokenizer(file, pieces)
-        with redirect_stderr(io.StringIO()):  # a progress bar that nothing else turns off
+        with MODEL_LOADING, redirect_stderr(io.StringIO()):  # a progress bar that nothing else turns off
             loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
         config = type(loaded.config).from_dict(
             {name: value for name, value in loaded.config.to_dict().items() if name not in _LEFT_OUT}
         )
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        with MODEL_LOADING:
+            model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
         model.load_state_dict(loaded.state_dict())
     except (MemoryError, SpecError):
         raise

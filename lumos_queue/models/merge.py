@@ -12,6 +12,7 @@ from lumos_queue.endpoints.model_folder import check_folder, digest_of_files, mo
 from lumos_queue.errors import SpecError
 from lumos_queue.models.adapters import CONFIG, WEIGHTS, Adapter, digest_of_adapter, find_base, read_adapter
 from lumos_queue.models.folders import MERGED, models_folder, require_libraries, write_made_from
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.new_folder import write_folder
 
 #: What peft is told of an adapter's configuration. Anything else must be as peft has it by default: some of it names
@@ -70,9 +71,10 @@ def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> 
     options = _options(adapter, LoraConfig().to_dict())
     try:
         tokenizer = AutoTokenizer.from_pretrained(adapter.folder, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(
-            base, dtype=torch.float32, use_safetensors=True, local_files_only=True
-        )
+        with MODEL_LOADING:
+            model = AutoModelForCausalLM.from_pretrained(
+                base, dtype=torch.float32, use_safetensors=True, local_files_only=True
+            )
         _resize(model, len(tokenizer))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # missing weights are an error below

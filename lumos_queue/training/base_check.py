@@ -8,6 +8,7 @@ from typing import Any
 
 from lumos_queue.endpoints.model_folder import tokenizer_file
 from lumos_queue.errors import SpecError
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.untrusted_json import read_json
 
 INDEX = "model.safetensors.index.json"
@@ -77,7 +78,7 @@ def _expected_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int
     from transformers import AutoConfig, AutoModelForCausalLM
 
     try:
-        with torch.device("meta"):
+        with MODEL_LOADING, torch.device("meta"):
             model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
     except Exception as error:  # a configuration made by others can make the library raise anything
         reason = str(error).partition("\n")[0]

@@ -87,7 +87,7 @@ def worker(settings: Settings) -> Iterator[int]:
 
 def wait_for_plans(database: Database, job: str, many: int = 1) -> None:
     shown = f"{many} plan"
-    wait_until(lambda: told(database, job).startswith(shown), f"{shown} of {job} waits", 60)
+    wait_until(lambda: told(database, job).startswith(shown), f"{shown} of {job} waits", 180)
 
 
 def yes(database: Database, job: str, who: str = "ann") -> None:
@@ -106,7 +106,7 @@ def test_a_plan_is_shown_refused_once_approved_and_its_lines_are_done(database, 
         [plan] = waiting(database, job)
         assert (plan.shown, plan.question, plan.tries) == (SHOWN, "Tell all of parcel P1.", 1)
         answer(database, plan, False, NOTE, "ann")
-        wait_until(lambda: waiting(database, job), "the planner is asked again", 60)
+        wait_until(lambda: waiting(database, job), "the planner is asked again", 180)
         [plan] = waiting(database, job)
         assert (plan.shown, plan.tries) == (SECOND, 2)
         answer(database, plan, True, "", "ben")
@@ -136,7 +136,7 @@ def test_while_a_plan_waits_nobody_holds_it_and_other_jobs_run(database, setting
         assert items(database, first, "state", "claim") == [("awaiting", 1)] * 3, "no worker claims them again"
         assert server.count == calls + 4, "and no model is asked for them"
         answer(database, waiting(database, first)[1], True, "", "ann")
-        wait_until(lambda: items(database, first, "state")[1] == ("done",), "the approved one is done", 60)
+        wait_until(lambda: items(database, first, "state")[1] == ("done",), "the approved one is done", 180)
         wait_for_plans(database, first, 2)
         yes(database, first)
         wait_for(database, first)
@@ -173,12 +173,12 @@ def test_a_worker_that_is_killed_around_a_plan_repeats_no_stored_call(database, 
     server.latency = 0.15
     pid = in_child(partial(serve, settings))
     if place == "before it is shown":
-        wait_until(lambda: server.count >= 2, "the planner is asked", 60)
+        wait_until(lambda: server.count >= 2, "the planner is asked", 180)
     else:
         wait_for_plans(database, job, 2)
         calls = server.count
         yes(database, job)
-        wait_until(lambda: server.count > calls + 1, "the first line is begun", 60)
+        wait_until(lambda: server.count > calls + 1, "the first line is begun", 180)
     os.killpg(pid, signal.SIGKILL)
     assert wait(pid) == KILLED
     for (item,) in items(database, job, "id"):
@@ -292,7 +292,7 @@ def test_new_code_shows_its_plan_anew(database, settings, server):
     with database.writer.begin() as connection:
         connection.exec_driver_sql("UPDATE completion SET command = 'of other code'")
     with worker(settings):
-        wait_until(lambda: any(plan.attempt == 2 for plan in waiting(database, job)), "a plan of attempt 2 waits", 60)
+        wait_until(lambda: any(plan.attempt == 2 for plan in waiting(database, job)), "a plan of attempt 2 waits", 180)
         assert len(waiting(database, job)) == 1
         yes(database, job)
         wait_for(database, job)

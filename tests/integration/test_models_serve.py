@@ -52,7 +52,7 @@ def children(process: subprocess.Popen) -> list[int]:
 
 
 def wait_until_gone(numbers: list[int]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while alive := [number for number in numbers if Path(f"/proc/{number}/cmdline").exists()]:
         if all(Path(f"/proc/{number}/stat").read_text().split()[2] == "Z" for number in alive):
             return
@@ -80,7 +80,7 @@ def test_it_answers_and_leaves_no_process(home, number):
         below = children(process)
         assert len(below) == 1
         process.send_signal(number)
-        assert process.wait(60) == (-number if number == signal.SIGKILL else 0)
+        assert process.wait(180) == (-number if number == signal.SIGKILL else 0)
         wait_until_gone(below)
     finally:
         process.kill()
@@ -94,7 +94,7 @@ def test_an_adapter_is_merged_and_served(home, tmp_path):
         assert ask(told["url"]) == ask(f"local:{tmp_path / 'mine'}")
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(180)
 
 
 def failure(capsys, *arguments: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
+import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -221,6 +223,37 @@ def test_weights_that_cannot_be_read_are_a_plain_line(folder, tmp_path):
     with pytest.raises(SpecError, match="cannot be loaded as a language model") as caught:
         ask(tmp_path, ["Task"])
     assert "\n" not in str(caught.value)
+
+
+def test_missing_weights_are_refused_and_not_drawn_at_random(folder, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    tensors = load_file(folder / "model.safetensors")
+    lost = min(name for name in tensors if "mlp" in name)
+    tensors.pop(lost)
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(SpecError, match=f"weights in .* are incomplete: {lost} is missing"):
+        ask(tmp_path, ["Task"])
+
+
+def test_models_loaded_at_once_leave_transformers_as_it_was(folder, tmp_path, prompts):
+    from transformers import PreTrainedModel
+
+    folders = [Path(shutil.copytree(folder, tmp_path / str(number))) for number in range(12)]
+    before = PreTrainedModel.tie_weights
+
+    async def ask_all():
+        endpoints = [open_endpoint(f"local:{path}", SETTINGS) for path in folders]
+        replies = await asyncio.gather(*(endpoint.generate(prompts[0], FREELY, 0) for endpoint in endpoints))
+        await asyncio.gather(*(endpoint.close() for endpoint in endpoints))
+        return {reply.text for reply in replies}
+
+    try:
+        assert asyncio.run(ask_all()) == {ask(folder, prompts[:1])[0].text}
+        assert PreTrainedModel.tie_weights is before
+    finally:
+        PreTrainedModel.tie_weights = before  # a failure is this test's alone
 
 
 def test_without_torch_the_way_out_is_named(folder, monkeypatch):

@@ -23,6 +23,7 @@ from typing import Any
 
 from lumos_queue.actions.ranking.base import RankerKind, split_title
 from lumos_queue.errors import InfrastructureError, LumosError, SpecError
+from lumos_queue.util.model_loading import MODEL_LOADING
 
 MAX_LENGTH = 512  #: tokens of a query with a text; what is longer is cut
 BATCH = 10  #: texts in one forward pass, as in the original
@@ -89,13 +90,14 @@ class Neural:
         loader: Any = DPRReader if self._kind == "dpr" else AutoModelForSequenceClassification
         try:
             tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
-            model, report = loader.from_pretrained(
-                self._folder,
-                dtype=torch.float32,
-                use_safetensors=True,
-                local_files_only=True,
-                output_loading_info=True,
-            )
+            with MODEL_LOADING:
+                model, report = loader.from_pretrained(
+                    self._folder,
+                    dtype=torch.float32,
+                    use_safetensors=True,
+                    local_files_only=True,
+                    output_loading_info=True,
+                )
         except MemoryError:
             raise
         except Exception as error:  # an untrusted folder can make the two libraries raise anything

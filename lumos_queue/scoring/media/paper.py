@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.weights import digest_of_weights, find_weights
 
 CLIP, BERT, VIT = "clip_score", "bert_score", "vit_score"
@@ -172,4 +173,6 @@ def _load_bert(folder: str) -> tuple[Any, Any, int]:
 
 
 def _quiet(auto: Any, folder: str) -> Any:
-    return auto.from_pretrained(folder, use_safetensors=True, local_files_only=True, trust_remote_code=False).eval()
+    with MODEL_LOADING:
+        model = auto.from_pretrained(folder, use_safetensors=True, local_files_only=True, trust_remote_code=False)
+    return model.eval()
