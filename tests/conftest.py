@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,12 @@ LONGEST = (
     "integration/test_prompts", "integration/test_before_rooms", "unit/test_cli", "integration/test_deaths",
     "integration/test_builds", "unit/test_expert", "unit/test_openagi", "integration/test_celery", "faults/",
 )  # fmt: skip
+
+
+def pytest_configure() -> None:
+    """A run in the background ignores Ctrl-C, and so would all that the tests start and stop by it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -18,6 +18,7 @@ class Terminal:
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]):
         self.text = ""  #: all that it has printed
+        self._waited_for = 0  # what was waited for ends here in the text: more may have come with it
         self._end, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (50, 80))
         command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments]
@@ -29,7 +30,7 @@ class Terminal:
 
     def expect(self, text: str, seconds: float = 60.0) -> None:
         """Wait until it prints this, after what was waited for before. Raises AssertionError when it does not."""
-        start, until = len(self.text), time.monotonic() + seconds
+        start, until = self._waited_for, time.monotonic() + seconds
         while text not in self.text[start:]:
             assert time.monotonic() < until, f"'{text}' was not printed, but:\n{self.text}"
             if select.select([self._end], [], [], 0.2)[0]:
@@ -37,6 +38,7 @@ class Terminal:
                     self.text += os.read(self._end, 65536).decode(errors="replace")
                 except OSError:  # it has ended
                     assert text in self.text[start:], f"'{text}' was not printed, but:\n{self.text}"
+        self._waited_for = self.text.index(text, start) + len(text)
 
     def type(self, line: str) -> None:
         os.write(self._end, f"{line}\n".encode())
