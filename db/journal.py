@@ -22,7 +22,7 @@ from db.models import STEPS, Approval, Attempt, CompletionRow, EpisodeArtifact, 
 from db.prompt_bases import PromptBases
 from db.text_blocks import LONG, load_texts, text_digest
 from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step, write_answer
-from lumos_queue.records import TEACHER, Action, Completion, Execution, FinishReason, Subgoal
+from lumos_queue.records import TEACHER, Action, Candidate, Completion, Execution, FinishReason, Subgoal
 
 YES, NO = "yes", "no"  #: a person's answers, as they are stored
 RECENT_BYTES = 128 << 20  #: of artifacts that are at hand for later steps and for scores
@@ -33,7 +33,7 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     EpisodeArtifact: ("episode", "digest"),
     CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "reply",
                     "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
-                    "lost", "queued", "note", "parent"),
+                    "lost", "queued", "note", "parent", "candidates"),
     ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
                    "outputs_block", "message", "seconds", "parent"),
     ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "result_block", "outputs", "outputs_block",
@@ -228,7 +228,7 @@ class EpisodeJournal:
         self._buffer.add(CompletionRow, (
             *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, str(done.finish_reason),
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
-            done.lost, done.queued, done.note, ask.parent,
+            done.lost, done.queued, done.note, ask.parent, [[one.text, one.logprob] for one in done.candidates] or None,
         ), len(delta) + len(done.text))  # fmt: skip
         self._count(done)
         self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
@@ -317,6 +317,7 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
         done = Completion(
             row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
             row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
+            tuple(Candidate(text, logprob) for text, logprob in row.candidates or ()),
         )  # fmt: skip
         steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt, row.parent))
     return steps

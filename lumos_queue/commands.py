@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
@@ -30,6 +30,38 @@ def digest(*parts: str) -> str:
     return hashlib.sha256(b"".join([b"%d:%b" % (len(data), data) for data in encoded])).hexdigest()
 
 
+class Constraint(Protocol):
+    """Which texts a reply may be: an automaton over pieces of text, in which every state leads to an end. Frozen.
+
+    Whoever decodes turns pieces into tokens (endpoints/token_constraint.py); who only has a text asks `accepts`.
+    """
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides which texts are allowed: part of the digest of an Ask."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """What another process makes it of."""
+        ...
+
+    def start(self) -> Hashable: ...
+
+    def pieces(self, state: Hashable, /) -> Mapping[str, Hashable]:
+        """The texts, none of them empty, that may follow, each with the state that it leads to."""
+        ...
+
+    def may_end(self, state: Hashable, /) -> bool: ...
+
+    def accepts(self, text: str, /) -> bool:
+        """Whether the whole text is allowed: the answer of a server is judged by this."""
+        ...
+
+    def regex(self) -> str:
+        """For servers that take one: it matches every allowed text, and may match others. Without captures."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Ask the model in the role `role` to continue `prompt`. Answered by a Completion."""
@@ -38,10 +70,15 @@ class Ask:
     prompt: str
     images: tuple[str, ...] = ()  #: shown with the prompt: sha256 of artifacts
     parent: int | None = None  #: position of the command that this one comes after in a tree, or ROOT; None: no tree
+    constraint: Constraint | None = None  #: which texts the reply may be; None: any
+    n: int = 1  #: candidates that the completion lists, best first
 
     @property
     def digest(self) -> str:
-        return digest("ask", self.role, self.prompt, *self.images, *_edge(self.parent))
+        # Nothing is added for what is not asked for: asks of before there were constraints keep their digests.
+        allowed = () if self.constraint is None else (f"allowed {self.constraint.digest}",)
+        wanted = () if self.n == 1 else (f"best {self.n}",)
+        return digest("ask", self.role, self.prompt, *self.images, *_edge(self.parent), *allowed, *wanted)
 
     def __iter__(self) -> Generator[Ask, Replies, Completion]:
         completion = yield self

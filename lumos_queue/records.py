@@ -124,6 +124,14 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the replies that a search found."""
+
+    text: str
+    logprob: float  #: nats: the sum over its tokens, the end token included, each renormalised over what was allowed
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """One model call: its reply, cut at the stop strings, and what it cost."""
 
@@ -138,6 +146,7 @@ class Completion:
     lost: float = 0.0  #: seconds spent on tries that failed and on the pauses after them
     queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
     note: str = ""  #: the images shown (sha256), and what the server said that could not be taken as it was
+    candidates: tuple[Candidate, ...] = ()  #: best first; the text is one of theirs. Empty: none were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +207,22 @@ class TrainingStep:
     grad_norm: float  #: before clipping
     tokens: int  #: real tokens seen in this step, padding not counted
     memory: int  #: bytes: peak of the device (GPU), or resident size (CPU)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackStep:
+    """What one optimizer step learnt from: the rollouts of a batch of tasks, and how the policy stood then."""
+
+    fit: str  #: as of TrainingStep
+    step: int  #: from 1
+    rollouts: str  #: the job whose episodes they are
+    episodes: int
+    reward: float  #: mean over the episodes
+    baseline: float  #: what was subtracted from each reward: the moving average of those before
+    feasible: float | None  #: share of the plans that could run; None where plans are not judged so
+    entropy: float  #: nats: mean over the episodes of the entropy at each token, summed along what was written
+    kl: float  #: nats: the same of KL(policy || the policy that the fit began with)
+    epsilon: float  #: the probability with which a plan other than the best was drawn; 0 where replies are sampled
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from db.models.steps import (
     TextBlock,
     ToolCallRow,
 )
-from db.models.training import ModelRow, TrainingStepRow
+from db.models.training import FeedbackStepRow, ModelRow, TrainingStepRow
 from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "EpisodeArtifact",
     "EpisodeRow",
     "ExecutionRow",
+    "FeedbackStepRow",
     "Heartbeat",
     "Item",
     "JobEndpoint",

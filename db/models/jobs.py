@@ -60,6 +60,7 @@ class JobRow(Base, table=True):
     ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
     state: Mapped[str] = Field(default=JobState.QUEUED.value)  # a JobState
     waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
+    awaits: Mapped[str | None] = Field(default=None)  # the job whose result it needs: not worked on while that is open
     not_before_at: Mapped[float] = instant(nullable=False)
     waits: Mapped[int] = Field(default=0)  # times in a row that it had to wait; 0 again when an item finishes
     project: Mapped[str]

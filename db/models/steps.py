@@ -57,6 +57,7 @@ class CompletionRow(TreeKey, table=True):
     lost: Mapped[float]  # with tries that failed and the pauses after them
     queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
     note: Mapped[str] = long_text()  # images shown (sha256); what the server said that could not be taken; mostly empty
+    candidates: Mapped[Any] = json(nullable=True)  # [text, logprob] of each, best first; null: none were asked for
 
 
 class ExecutionRow(TreeKey, table=True):

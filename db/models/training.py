@@ -27,6 +27,26 @@ class TrainingStepRow(Base, table=True):
     memory: Mapped[int] = Field(sa_type=Key)  # bytes: peak of the GPU, or resident on a CPU
 
 
+class FeedbackStepRow(Base, table=True):
+    """What one optimizer step learnt from rewards. Written with the acceptance of its item, beside the step's row."""
+
+    __tablename__ = "feedback_step"
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    fit: Mapped[str] = Field(primary_key=True)
+    step: Mapped[int] = Field(primary_key=True)
+    item: Mapped[int] = refers("item.id", index=True)
+    rollouts: Mapped[str]  # the job whose episodes they are; it may have been removed since
+    episodes: Mapped[int]
+    reward: Mapped[float]
+    baseline: Mapped[float]
+    feasible: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    entropy: Mapped[float]
+    kl: Mapped[float]
+    epsilon: Mapped[float]
+
+
 class ModelRow(Base, table=True):
     """A model folder or an adapter: what it was made from, and where its files were written."""
 

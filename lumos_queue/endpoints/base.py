@@ -22,12 +22,15 @@ class Sampling:
     max_tokens: int = 512
     stop: tuple[str, ...] = ("\n",)
     bos: bool = True  #: whether the tokenizer puts `<s>` in front; which servers obey: bos.py
+    beams: int = 0  #: hypotheses of a beam search; 0: no search, or as many as candidates are asked for
+    epsilon: float = 0.0  #: the probability that the reply is drawn from the candidates' softmax, and not the best one
 
     def as_json(self) -> dict[str, Any]:
-        """As it is stored. `bos` is named only where `<s>` is left out: older jobs have no such field."""
+        """As it is stored. What has its default and came later is not named: older jobs have no such fields."""
         found = asdict(self)
-        if self.bos:
-            del found["bos"]
+        for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0)):
+            if found[name] == default:
+                del found[name]
         return found
 
     @classmethod
