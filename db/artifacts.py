@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, delete, exists, func, select
+from sqlalchemy import Connection, delete, exists, func, literal, select
 
 from db.bulk import insert_into
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact
@@ -43,6 +43,15 @@ def name_artifact(connection: Connection, dataset: str, digest: str) -> None:
     """Say that the tasks of a dataset name a stored artifact."""
     row = {"dataset": dataset, "digest": digest}
     connection.execute(insert_into(connection, DatasetArtifact).on_conflict_do_nothing(), [row])
+
+
+def copy_names(connection: Connection, dataset: str, copy: str) -> None:
+    """Say that the tasks of another dataset name what those of this one do."""
+    named = select(literal(copy), DatasetArtifact.digest).where(DatasetArtifact.dataset == dataset)
+    new = insert_into(connection, DatasetArtifact).from_select(
+        ["dataset", "digest"], named.order_by(DatasetArtifact.digest)
+    )
+    connection.execute(new.on_conflict_do_nothing())
 
 
 def count_named(connection: Connection, dataset: str) -> int:

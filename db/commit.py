@@ -21,8 +21,17 @@ from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, Episode
 from db.states import ItemState, JobState
 from db.stops import JobStop, stop_job
 from db.text_blocks import insert_texts
-from db.training import insert_models, insert_steps
-from lumos_queue.records import Ending, FinishReason, Outcome, Score, TrainedModel, TrainingStep, Verdict
+from db.training import insert_feedback, insert_models, insert_steps
+from lumos_queue.records import (
+    Ending,
+    FeedbackStep,
+    FinishReason,
+    Outcome,
+    Score,
+    TrainedModel,
+    TrainingStep,
+    Verdict,
+)
 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
@@ -49,6 +58,7 @@ class Finished:
     verdicts: Sequence[Verdict] = ()
     level: str = ""  #: how an annotation was checked
     training_steps: Sequence[TrainingStep] = ()
+    feedback_steps: Sequence[FeedbackStep] = ()
     models: Sequence[TrainedModel] = ()
     stop: JobStop | None = None  #: whether its job must not go on with the next item, and why
 
@@ -206,6 +216,7 @@ def _finish(connection: Connection, job: str, finished: list[Finished]) -> None:
     insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
     for done in finished:
         insert_steps(connection, job, done.item, done.training_steps)
+        insert_feedback(connection, job, done.item, done.feedback_steps)
         insert_models(connection, job, done.item, done.models)
     items = [(done.item, _DONE, None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")

@@ -53,6 +53,16 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
             return found.complete
 
 
+def load_tasks(connection: Connection, benchmark: str, dataset: str, places: Sequence[int]) -> list[Task]:
+    """The tasks at these places of a stored dataset, in their order here. Raises KeyError for a place without one."""
+    columns = (TaskRow.ordinal, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
+    wanted = select(*columns).where(TaskRow.dataset == dataset, TaskRow.ordinal.in_(places))
+    found = {row.ordinal: row for row in connection.execute(wanted)}
+    return [
+        Task(benchmark, dataset, row.row, row.question, row.inputs, row.gold) for row in (found[one] for one in places)
+    ]
+
+
 def store_tasks(connection: Connection, dataset: NewDataset, first: int, last: int) -> None:
     """Store the tasks from place `first` to before `last`; those that are stored stay."""
     rows = []

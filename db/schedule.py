@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import and_, case, exists, func, insert, or_, select, update
+from sqlalchemy import Row, and_, case, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from db.claims import its_turn
@@ -31,6 +31,8 @@ def runnable_jobs(
         or_(~JobRow.ordered, its_turn()),
     )
     wanted = [JobRow.state.in_(OPEN), JobRow.pool.in_(list(pools)), JobRow.not_before_at <= now(), due]
+    awaited = aliased(JobRow)
+    wanted.append(~exists().where(awaited.id == JobRow.awaits, awaited.state.in_(OPEN)))
     if older_than:
         wanted.append(JobRow.created_at <= now() - older_than)
     if beside:
@@ -71,6 +73,32 @@ def back_off(database: Database, job: str, reason: str, wait_seconds: float, max
         )
 
 
+def await_job(database: Database, job: str, other: str, reason: str) -> Row | None:
+    """Keep slices from starting on the job as long as the other one is open, and say why; returns the other's row.
+
+    None when that is not open any more: then there is nothing to wait for.
+    """
+    with database.writer.begin() as connection:
+        if (row := lock_job(connection, job)) is None or row.state not in OPEN:
+            return None
+        wanted = select(JobRow.id, JobRow.kind, JobRow.items, JobRow.pool)
+        found = connection.execute(wanted.where(JobRow.id == other, JobRow.state.in_(OPEN))).first()
+        if found is not None:
+            connection.execute(update(JobRow).where(JobRow.id == job).values(awaits=other, waiting=reason))
+        return found
+
+
+def awaited_jobs(database: Database, job: str) -> list[str]:
+    """The job, the job that it waits for, the one that this waits for, and so on."""
+    found: list[str] = []
+    following: str | None = job
+    with database.engine.connect() as connection:
+        while following and following not in found:
+            found.append(following)
+            following = connection.execute(select(JobRow.awaits).where(JobRow.id == following)).scalar()
+    return found
+
+
 def reset_backoff(database: Database, job: str) -> None:
     """An item of the job was finished: the next wait is again the first one."""
     with database.writer.begin() as connection:
@@ -91,7 +119,7 @@ def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str
             .where(JobRow.id == job, JobRow.state == JobState.QUEUED)
             .values(state=JobState.RUNNING, started_at=func.coalesce(JobRow.started_at, now()))
         )
-        connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waiting != "").values(waiting=""))
+        connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waiting != "").values(waiting="", awaits=None))
         for role, url, told in identities:
             identity = storable_json(told)
             latest = connection.execute(

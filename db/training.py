@@ -9,11 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.bulk import insert_rows
-from db.models import Item, ModelRow, TrainingStepRow
-from lumos_queue.records import TrainedModel, TrainingStep
+from db.models import FeedbackStepRow, Item, ModelRow, TrainingStepRow
+from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
 
 _FIGURES = ("loss", "rate", "grad_norm", "tokens", "memory")
 _STEP_COLUMNS = ("job", "fit", "step", "item", *_FIGURES)
+_FEEDBACK = ("rollouts", "episodes", "reward", "baseline", "feasible", "entropy", "kl", "epsilon")
+_FEEDBACK_COLUMNS = ("job", "fit", "step", "item", *_FEEDBACK)
 _MODEL_COLUMNS = ("name", "job", "item", "path", "kind", "digest", "bytes", "base", "builds")
 
 
@@ -21,6 +23,20 @@ def insert_steps(connection: Connection, job: str, item: int, steps: Sequence[Tr
     """Store the steps of an item. Raises RowsDiffer when another item has stored a step of the same number."""
     rows = [(job, one.fit, one.step, item, *_figures(one)) for one in steps]
     insert_rows(connection, TrainingStepRow.__table__, _STEP_COLUMNS, rows, ("item", *_FIGURES))
+
+
+def insert_feedback(connection: Connection, job: str, item: int, steps: Sequence[FeedbackStep]) -> None:
+    """Store what the steps of an item learnt from. Raises RowsDiffer as `insert_steps`."""
+    rows = [(job, one.fit, one.step, item, *(getattr(one, name) for name in _FEEDBACK)) for one in steps]
+    insert_rows(connection, FeedbackStepRow.__table__, _FEEDBACK_COLUMNS, rows, ("item", *_FEEDBACK))
+
+
+def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
+    """What each optimizer step of a job learnt from, in the order in which they ran: fit, step and figures."""
+    table = FeedbackStepRow
+    columns = (table.fit, table.step, *(getattr(table, name) for name in _FEEDBACK))
+    wanted = select(*columns).where(table.job == job).order_by(table.item, table.fit, table.step)
+    return [dict(row) for row in connection.execute(wanted).mappings()]
 
 
 def insert_models(connection: Connection, job: str | None, item: int | None, models: Sequence[TrainedModel]) -> None:

@@ -5,12 +5,14 @@ LumosError
 │   └── BadRow            the person: a row of their file that cannot be read (row number, field)
 ├── ActionError           the model: shown as the execution's error; the episode goes on
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
-├── DivergedFit           the person: the item is owed again, and its job pauses and says why
+├── NeedsAttention        the person: the item is owed again, and its job pauses and says why
+│   └── DivergedFit       the same, of weights that are not usable any more
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
     │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
     ├── Undecided         the worker: the item is owed again in a while, and not charged
-    └── Unanswered        the worker: the item waits for a person, and is not charged
+    ├── Unanswered        the worker: the item waits for a person, and is not charged
+    └── AwaitsJob         the worker: the job waits for another one, and no item is charged
 """
 
 from __future__ import annotations
@@ -55,8 +57,12 @@ class EpisodeError(LumosError):
         super().__init__(message)
 
 
-class DivergedFit(LumosError):
-    """Raised when the weights of a fit are not usable any more (NaN): the item stays owed and the job pauses."""
+class NeedsAttention(LumosError):
+    """Raised when a job cannot go on before a person has done something: the item stays owed and the job pauses."""
+
+
+class DivergedFit(NeedsAttention):
+    """Raised when the weights of a fit are not usable any more (NaN)."""
 
 
 class InfrastructureError(LumosError):
@@ -99,6 +105,14 @@ class Undecided(InfrastructureError):
 
 class Unanswered(InfrastructureError):
     """Raised when an episode needs a person's answer that is not there yet."""
+
+
+class AwaitsJob(InfrastructureError):
+    """Raised when an item needs the results of another job, which is open: `job` is its id."""
+
+    def __init__(self, message: str, job: str):
+        self.job = job
+        super().__init__(message)
 
 
 def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:

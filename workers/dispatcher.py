@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from db.fence import reap
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
-from db.schedule import find_idle_jobs, runnable_jobs
+from db.schedule import awaited_jobs, find_idle_jobs, runnable_jobs
 from db.states import OPEN, JobState
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
@@ -53,7 +53,10 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
 
 
 class Dispatcher:
-    """Runs one slice at a time, of any job in `pools`, or of `only` one job until nothing of it is owed."""
+    """Runs one slice at a time, of any job in `pools`, or of `only` one job until nothing of it is owed.
+
+    The jobs that this one waits for are worked on, too.
+    """
 
     def __init__(self, worker: WorkerContext, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
         """`patience`: seconds a new job is left to others."""
@@ -88,11 +91,11 @@ class Dispatcher:
             self._served = due[0] if due else self._served
             self._bring_workers_back(due)
             return bool(due) and try_slice(self.worker, due[0], StopPolicy(self.worker, due[0], self.pools, stop))
-        if self.only not in due:
+        mine = [job for job in awaited_jobs(database, self.only) if job in due]
+        if not mine:
             return False
         # Not `try_slice`: a fault is for the person who waits for this job to see.
-        policy = StopPolicy(self.worker, self.only, self.pools, stop, alone=True)
-        run_slice(self.worker, self.only, policy)
+        run_slice(self.worker, mine[0], StopPolicy(self.worker, mine[0], self.pools, stop, alone=True))
         return True
 
     def _bring_workers_back(self, due: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from db.models import Attempt
 from db.states import JobState
 from db.stops import JobStop
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
+from lumos_queue.errors import InfrastructureError, NeedsAttention, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.util.sanitize import storable
@@ -34,7 +34,7 @@ class ItemRunner:
         """Run the item, from the last step that is recorded of it.
 
         Raises InfrastructureError when it is owed again; of an item without a task also SpecError when its job cannot
-        go on, and DivergedFit when a person has to look at it first.
+        go on, and NeedsAttention when a person has to look at it first.
         """
         started = time.monotonic()
         journal = self._journal(item, item.attempt)
@@ -51,7 +51,7 @@ class ItemRunner:
         except InfrastructureError:
             raise
         except Exception as error:
-            if item.task is None and isinstance(error, SpecError | DivergedFit):
+            if item.task is None and isinstance(error, SpecError | NeedsAttention):
                 raise
             # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
             log.exception("item %s failed", item.id)
@@ -73,6 +73,7 @@ class ItemRunner:
             verdicts=result.verdicts,
             level=result.level,
             training_steps=result.training_steps,
+            feedback_steps=result.feedback_steps,
             models=result.models,
             stop=stop_for(item, JobState.PAUSED, result.pause) if result.pause else None,
         )
@@ -81,7 +82,7 @@ class ItemRunner:
         return EpisodeJournal(item.id, attempt, self._buffer, self._heads)
 
     async def _do(self, item: Claimed, journal: EpisodeJournal) -> ItemResult:
-        return await self._job.run(Work(item.ordinal, item.sample, item.task), journal, self._context)
+        return await self._job.run(Work(item.ordinal, item.sample, item.task, item.id), journal, self._context)
 
 
 def stop_for(item: Claimed, state: JobState, reason: str) -> JobStop:

@@ -12,12 +12,13 @@ from sqlalchemy.exc import DBAPIError
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
-from db.schedule import back_off, begin_work, reset_backoff
+from db.schedule import await_job, back_off, begin_work, reset_backoff
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.event_loop import run_on_loop
+from workers.notify import notify_workers
 from workers.session import WorkerSession
 from workers.slice import Slice
 from workers.stop_signal import ShouldEnd
@@ -92,6 +93,10 @@ async def _slice(worker: WorkerContext, session: WorkerSession, job_id: str, sho
             await part.run()
         if part.finished and row.waits:
             reset_backoff(database, row.id)
+        if part.awaited:
+            other = await_job(database, row.id, part.awaited.job, str(part.awaited))
+            if other and settings.broker_url:
+                notify_workers(settings, other.kind, other.id, other.items, other.pool)
         if part.down:
             raise part.down
         return part.finished

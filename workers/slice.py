@@ -19,7 +19,15 @@ from db.fence import Fenced
 from db.journal import Contents
 from db.states import STOPPED, JobState
 from lumos_queue.endpoints.statuses import may_pass
-from lumos_queue.errors import DivergedFit, EndpointDown, InfrastructureError, SpecError, Unanswered, Undecided
+from lumos_queue.errors import (
+    AwaitsJob,
+    EndpointDown,
+    InfrastructureError,
+    NeedsAttention,
+    SpecError,
+    Unanswered,
+    Undecided,
+)
 from lumos_queue.jobs.base import Job
 from workers.item import ItemRunner, stop_for
 from workers.lookahead import LookAhead
@@ -49,6 +57,7 @@ class Slice:
         """`row` is the job's; `context` what the job opened. `on_finish` is called for each item that ends."""
         self.finished = 0  #: items this slice brought to an end
         self.down: EndpointDown | None = None  #: why the slice stopped, if an endpoint did not work
+        self.awaited: AwaitsJob | None = None  #: why it stopped, if the job waits for another one
         self._session, self._settings, self._row, self._job = session, session.settings, row, job
         self._context, self._should_end, self._on_finish = context, should_end, on_finish
         self._outbox = Outbox()
@@ -58,7 +67,7 @@ class Slice:
         self._running: dict[int, asyncio.Task] = {}
         self._suspects: dict[int, int] = {}  # items that run or are ready: how many may run beside one another
         self._undecided: Undecided | None = None  # the latest one, with no item finished since
-        self._stopped = False  # whether an item has stopped the job
+        self._stopped = False  # whether an item has stopped the job, or the slice
         self._after = -1  # ordinal of the item claimed last
 
     async def run(self) -> None:
@@ -154,6 +163,10 @@ class Slice:
         except Unanswered:
             self._outbox.give_back(item.id, awaits=True)
             return
+        except AwaitsJob as error:
+            self.awaited, self._stopped = error, True
+            self._outbox.give_back(item.id)
+            return
         except InfrastructureError as error:
             # In a while, if the server does not say when: longer each time the item was claimed, up to a minute.
             self._outbox.give_back(item.id, str(error), error.retry_after or min(60.0, 2.0 ** min(item.claim, 6)))
@@ -161,7 +174,7 @@ class Slice:
         except SpecError as error:
             self._stop_job(item, JobState.FAILED, error)
             return
-        except DivergedFit as error:
+        except NeedsAttention as error:
             self._stop_job(item, JobState.PAUSED, error)
             return
         finally:

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
+from lumos_queue.cli.feedback_tables import print_feedback
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
@@ -209,8 +210,11 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
     for name in ("fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "seconds"):
         table.add_column(name, justify="right")
     others = []
+    feedback = report.get("feedback_steps", ())
     for window in report["windows"]:
-        if window.get("loss") is not None:
+        if window.get("reward") is not None:
+            others += [{"note": f"step {window['step']}: {note}"} for note in window.get("notes", ())]
+        elif window.get("loss") is not None:
             table.add_row(
                 window["fit"],
                 str(window["step"]),
@@ -222,7 +226,11 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
             )
         else:
             others.append({name: value for name, value in window.items() if name != "item"})
-    console.print(table)
+    if feedback:
+        console.print(table.title)
+        print_feedback(feedback)
+    else:
+        console.print(table)
     print_curves(report.get("fits", ()))
     for window in others:
         for name, value in (window.get("counts") or window).items():

@@ -115,6 +115,69 @@ def train_experts(
     _submit(read_settings(), recipe, priority=priority, again=again, follow=follow)
 
 
+@train_app.command("rltf")
+def train_rltf(
+    benchmark: opt.Benchmark,
+    folder: Folder,
+    start: Annotated[Path, typer.Option("--from", help="The model folder to start from, such as what sft wrote.")],
+    split: Annotated[str, typer.Option(help="Whose tasks are rolled out.")] = "train",
+    formulation: Annotated[str, typer.Option(help="How tasks are tried; its first role learns.")] = "model-synthesis",
+    preset: Annotated[str, typer.Option(
+        help="planner (a small model), or as the paper: flan-t5-large, vicuna-7b, llama-2-13b.")] = "planner",
+    reward: Annotated[str, typer.Option(
+        help="The score that is the reward: a metric, or an overall score. Default: the benchmark's.")] = "",
+    epochs: Annotated[int, typer.Option(min=0, help="Passes over the tasks; 0: 10.")] = 0,
+    batch: Annotated[int, typer.Option(min=0, help="Tasks of an optimizer step; 0: the preset's.")] = 0,
+    samples: Annotated[int, typer.Option(min=1, max=1000, help="Rollouts of each task.")] = 1,
+    rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
+    beams: Annotated[int, typer.Option(min=0, max=1000, help="Plans to choose from; 0: the preset's.")] = 0,
+    epsilon: Annotated[float, typer.Option(
+        min=0.0, max=1.0, help="How often another than the best plan is tried at first.")] = 0.2,
+    epsilon_decay: Annotated[float, typer.Option(min=0.0, max=1.0, help="Its factor at each step.")] = 0.9,
+    temperature: Annotated[float | None, typer.Option(
+        min=0.0, help="Sample rollouts instead of choosing among beams.")] = None,
+    momentum: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the baseline, a moving average.")] = 0.9,
+    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Subtract nothing from rewards.")] = False,
+    shuffle_rewards: Annotated[bool, typer.Option(
+        "--shuffle-rewards", help="Shuffle rewards within a step: a control that must not learn.")] = False,
+    infeasible: Annotated[float, typer.Option(help="Reward of a plan that cannot run.")] = -1.0,
+    lora: Annotated[int, typer.Option(min=0, help="Rank of adapters; 0: the preset's.")] = 0,
+    data: opt.Data = None, limit: opt.Limit = 0, option: opt.RowOptions = [], grounder: opt.Grounder = "",
+    role: opt.Roles = [], tool: opt.ToolOptions = [], setting: opt.SettingOptions = [],
+    max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 0, skip_bad_rows: opt.SkipBad = False,
+    device: Annotated[str, typer.Option(
+        help="cpu, cuda (a worker of the pool gpu), or auto: cuda where this machine has a GPU.")] = "cpu",
+    seed: FitSeed = 0,
+    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+) -> None:  # fmt: skip
+    """Learn from the rewards of tries.
+
+    Each optimizer step evaluates the newest checkpoint on a batch of tasks: a job of its own, which `lumos jobs` lists.
+    """
+    from lumos_queue.cli import output
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.job_request import InferenceOptions
+    from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
+    from lumos_queue.training.engine.spec import LoraShape
+
+    settings = read_settings()
+    evaluation = InferenceOptions(
+        benchmark=benchmark, data=data, split=split, formulation=formulation, agent="", planner="", grounder=grounder,
+        solver="", limit=limit, samples=1, seed=0, temperature=0.0, top_p=1.0, max_tokens=max_tokens,
+        max_subgoals=max_subgoals, framing="train", skip_bad_rows=skip_bad_rows, roles=role, tools=tool,
+        options=option, settings=setting,
+    )  # fmt: skip
+    values = {"epochs": epochs, "batch": batch, "rate": rate, "lora": LoraShape(rank=lora) if lora else None}
+    given = {name: value for name, value in values.items() if value} | {
+        "samples": samples, "epsilon": epsilon, "epsilon_decay": epsilon_decay, "momentum": momentum, "seed": seed,
+        "baseline": not no_baseline, "shuffle": shuffle_rewards, "infeasible": infeasible,
+        "device": _device(settings, device),
+    }  # fmt: skip
+    options = RltfOptions(start, folder, preset, reward, beams, temperature, given)
+    job, rows = make_rltf_job(options, evaluation, settings, output.say)
+    submit_and_finish(settings, job, rows, windows=len(job.windows()), priority=priority, again=again, follow=follow)
+
+
 def _submit(settings: Settings, recipe: Recipe, *, priority: int, again: bool, follow: bool) -> None:
     from lumos_queue.jobs.train import Train
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
-from lumos_queue.records import Outcome, Score, Task, TrainedModel, TrainingStep, Verdict
+from lumos_queue.records import FeedbackStep, Outcome, Score, Task, TrainedModel, TrainingStep, Verdict
 from lumos_queue.settings import Settings
 
 #: Role, URL, and what the server says it is.
@@ -23,6 +23,7 @@ class Work:
     ordinal: int
     sample: int
     task: Task | None
+    item: int = 0  #: the key of its row
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class ItemResult:
     verdicts: Sequence[Verdict] = ()
     level: str = ""  #: how the annotation was checked (records.Level); empty: no annotation, or none accepted
     training_steps: Sequence[TrainingStep] = ()
+    feedback_steps: Sequence[FeedbackStep] = ()
     models: Sequence[TrainedModel] = ()
     pause: str = ""  #: why the job should pause after this item, which is accepted
 
@@ -93,7 +95,7 @@ class Job(Protocol[C]):
     async def run(self, work: Work, journal: Journal, context: C) -> ItemResult:
         """Do one item.
 
-        Raises InfrastructureError when it is owed again; of an item without a task also SpecError, which fails the job,
-        and DivergedFit, which pauses it.
+        Raises InfrastructureError when it is owed again, AwaitsJob (one of these) when another job has to end first; of
+        an item without a task also SpecError, which fails the job, and NeedsAttention, which pauses it.
         """
         ...

@@ -1,5 +1,6 @@
 """Training: a fit cut into windows of optimizer steps. Each window starts from the checkpoint before it, so a killed
-worker costs one window, and any worker that sees the folder can go on.
+worker costs one window, and any worker that sees the folder can go on. A window that learns from rollouts asks for
+them first, and is owed until they are there.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
 from lumos_queue.jobs.base import Identity, ItemResult, Work
+from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
+from lumos_queue.training.recipes.rltf import Rltf
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.sanitize import storable_json
 
@@ -39,6 +42,7 @@ class TrainContext:
     """What a slice of training works with. It asks no endpoints."""
 
     folder: Path  #: that each child starts in
+    rollouts: Rollouts | None = None  #: of a recipe that learns from them
     identities: tuple[Identity, ...] = ()
     traffic: Mapping[str, AdmissionControl] = field(default_factory=dict)
 
@@ -74,15 +78,20 @@ class Train:
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[TrainContext]:
-        yield TrainContext(empty_folder(settings.home))
+        with Rollouts.open(settings) if isinstance(self.recipe, Rltf) else nullcontext() as rollouts:
+            yield TrainContext(empty_folder(settings.home), rollouts)
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
         """Do the item in a fresh process: memory, threads and a GPU are free again when it ends.
 
         Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more,
-        InfrastructureError when the process was killed, TrainingCrashed when it failed in any other way.
+        InfrastructureError when the process was killed, AwaitsJob when its rollouts are not there yet, NeedsAttention
+        when some are missing, TrainingCrashed when it failed in any other way.
         """
-        request = {"train": self.as_json(), "window": self.windows()[work.ordinal]}
+        window = self.windows()[work.ordinal]
+        if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
+            window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
+        request = {"train": self.as_json(), "window": window}
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -104,7 +113,11 @@ class Train:
             raise problem_of(child.returncode, problems)
         done = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
         return ItemResult(
-            output=storable_json(done.output), training_steps=done.steps, models=done.models, pause=done.pause
+            output=storable_json(done.output),
+            training_steps=done.steps,
+            feedback_steps=done.feedback,
+            models=done.models,
+            pause=done.pause,
         )
 
 

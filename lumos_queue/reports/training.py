@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.training import list_models, list_steps, summarize_fits
+from db.training import list_feedback, list_models, list_steps, summarize_fits
 
 
 def training_figures(connection: Connection, job: str, windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`fits` (a summary of each, with its latest `dev_loss`), `training_steps` and `models`, where there are any.
+    """`fits` (a summary of each, with its latest `dev_loss`), `training_steps`, `feedback_steps` and `models`: those
+    that there are.
 
     `windows`: the outputs of the job's items, in their order.
     """
@@ -20,6 +21,8 @@ def training_figures(connection: Connection, job: str, windows: Sequence[Mapping
         latest = {window.get("fit", ""): window["dev_loss"] for window in windows if "dev_loss" in window}
         found["fits"] = [fit | ({"dev_loss": latest[fit["fit"]]} if fit["fit"] in latest else {}) for fit in fits]
         found["training_steps"] = list_steps(connection, job)
+    if feedback := list_feedback(connection, job):
+        found["feedback_steps"] = feedback
     names = ("name", "kind", "digest", "bytes", "base", "builds", "path")
     if models := [row for row in list_models(connection) if row.job == job]:
         found["models"] = [{name: getattr(row, name) for name in names} for row in models]

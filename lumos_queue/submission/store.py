@@ -10,16 +10,16 @@ from pathlib import Path
 from db.artifacts import count_named, name_artifact, store_artifact
 from db.connection import Database
 from db.datasets import NewDataset
-from db.new_jobs import NewJob, create_job
+from db.new_jobs import create_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import digest
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
-from lumos_queue.util.version import code_version
 
 MAX_LISTED = 5  #: bad rows named in one message
 
@@ -93,35 +93,27 @@ def submit(
     priority: int = 0,
     again: bool = False,
 ) -> tuple[str, bool]:
-    """Store a job with its items; returns its id and whether it is new (if not, the same request was made before)."""
+    """Store a job with its items; returns its id and whether it is new (if not, the same request was made before).
+
+    With `windows` the items are these, and the rows are kept for the jobs that this one asks for.
+    """
     if rows:
         _store_artifacts(database, rows)
-    spec = job.as_json()
-    inner = spec.get("infer", spec)
-    new = NewJob(
-        kind=job.kind,
-        pool=job.pool,
-        digest=digest(job.kind, code_version(), json.dumps(spec, sort_keys=True)),
-        spec=spec,
-        benchmark=inner.get("benchmark", ""),
-        formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
-        agent=_agent_digest(job),
+    new = make_new_job(
+        job,
+        settings,
         split=rows.split if rows else "",
         licence=rows.benchmark.licence if rows else "",
-        seed=inner.get("seed", 0),
-        project=settings.project,
-        submitted_by=settings.user,
         priority=priority,
-        code_version=code_version(),
-        ordered=job.ordered,
         origin=_origin(job, rows),
     )
+    inner = new.spec.get("infer", new.spec)
     identifier, created = create_job(
         database,
         new,
         rows.dataset() if rows else None,
         limit=inner.get("limit", 0),
-        samples=inner.get("samples", 1),
+        samples=0 if windows else inner.get("samples", 1),
         windows=windows,
         again=again,
     )
@@ -164,12 +156,6 @@ def _list_bad_rows(bad: Sequence[BadRow]) -> str:
     first = "; ".join(str(row)[:200] for row in bad[:MAX_LISTED])
     more = f"; and {len(bad) - MAX_LISTED} more" if len(bad) > MAX_LISTED else ""
     return f"{len(bad)} row{'s' * (len(bad) > 1)} ({first}{more})"
-
-
-def _agent_digest(job: Job) -> str:
-    infer = getattr(job, "infer", job)
-    agent = getattr(infer, "agent", None)
-    return agent.digest if agent else ""
 
 
 def _sanitize_task(task: Task) -> Task:

@@ -44,6 +44,7 @@ class OpenAGI(Benchmark):
     options = OPTIONS
     groups = GROUPS
     overalls = OVERALLS
+    reward = "proxies"  # the paper's metrics need weights
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         samples = _read_samples(options.get("samples", str(SAMPLES)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, Self
 
-from lumos_queue.records import TrainedModel, TrainingStep
+from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
 
 __all__ = ["Recipe", "RunWindow", "TrainedModel", "TrainingStep", "Window", "WindowResult"]
 
@@ -44,6 +44,7 @@ class WindowResult:
 
     output: dict[str, Any]  #: what the report shows of it, as JSON
     steps: tuple[TrainingStep, ...] = ()
+    feedback: tuple[FeedbackStep, ...] = ()
     models: tuple[TrainedModel, ...] = ()
     pause: str = ""  #: why the job should pause after this (accepted) item
 
@@ -54,8 +55,9 @@ class WindowResult:
     def from_json(cls, value: Mapping[str, Any]) -> WindowResult:
         """The result whose `as_json` is `value`. Raises KeyError or TypeError for anything else."""
         steps = tuple(TrainingStep(**step) for step in value["steps"])
+        feedback = tuple(FeedbackStep(**step) for step in value["feedback"])
         models = tuple(TrainedModel(**{**model, "builds": tuple(model["builds"])}) for model in value["models"])
-        return cls(value["output"], steps, models, value["pause"])
+        return cls(value["output"], steps, feedback, models, value["pause"])
 
 
 #: The work of a recipe: carries out one item. A dictionary is the output of a result that is nothing else.

@@ -13,6 +13,7 @@ RECIPES: Registry[type[Recipe]] = Registry(
     "recipe",
     {
         "experts": "lumos_queue.training.recipes.experts:Experts",
+        "rltf": "lumos_queue.training.recipes.rltf:Rltf",
         "sft": "lumos_queue.training.recipes.sft:Sft",
         "starter": "lumos_queue.training.recipes.starter:Starter",
     },
@@ -22,6 +23,7 @@ _WORK: Registry[RunWindow] = Registry(
     "recipe",
     {
         "experts": "lumos_queue.training.experts.work:run_item",
+        "rltf": "lumos_queue.training.rltf.work:run_item",
         "sft": "lumos_queue.training.sft:run_item",
         "starter": "lumos_queue.training.starter.work:run_item",
     },

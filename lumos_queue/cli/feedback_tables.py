@@ -1,0 +1,41 @@
+"""What the steps of a fit learnt from rewards, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from lumos_queue.cli import output
+
+MAX_SHOWN = 24  #: steps: of more, these are spread over all of them, the first and the last included
+
+
+def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
+    """A line for each step, or for some of many."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("step", "reward", "baseline", "feasible", "entropy", "KL", "epsilon", "rollouts"):
+        table.add_column(name, justify="left" if name == "rollouts" else "right")
+    for step in _spread(steps):
+        table.add_row(
+            str(step["step"]),
+            f"{step['reward']:.3f}",
+            f"{step['baseline']:.3f}",
+            "" if step["feasible"] is None else f"{100 * step['feasible']:.0f} %",
+            f"{step['entropy']:.2f}",
+            f"{step['kl']:.3f}",
+            f"{step['epsilon']:.3f}",
+            f"{step['episodes']} of {step['rollouts']}",
+        )
+    output.console().print(table)
+    if len(steps) > MAX_SHOWN:
+        output.console().print(f"  {MAX_SHOWN} of {len(steps)} steps; --json has all of them, as has v_feedback_steps")
+
+
+def _spread(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    if len(steps) <= MAX_SHOWN:
+        return list(steps)
+    last = len(steps) - 1
+    return [steps[round(place * last / (MAX_SHOWN - 1))] for place in range(MAX_SHOWN)]

@@ -1,0 +1,34 @@
+"""The model calls of a stored episode as the formulation made them: with what they allowed, which no row holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lumos_queue.commands import Ask, Result
+from lumos_queue.episode import Generate
+from lumos_queue.errors import EpisodeError
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Completion, Task
+from lumos_queue.util.exchange import Exchange
+
+
+def stored_asks(
+    formulation: Generate[Agent], task: Task, agent: Agent, results: Mapping[tuple[int, int], Result]
+) -> Iterator[tuple[Ask, Completion]]:
+    """Each ask with its completion, in order. `results`: of the episode's steps, by position and branch.
+
+    Ends where the episode did, also where that was in the middle.
+    """
+    exchange = Exchange(formulation(task.without_gold(), agent))
+    try:
+        for position, wanted in enumerate(exchange):
+            commands = wanted if isinstance(wanted, list) else [wanted]
+            if any((position, branch) not in results for branch in range(len(commands))):
+                return
+            found = [results[position, branch] for branch in range(len(commands))]
+            for command, result in zip(commands, found, strict=True):
+                if isinstance(command, Ask) and isinstance(result, Completion):
+                    yield command, result
+            exchange.reply = found if isinstance(wanted, list) else found[0]
+    except EpisodeError:
+        return

@@ -1,0 +1,39 @@
+"""From a job to what is stored of it when it is submitted: by a person, or by another job that needs its results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from db.new_jobs import NewJob
+from lumos_queue.commands import digest
+from lumos_queue.jobs.base import Job
+from lumos_queue.settings import Settings
+from lumos_queue.util.version import code_version
+
+
+def make_new_job(
+    job: Job[Any], settings: Settings, *, split: str = "", licence: str = "", priority: int = 0, origin: str = "run"
+) -> NewJob:
+    """The row of a job. `split` and `licence` are its dataset's; `origin` is that of its episodes."""
+    spec = job.as_json()
+    inner = spec.get("infer", spec)
+    agent = getattr(getattr(job, "infer", job), "agent", None)
+    return NewJob(
+        kind=job.kind,
+        pool=job.pool,
+        digest=digest(job.kind, code_version(), json.dumps(spec, sort_keys=True)),
+        spec=spec,
+        benchmark=inner.get("benchmark", ""),
+        formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
+        agent=agent.digest if agent else "",
+        split=split,
+        licence=licence,
+        seed=inner.get("seed", 0),
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=priority,
+        code_version=code_version(),
+        ordered=job.ordered,
+        origin=origin,
+    )

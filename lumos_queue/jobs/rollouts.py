@@ -1,0 +1,175 @@
+"""The rollouts of an optimizer step: an ordinary evaluation of the newest checkpoint on a batch of tasks.
+
+It is submitted by the step that needs it, and found again by its digest: however often the step is tried, no recorded
+model call is repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from db.artifacts import copy_names
+from db.connection import Database
+from db.datasets import NewDataset, load_tasks
+from db.filters import parse_where
+from db.jobs import find_job
+from db.lazy import LazyDatabase
+from db.models import Item
+from db.new_jobs import create_job
+from db.states import OPEN, JobState
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.commands import digest
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.model_folder import identity
+from lumos_queue.errors import AwaitsJob, NeedsAttention
+from lumos_queue.execution.stored_asks import stored_asks
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.jobs.rewards import read_reward
+from lumos_queue.records import Completion, FinishReason
+from lumos_queue.settings import Settings
+from lumos_queue.training.engine.checkpoints import checkpoint_of
+from lumos_queue.training.recipes.base import Window
+from lumos_queue.training.recipes.rltf import Rltf
+
+
+class Rollouts:
+    """Requests and reads the rollouts of one training job's steps."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._database = LazyDatabase(settings.database, settings.lease_seconds)
+
+    @classmethod
+    @contextmanager
+    def open(cls, settings: Settings) -> Iterator[Rollouts]:
+        rollouts = cls(settings)
+        try:
+            yield rollouts
+        finally:
+            rollouts._database.close()
+
+    async def gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
+        """The rollouts of a window as JSON (training/rltf/rollouts.py), for the item with that id.
+
+        Raises AwaitsJob while they are being made, NeedsAttention when some of them are missing.
+        """
+        return await asyncio.to_thread(self._gather, recipe, window, item)
+
+    def _gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
+        database = self._database.get()
+        with database.engine.connect() as connection:
+            mine = _job_of(connection, item)
+        evaluate = self._evaluation(database, recipe, window)
+        job = self._request(database, recipe, evaluate, window["rows"], mine)
+        with database.engine.connect() as connection:
+            row = find_job(connection, job)
+        if row is None or row.state in OPEN:
+            raise AwaitsJob(f"the rollouts of step {window['step']}: job {job}", job)
+        if row.state != JobState.DONE:
+            raise NeedsAttention(
+                f"The rollouts of step {window['step']} are {row.state}: go on with lumos resume {job}, then with "
+                f"lumos resume {mine.id}"
+            )
+        return {"job": job, "episodes": _read(database, recipe, evaluate, row, mine.id)}
+
+    def _evaluation(self, database: Database, recipe: Rltf, window: Window) -> Evaluate:
+        """What the checkpoint before the step is evaluated by. Its digest names the rollouts."""
+        step, folder = window["step"], checkpoint_of(recipe.checkpoints(), window["step"] - 1)
+        infer = Evaluate.from_json({"infer": recipe.evaluation}).infer
+        agent = infer.agent
+        played = dict.fromkeys(recipe.roles, f"local:{folder}")
+        samplings = dict(agent.samplings)
+        for role in recipe.roles:
+            sampling: Sampling = samplings.get(role, agent.sampling)
+            greedy = sampling.temperature == 0
+            samplings[role] = replace(sampling, epsilon=recipe.spec.epsilon_at(step) if greedy else 0.0)
+        weights = dict.fromkeys(recipe.roles, identity(folder)["sha256"])
+        agent = replace(
+            agent, roles={**agent.roles, **played}, samplings=samplings, weights={**agent.weights, **weights}
+        )
+        dataset = digest("rollouts", infer.dataset, *map(str, window["rows"]))
+        seed = recipe.spec.seed * 1_000_003 + step
+        return Evaluate(replace(infer, agent=agent, dataset=dataset, samples=recipe.spec.samples, limit=0, seed=seed))
+
+    def _request(
+        self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], mine: Row[Any]
+    ) -> str:
+        """The id of the job, which is stored unless it was before."""
+        infer = evaluate.infer
+        benchmark = open_benchmark(infer.benchmark)
+        with database.engine.connect() as connection:
+            tasks = load_tasks(connection, infer.benchmark, recipe.evaluation["dataset"], rows)
+        dataset = NewDataset(
+            infer.dataset,
+            benchmark.name,
+            infer.split,
+            benchmark.licence,
+            [replace(task, dataset=infer.dataset) for task in tasks],
+        )
+        with database.writer.begin() as connection:
+            copy_names(connection, recipe.evaluation["dataset"], infer.dataset)
+        new = make_new_job(
+            evaluate, self._settings, split=infer.split, licence=benchmark.licence, priority=mine.priority
+        )
+        return create_job(database, new, dataset, samples=infer.samples)[0]
+
+
+def _job_of(connection: Connection, item: int) -> Row[Any]:
+    job = connection.execute(select(Item.job).where(Item.id == item)).scalar_one()
+    found = find_job(connection, job)
+    assert found is not None, "its item is claimed"
+    return found
+
+
+def _read(database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], mine: str) -> list[dict[str, Any]]:
+    """The episodes in the order of their items. Raises NeedsAttention where a reward is missing."""
+    found, problems = [], []
+    benchmark = open_benchmark(evaluate.infer.benchmark)
+    for episode in stream_episodes(database, parse_where(f"job={row.id}")):
+        feasible = episode.scores["feasible"] > 0 if "feasible" in episode.scores else None
+        reward = read_reward(benchmark, recipe.reward, episode.task, episode.scores)
+        if feasible is False:
+            reward = recipe.spec.infeasible
+        if reward is None:
+            problems.append(f"{episode.name} ended as {episode.ending} without one")
+            continue
+        asks = _asks(evaluate, episode, recipe.roles)
+        found.append((episode.ordinal, {"asks": asks, "reward": reward, "feasible": feasible}))
+    if missing := row.items - len(found):
+        first = f" ({problems[0]})" if problems else ""
+        raise NeedsAttention(
+            f"{missing} of {row.items} rewards '{recipe.reward}' of job {row.id} are missing{first}: make them with "
+            f"lumos resume {row.id}, then go on with lumos resume {mine}"
+        )
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+
+def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> list[dict[str, Any]]:
+    """The calls that the trained roles answered."""
+    infer = evaluate.infer
+    results = {(step.position, step.branch): step.result for step in episode.steps}
+    found = []
+    for ask, done in stored_asks(infer.generator(), episode.task, infer.agent, results):
+        if ask.role in roles and done.finish_reason not in (FinishReason.GIVEN, FinishReason.EMPTY):
+            found.append(
+                {
+                    "prompt": ask.prompt,
+                    "reply": done.text,
+                    "ended": done.finish_reason != FinishReason.LENGTH,
+                    "constraint": ask.constraint and ask.constraint.as_json(),
+                    "logprob": _logprob(done),
+                }
+            )
+    return found
+
+
+def _logprob(done: Completion) -> float | None:
+    return next((one.logprob for one in done.candidates if one.text == done.text), None)

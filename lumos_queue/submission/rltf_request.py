@@ -1,0 +1,87 @@
+"""From the options of `lumos train rltf` to a job: which tasks are rolled out, how, and what is their reward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.rewards import metric_of
+from lumos_queue.jobs.train import Train
+from lumos_queue.settings import Settings
+from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.store import Rows
+from lumos_queue.training.recipes.rltf import rltf
+from lumos_queue.training.rltf_presets import PRESETS
+
+#: Settings of a formulation whose planner can be searched, where the person gives no others.
+_SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
+
+
+@dataclass(frozen=True, slots=True)
+class RltfOptions:
+    """The options of `lumos train rltf`, beside those of the evaluation that its rollouts are."""
+
+    start: Path
+    folder: Path
+    preset: str
+    reward: str  #: '': the benchmark's own
+    beams: int  #: 0: the preset's
+    temperature: float | None  #: of rollouts; 0: beams; None: 0 where the planner can be searched, else 1
+    spec: dict[str, Any]  #: fields of RltfSpec that differ from the preset's
+
+
+def make_rltf_job(
+    options: RltfOptions, evaluation: InferenceOptions, settings: Settings, remark: Callable[[str], None]
+) -> tuple[Train, Rows]:
+    """The job and the rows that it learns from; `evaluation` names neither planner nor samplings.
+
+    Raises SpecError for what cannot be evaluated, for a reward that no task has, and as the recipe does.
+    """
+    if options.preset not in PRESETS:
+        raise unknown("preset", options.preset, PRESETS)
+    preset = PRESETS[options.preset]
+    formulation = FORMULATIONS.load(evaluation.formulation)
+    trained = formulation.roles[0]
+    searched = "candidates" in formulation.settings
+    temperature = (0.0 if searched else 1.0) if options.temperature is None else options.temperature
+    given = {one.partition("=")[0] for one in evaluation.settings}
+    chosen = list(evaluation.settings)
+    samplings = []
+    if searched:
+        chosen += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in given]
+    if temperature > 0:
+        samplings += [f"{trained}.temperature={temperature}"]
+    elif searched:
+        beams = options.beams or preset.beams
+        chosen += [] if "candidates" in given else [f"candidates={beams}"]
+        samplings += [f"{trained}.beams={beams}"]
+    else:
+        raise SpecError(
+            f"Rollouts of '{formulation.name}' have to be sampled: give --temperature 1. Without it every try of a "
+            "task would be the same."
+        )
+    model = f"local:{options.start}"
+    asked = {"planner": model} if trained == "planner" else {"solver": model} if trained == "solver" else {}
+    roles = [*evaluation.roles, *([] if asked else [f"{trained}={model}"])]
+    wanted = replace(evaluation, **asked, roles=roles, settings=chosen, samplings=samplings)
+    job, rows = make_inference_job("evaluate", wanted, settings, remark)
+    assert isinstance(job, Evaluate)
+    benchmark = open_benchmark(evaluation.benchmark)
+    reward = options.reward or benchmark.reward or benchmark.metrics[0]
+    metric = metric_of(benchmark, reward)
+    tasks = rows.tasks[: evaluation.limit or None]
+    places = [place for place, task in enumerate(tasks) if metric(task)]
+    if not places:
+        raise SpecError(f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}'.")
+    if left_out := len(tasks) - len(places):
+        remark(f"{left_out} of {len(tasks)} tasks are left out: nothing gives them the reward '{reward}'")
+    spec = replace(preset.spec, **options.spec)
+    infer = job.infer.as_json() | {"limit": 0}
+    recipe = rltf(options.start, options.folder, infer, (trained,), places, reward, spec)
+    return Train(recipe), rows

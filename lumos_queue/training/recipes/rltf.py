@@ -1,0 +1,157 @@
+"""RLTF: a planner learns from the rewards of its executed plans (reinforcement learning from task feedback, Ge et al.
+2023, arXiv:2304.04370): REINFORCE with a moving-average baseline.
+
+One item of the job is one optimizer step. It learns from the rollouts of a batch of tasks, an ordinary evaluation of
+the newest checkpoint (jobs/rollouts.py). The same recipe takes the episodes of any formulation with any score.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from lumos_queue.commands import digest
+from lumos_queue.endpoints.model_folder import identity
+from lumos_queue.errors import SpecError
+from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.spec import LoraShape
+from lumos_queue.training.recipes.base import Window
+from lumos_queue.util.launch_folder import from_launch
+
+REQUEST = "rltf.json"  #: in the output folder: whose checkpoints these are
+STEPS = "steps"  #: in the output folder: its checkpoints, each a model folder that `local:` serves
+
+
+@dataclass(frozen=True, slots=True)
+class RltfSpec:
+    """What decides the weights, beside the start, the tasks and the rollouts. Defaults: the paper's (table A.5)."""
+
+    epochs: int = 10  #: passes over the tasks
+    batch: int = 5  #: tasks of one optimizer step
+    samples: int = 1  #: rollouts of each of them
+    rate: float = 1e-5  #: peak learning rate; it falls linearly to 0
+    weight_decay: float = 1e-6
+    warm_up: float = 0.1  #: the first part of the steps, in which the rate rises linearly
+    clip: float = 1.0  #: largest norm of the gradient
+    epsilon: float = 0.2  #: probability with which a plan is drawn from the beams' softmax instead of the best one
+    epsilon_decay: float = 0.9  #: its factor at each step
+    momentum: float = 0.9  #: of the baseline: the weight of what it was before a step
+    baseline: bool = True  #: whether anything is subtracted from rewards
+    infeasible: float = -1.0  #: reward of a plan that cannot run; its score is 0
+    shuffle: bool = False  #: whether rewards are shuffled within each step: the control that must not learn
+    lora: LoraShape | None = None  #: None: all weights are trained
+    device: str = "cpu"
+    threads: int = 1  #: on a CPU; another number may round differently
+    seed: int = 0
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RltfSpec:
+        lora = value["lora"]
+        return cls(**{**value, "lora": lora and LoraShape(**lora)})
+
+    def epsilon_at(self, step: int) -> float:
+        """Of the rollouts of step `step`, counted from 1."""
+        return self.epsilon * self.epsilon_decay ** (step - 1)
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The learning rate of step `step` of `steps`: as transformers' linear schedule with warm-up has it."""
+        before, warm_up = step - 1, round(self.warm_up * steps)
+        if before < warm_up:
+            return self.rate * before / warm_up
+        return self.rate * (steps - before) / max(1, steps - warm_up)
+
+
+@dataclass(frozen=True, slots=True)
+class Rltf:
+    """Items: the preparation, the optimizer steps, the export."""
+
+    start: str  #: model folder
+    folder: str  #: for checkpoints and the model; every worker must be able to read it
+    content: str  #: digest of the start
+    #: The evaluation that rollouts are made by (Infer.as_json), of all tasks; what the checkpoint answers is filled in.
+    evaluation: Mapping[str, Any]
+    roles: tuple[str, ...]  #: what the checkpoint answers, and learns from
+    rows: tuple[int, ...]  #: places in the evaluation's dataset of the tasks that have a reward
+    reward: str  #: the score that is the reward: a metric, or a name of the benchmark's overall scores
+    spec: RltfSpec
+
+    name = "rltf"
+
+    @property
+    def device(self) -> str:
+        return self.spec.device
+
+    def as_json(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return values | {"roles": list(self.roles), "rows": list(self.rows), "spec": asdict(self.spec)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Rltf:
+        lists = {"roles": tuple(value["roles"]), "rows": tuple(value["rows"])}
+        return cls(**{**value, **lists, "spec": RltfSpec.from_json(value["spec"])})
+
+    @property
+    def digest(self) -> str:
+        """Names the weights at each step, wherever the folders are."""
+        values = {name: one for name, one in self.as_json().items() if name not in ("start", "folder")}
+        return digest("rltf", json.dumps(values, sort_keys=True))
+
+    def windows(self) -> list[Window]:
+        """Every epoch takes the tasks in an order of its own, which depends on the seed alone."""
+        batches: list[list[int]] = []
+        for epoch in range(self.spec.epochs):
+            order = list(self.rows)
+            Random(f"{self.spec.seed} {epoch}").shuffle(order)
+            batches += [order[at : at + self.spec.batch] for at in range(0, len(order), self.spec.batch)]
+        updates = [{"do": "update", "step": step, "rows": rows} for step, rows in enumerate(batches, start=1)]
+        return [{"do": "prepare"}, *updates, {"do": "export"}]
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps in all."""
+        return self.spec.epochs * -(-len(self.rows) // self.spec.batch)
+
+    def checkpoints(self) -> Path:
+        return from_launch(self.folder) / STEPS
+
+    def check_folder(self) -> None:
+        """Raises SpecError when the output folder holds anything other than this fit."""
+        folder = from_launch(self.folder)
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        try:
+            mine = json.loads((folder / REQUEST).read_text(encoding="utf-8"))["digest"] == self.digest
+        except (OSError, ValueError, KeyError, TypeError):
+            mine = False
+        if not mine:
+            raise SpecError(f"--folder '{folder}' holds something else already: name a new or empty one.")
+
+
+def rltf(
+    start: Path, folder: Path, evaluation: Mapping[str, Any], roles: Sequence[str], rows: Sequence[int], reward: str,
+    spec: RltfSpec,
+) -> Rltf:  # fmt: skip
+    """The recipe from what a person gives. Raises SpecError when something is missing or does not fit."""
+    check_base(start)
+    recipe = Rltf(
+        start=str(start.resolve()),
+        folder=str(folder.resolve()),
+        content=content_of(start),
+        evaluation=evaluation,
+        roles=tuple(roles),
+        rows=tuple(rows),
+        reward=reward,
+        spec=spec,
+    )
+    recipe.check_folder()
+    return recipe
+
+
+def content_of(start: Path) -> str:
+    """A digest of the weights and the tokenizer of a model folder."""
+    found = identity(start)
+    return digest("rltf start", found["sha256"], found["tokenizer_sha256"])

@@ -1,0 +1,140 @@
+"""A checkpoint of the recipe `rltf`: a model folder that `local:` serves, and beside it all that the next step needs.
+
+model.safetensors, config.json, the tokenizer's files   the policy, in float32: what samples is what learns
+adapter.safetensors                                     with LoRA, the adapter whose merged weights these are
+training.pt                                             states of the optimizer and of the random numbers
+state.json                                              baseline, epsilon, position, figures of all steps
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import PeftModel, get_peft_model_state_dict, set_peft_model_state_dict
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PreTrainedModel
+
+from lumos_queue.errors import SpecError
+from lumos_queue.records import FeedbackStep
+from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal, seal_checkpoint
+from lumos_queue.training.engine.model import add_adapters, load_tokenizer
+from lumos_queue.training.recipes.rltf import Rltf, RltfSpec
+from lumos_queue.util.untrusted_json import read_json
+
+ADAPTER, TRAINING, STATE = "adapter.safetensors", "training.pt", "state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FitState:
+    """Where a fit stands after a step."""
+
+    step: int  #: that was done last; 0: none
+    baseline: float | None  #: of the next step; None: no reward has been seen
+    epsilon: float  #: of the next step
+    registry: str = ""  #: digest of the experts that plans were composed of; '' where there were none
+    history: tuple[FeedbackStep, ...] = ()
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FitState:
+        return cls(**{**value, "history": tuple(FeedbackStep(**one) for one in value["history"])})
+
+
+def load_policy(folder: Path) -> PreTrainedModel:
+    """The model in a folder, in float32, as it is evaluated: dropout would make other replies likely than were.
+
+    Raises SpecError for a folder that is not a language model.
+    """
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        model, loaded = kind.from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.float32,
+            attn_implementation="eager",
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
+    if loaded["missing_keys"]:  # they would be random
+        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
+    return model.eval()
+
+
+@dataclass(slots=True)
+class Fit:
+    """A fit in memory: the policy, its optimizer, and where it stands."""
+
+    policy: PreTrainedModel | PeftModel
+    optimizer: torch.optim.Optimizer
+    state: FitState
+    random: torch.Generator
+
+
+def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
+    """The fit before its first step."""
+    torch.manual_seed(spec.seed)  # of adapters
+    model = add_adapters(policy, spec.lora, []).eval() if spec.lora else policy
+    trained = [value for value in model.parameters() if value.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=spec.rate, weight_decay=spec.weight_decay)
+    return Fit(model, optimizer, FitState(0, None, spec.epsilon_at(1)), torch.Generator().manual_seed(spec.seed))
+
+
+def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -> None:
+    """Write the checkpoint of the fit's step, whole or not at all; `facts` go into its seal."""
+    folder = recipe.checkpoints()
+    written = folder / f"checkpoint-{fit.state.step}"
+    shutil.rmtree(written, ignore_errors=True)
+    written.mkdir(parents=True)
+    served = fit.policy
+    if isinstance(fit.policy, PeftModel):
+        save_file(get_peft_model_state_dict(fit.policy), written / ADAPTER)
+        served = deepcopy(fit.policy).merge_and_unload()
+    served.save_pretrained(str(written))
+    tokenizer.save_pretrained(written)
+    torch.save({"optimizer": fit.optimizer.state_dict(), "random": fit.random.get_state()}, written / TRAINING)
+    (written / STATE).write_text(json.dumps(asdict(fit.state)) + "\n")
+    for file in written.glob("*.safetensors"):
+        file.chmod(0o644)  # written readable by the owner only, but every worker reads the model
+    step = fit.state.step
+    seal_checkpoint(written, checkpoint_of(folder, step), {"fit": recipe.digest, "step": step, **facts})
+
+
+def read_checkpoint(recipe: Rltf, step: int) -> dict[str, Any]:
+    """The seal of the checkpoint of a step. Raises SpecError when it is missing, damaged or another fit's."""
+    checkpoint = checkpoint_of(recipe.checkpoints(), step)
+    seal = read_seal(checkpoint)
+    if seal.get("fit") != recipe.digest:
+        raise SpecError(f"The checkpoint '{checkpoint}' is of another fit: name a new --folder.")
+    return seal
+
+
+def load_fit(recipe: Rltf, step: int) -> Fit:
+    """The fit after a step, from its checkpoint. Raises SpecError as `read_checkpoint`."""
+    read_checkpoint(recipe, step)
+    checkpoint = checkpoint_of(recipe.checkpoints(), step)
+    start = recipe.checkpoints().parent / "start"
+    fit = begin_fit(recipe.spec, load_policy(start if recipe.spec.lora else checkpoint))
+    if isinstance(fit.policy, PeftModel):
+        set_peft_model_state_dict(fit.policy, load_file(checkpoint / ADAPTER))
+    training = torch.load(checkpoint / TRAINING, weights_only=True)
+    fit.optimizer.load_state_dict(training["optimizer"])
+    fit.random.set_state(training["random"])
+    fit.state = FitState.from_json(read_json((checkpoint / STATE).read_bytes()))
+    return fit
+
+
+def read_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a model folder. Raises SpecError when it has no end token, which ends a reply."""
+    tokenizer = load_tokenizer(str(folder))
+    if tokenizer.eos_token_id is None:
+        raise SpecError(f"The tokenizer in '{folder}' has no end token: a reply could not be ended.")
+    return tokenizer

@@ -1,0 +1,38 @@
+"""How a fit from rewards came about, as a picture: rewards, feasible plans, and how far the policy has moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.records import FeedbackStep
+
+
+def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
+    """Write the figures of the steps as SVG, a panel below the other, with optimizer steps to the right."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    lines = [
+        ("reward", {"reward": [one.reward for one in steps], "baseline": [one.baseline for one in steps]}),
+        ("feasible plans", {"share": [one.feasible for one in steps]}),
+        ("nats", {"entropy": [one.entropy for one in steps], "KL to the start": [one.kl for one in steps]}),
+    ]
+    if all(one.feasible is None for one in steps):
+        del lines[1]
+    style: dict[Any, Any] = {"svg.hashsalt": "rltf", "svg.fonttype": "none", "font.size": 9}
+    with matplotlib.rc_context(style):
+        figure, panels = pyplot.subplots(len(lines), 1, figsize=(6.4, 2.1 * len(lines)), sharex=True, squeeze=False)
+        for (panel,), (title, curves) in zip(panels, lines, strict=True):
+            for name, values in curves.items():
+                panel.plot([one.step for one in steps], values, label=name, marker=".", markersize=3, linewidth=1)
+            panel.set_ylabel(title)
+            if len(curves) > 1:
+                panel.legend(frameon=False)
+        panels[-1][0].set_xlabel("optimizer step")
+        figure.tight_layout()
+        figure.savefig(path, format="svg", metadata={"Date": None})
+        pyplot.close(figure)

@@ -1,0 +1,136 @@
+"""What a policy says of replies: log-probabilities with gradients, entropy, and the divergence from another policy.
+
+log P(reply | prompt) = Σ log softmax over what was allowed, at each token, the end token included; no length penalty.
+Where there is no constraint, all of the vocabulary is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from lumos_queue.endpoints.token_constraint import TokenConstraint
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.plan_constraint import PlanConstraint
+from lumos_queue.training.rltf.rollouts import RolloutAsk
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedAsk:
+    """One model call as token ids."""
+
+    prompt: tuple[int, ...]
+    reply: tuple[int, ...]
+    allowed: tuple[tuple[int, ...], ...] | None  #: at each token of the reply; None: all tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyScore:
+    """Of one reply, in nats; each a scalar."""
+
+    logprob: torch.Tensor
+    entropy: torch.Tensor  #: of the choices along the reply, summed
+    kl: torch.Tensor  #: KL(policy || reference) of the same choices, summed; 0 without a reference
+
+
+class AskEncoder:
+    """Calls as token ids: prompts as the endpoint read them, replies as the model wrote them."""
+
+    def __init__(self, tokenizer: Any, *, bos: bool, encoder_decoder: bool):
+        self._tokenizer, self._bos, self._apart = tokenizer, bos, encoder_decoder
+
+    def encode(self, ask: RolloutAsk) -> EncodedAsk:
+        """Raises SpecError for a reply that its constraint does not allow, or that has no token."""
+        prompt = self._ids(ask.prompt, self._bos)
+        if ask.constraint is not None:
+            allowed = PlanConstraint.from_json(ask.constraint)
+            before = "" if self._apart else ask.prompt
+            tokens = TokenConstraint(allowed, self._tokenizer, self._tokenizer.eos_token_id, before)
+            try:
+                path = tokens.trace(ask.reply)
+            except ValueError as error:
+                raise SpecError(f"The reply {ask.reply[:80]!r} is not one that was allowed: {error}") from None
+            return EncodedAsk(prompt, tuple(token for token, _ in path), tuple(allowed for _, allowed in path))
+        if self._apart:
+            reply = self._ids(ask.reply, False)
+        else:
+            reply = self._ids(ask.prompt + ask.reply, self._bos)[len(prompt) :]
+        reply += (self._tokenizer.eos_token_id,) * ask.ended
+        if not reply:
+            raise SpecError("A reply of the rollouts is empty: nothing can be learnt from it.")
+        return EncodedAsk(prompt, reply, None)
+
+    def _ids(self, text: str, bos: bool) -> tuple[int, ...]:
+        return tuple(self._tokenizer(text, add_special_tokens=bos)["input_ids"])
+
+
+Logits = Callable[[Sequence[EncodedAsk]], Iterator[torch.Tensor]]
+
+
+def read_logits(model: Any, pad: int) -> Logits:
+    """A function of calls that gives the logits at each token of each reply, shape (tokens, vocabulary), float32."""
+    apart = model.config.is_encoder_decoder
+
+    def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
+        device = next(model.parameters()).device
+        if apart:
+            start = model.config.decoder_start_token_id
+            prompts, real = _pad_right([one.prompt for one in asks], pad)
+            replies, _ = _pad_right([(start, *one.reply[:-1]) for one in asks], pad)
+            logits = model(
+                input_ids=prompts.to(device), attention_mask=real.to(device), decoder_input_ids=replies.to(device)
+            ).logits
+            firsts = [0] * len(asks)
+        else:
+            ids, real = _pad_right([one.prompt + one.reply[:-1] for one in asks], pad)
+            logits = model(input_ids=ids.to(device), attention_mask=real.to(device), use_cache=False).logits
+            firsts = [len(one.prompt) - 1 for one in asks]
+        for row, first, one in zip(logits, firsts, asks, strict=True):
+            yield row[first : first + len(one.reply)].float()
+
+    return read
+
+
+def score_replies(policy: Logits, asks: Sequence[EncodedAsk], reference: Logits | None = None) -> list[ReplyScore]:
+    """The score of each call. Gradients flow through the log-probabilities alone."""
+    with torch.no_grad():
+        others = list(reference(asks)) if reference else [None] * len(asks)
+    found = []
+    for one, logits, other in zip(asks, policy(asks), others, strict=True):
+        allowed = _mask(one, logits)
+        logs = _log_softmax(logits, allowed)
+        tokens = torch.tensor(one.reply, device=logits.device)
+        logprob = logs.gather(1, tokens[:, None]).sum()
+        with torch.no_grad():
+            weights = logs.exp()
+            finite = logs.masked_fill(~allowed, 0.0)
+            entropy = -(weights * finite).sum()
+            kl = torch.zeros(())
+            if other is not None:
+                kl = (weights * (finite - _log_softmax(other, allowed).masked_fill(~allowed, 0.0))).sum()
+        found.append(ReplyScore(logprob, entropy, kl))
+    return found
+
+
+def _mask(ask: EncodedAsk, logits: torch.Tensor) -> torch.Tensor:
+    """What was allowed at each token: bool, shape (tokens, vocabulary)."""
+    if ask.allowed is None:
+        return torch.ones_like(logits, dtype=torch.bool)
+    mask = torch.zeros_like(logits, dtype=torch.bool)
+    for row, allowed in zip(mask, ask.allowed, strict=True):
+        row[list(allowed)] = True
+    return mask
+
+
+def _log_softmax(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+    return logits.masked_fill(~allowed, -torch.inf).log_softmax(-1)
+
+
+def _pad_right(rows: Sequence[tuple[int, ...]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids of shape (rows, longest), and 1 where they are no padding."""
+    ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
+    real = torch.nn.utils.rnn.pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True)
+    return ids, real

@@ -1,0 +1,52 @@
+"""Rollouts as the process that trains gets them: what was asked and answered, and what it was worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lumos_queue.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutAsk:
+    """One model call of an episode."""
+
+    prompt: str
+    reply: str
+    ended: bool  #: whether the model ended the reply; else the limit of tokens did
+    constraint: Mapping[str, Any] | None = None  #: PlanConstraint.as_json
+    logprob: float | None = None  #: of the reply, as it was decoded; None where the endpoint does not say
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutEpisode:
+    """One episode: the calls of the roles that are trained, and the reward of all of them together."""
+
+    asks: tuple[RolloutAsk, ...]
+    reward: float
+    feasible: bool | None = None  #: whether its plan could run; None where plans are not judged so
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutBatch:
+    """The episodes of one optimizer step, in the order of their items."""
+
+    job: str
+    episodes: tuple[RolloutEpisode, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RolloutBatch:
+        """Raises SpecError for a reward that is not a number."""
+        episodes = []
+        for number, one in enumerate(value["episodes"], start=1):
+            if not math.isfinite(one["reward"]):
+                raise SpecError(f"The reward of episode {number} of job {value['job']} is {one['reward']}.")
+            asks = tuple(RolloutAsk(**ask) for ask in one["asks"])
+            episodes.append(RolloutEpisode(asks, one["reward"], one["feasible"]))
+        return cls(value["job"], tuple(episodes))

@@ -1,0 +1,143 @@
+"""One optimizer step of REINFORCE: −log P(replies)·(R − b), the mean over episodes (arXiv:2304.04370, section 4)."""
+
+from __future__ import annotations
+
+import math
+import resource
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from peft import PeftModel
+
+from lumos_queue.commands import digest
+from lumos_queue.errors import DivergedFit, SpecError
+from lumos_queue.records import FeedbackStep, TrainingStep
+from lumos_queue.training.recipes.rltf import RltfSpec
+from lumos_queue.training.rltf.checkpoint import Fit, FitState
+from lumos_queue.training.rltf.policy import AskEncoder, EncodedAsk, Logits, read_logits, score_replies
+from lumos_queue.training.rltf.rollouts import RolloutAsk, RolloutBatch
+
+MICRO_BATCH = 16  #: calls of one forward pass
+#: Between the log-probability that a reply was decoded with and the one computed here: rounding makes a ten-thousandth.
+TOLERANCE = 0.05
+
+
+def step_fit(
+    fit: Fit, spec: RltfSpec, steps: int, rollouts: RolloutBatch, encoder: AskEncoder, pad: int,
+    reference: Any = None,
+) -> tuple[TrainingStep, FeedbackStep]:  # fmt: skip
+    """Learn from the rollouts; the fit then stands one step further. `reference`: the model that it began with.
+
+    Raises DivergedFit when loss or gradient is not a number, SpecError for rollouts of other weights or experts.
+    """
+    state = fit.state
+    step = state.step + 1
+    registry = _check_registry(state, rollouts)
+    rewards = _rewards(fit, spec, rollouts)
+    baseline = (state.baseline or 0.0) if spec.baseline else 0.0
+    rate = spec.rate_at(step, steps)
+    for group in fit.optimizer.param_groups:
+        group["lr"] = rate
+    calls = [
+        (ask, encoder.encode(ask), -(reward - baseline) / len(rewards))
+        for episode, reward in zip(rollouts.episodes, rewards, strict=True)
+        for ask in episode.asks
+    ]
+    fit.optimizer.zero_grad()
+    loss, entropy, kl = _backward(fit, calls, pad, reference)
+    trained = [value for group in fit.optimizer.param_groups for value in group["params"]]
+    norm = float(torch.nn.utils.clip_grad_norm_(trained, spec.clip))
+    if not (math.isfinite(loss) and math.isfinite(norm)):
+        raise DivergedFit(f"step {step}: the loss is {loss}, its gradient's norm {norm}")
+    fit.optimizer.step()
+    mean = sum(rewards) / len(rewards)
+    feasible = [one.feasible for one in rollouts.episodes if one.feasible is not None]
+    learnt = FeedbackStep(
+        fit="",
+        step=step,
+        rollouts=rollouts.job,
+        episodes=len(rewards),
+        reward=mean,
+        baseline=baseline,
+        feasible=sum(feasible) / len(feasible) if feasible else None,
+        entropy=entropy / len(rewards),
+        kl=kl / len(rewards),
+        epsilon=state.epsilon,
+    )
+    moved = mean if state.baseline is None else spec.momentum * state.baseline + (1 - spec.momentum) * mean
+    epsilon = spec.epsilon_at(step + 1)
+    fit.state = replace(
+        state, step=step, baseline=moved, epsilon=epsilon, registry=registry, history=(*state.history, learnt)
+    )
+    tokens = sum(len(one.prompt) + len(one.reply) for _, one, _ in calls)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return TrainingStep("", step, loss, rate, norm, tokens, memory), learnt
+
+
+def _backward(
+    fit: Fit, calls: Sequence[tuple[RolloutAsk, EncodedAsk, float]], pad: int, reference: Any
+) -> tuple[float, float, float]:
+    """Add the gradients of all calls; returns loss, and entropy and divergence summed over them."""
+    policy = read_logits(fit.policy, pad)
+    began = _without_adapter(fit.policy, policy) if isinstance(fit.policy, PeftModel) else None
+    if reference is not None:
+        began = read_logits(reference, pad)
+    loss = entropy = kl = 0.0
+    ordered = sorted(calls, key=lambda call: len(call[1].prompt) + len(call[1].reply))
+    for at in range(0, len(ordered), MICRO_BATCH):
+        part = ordered[at : at + MICRO_BATCH]
+        scores = score_replies(policy, [one for _, one, _ in part], began)
+        for (ask, _, _), score in zip(part, scores, strict=True):
+            _check_weights(ask, float(score.logprob))
+        terms = [weight * score.logprob for (_, _, weight), score in zip(part, scores, strict=True)]
+        total = torch.stack(terms).sum()
+        total.backward()
+        loss += float(total.detach())
+        entropy += float(sum(score.entropy for score in scores))
+        kl += float(sum(score.kl for score in scores))
+    return loss, entropy, kl
+
+
+def _without_adapter(adapted: PeftModel, policy: Logits) -> Logits:
+    """What the policy began as: the same weights without the adapter."""
+
+    def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
+        with adapted.disable_adapter():
+            return iter(list(policy(asks)))
+
+    return read
+
+
+def _rewards(fit: Fit, spec: RltfSpec, rollouts: RolloutBatch) -> list[float]:
+    rewards = [one.reward for one in rollouts.episodes]
+    if spec.shuffle:
+        rewards = [rewards[place] for place in torch.randperm(len(rewards), generator=fit.random).tolist()]
+    return rewards
+
+
+def _check_weights(ask: RolloutAsk, logprob: float) -> None:
+    """Raises SpecError when the reply was decoded by another policy than the one that learns from it."""
+    if ask.logprob is not None and not abs(logprob - ask.logprob) < TOLERANCE * max(1.0, abs(logprob)):
+        raise SpecError(
+            f"The rollouts are not of this checkpoint: a reply has log-probability {ask.logprob:.4f} there and "
+            f"{logprob:.4f} here. Remove the job of the rollouts, and resume this one."
+        )
+
+
+def _check_registry(state: FitState, rollouts: RolloutBatch) -> str:
+    """The digest of the experts that the plans were composed of. Raises SpecError when they are others than before."""
+    known = state.registry
+    for episode in rollouts.episodes:
+        for ask in episode.asks:
+            if ask.constraint is None:
+                continue
+            now = digest(*map(str, ask.constraint["registry"]))
+            if known and now != known:
+                raise SpecError(
+                    "The checkpoint learnt to compose other experts than the plans of these rollouts are made of: the "
+                    "registry has changed. Begin a new fit in a new --folder."
+                )
+            known = now
+    return known

@@ -1,0 +1,134 @@
+"""The work of the recipe `rltf`: the first checkpoint, the optimizer steps, and the model at the end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import asdict
+
+import torch
+from transformers.utils import logging
+
+from lumos_queue.endpoints.model_folder import MADE_FROM, digest_of_files, identity, weights
+from lumos_queue.errors import SpecError
+from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
+from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal, remove_old
+from lumos_queue.training.recipes.base import Window, WindowResult
+from lumos_queue.training.recipes.rltf import REQUEST, Rltf, content_of
+from lumos_queue.training.rltf.checkpoint import (
+    ADAPTER,
+    STATE,
+    TRAINING,
+    begin_fit,
+    load_fit,
+    load_policy,
+    read_checkpoint,
+    read_tokenizer,
+    save_fit,
+)
+from lumos_queue.training.rltf.plot import write_plot
+from lumos_queue.training.rltf.policy import AskEncoder
+from lumos_queue.training.rltf.rollouts import RolloutBatch
+from lumos_queue.training.rltf.update import step_fit
+from lumos_queue.util.launch_folder import from_launch
+
+START, EXPORT, PLOT = "start", "export", "rltf.svg"
+
+
+def run_item(recipe: Rltf, window: Window) -> WindowResult:
+    """Carry out one item of the job (recipes/registry.py)."""
+    logging.disable_progress_bar()
+    torch.set_num_threads(recipe.spec.threads)
+    if window["do"] == "prepare":
+        return prepare(recipe)
+    if window["do"] == "update":
+        return update(recipe, window["step"], RolloutBatch.from_json(window["rollouts"]))
+    return export(recipe)
+
+
+def prepare(recipe: Rltf) -> WindowResult:
+    """Write the model to start from, and the checkpoint of no step. Raises SpecError when it has changed."""
+    start, folder = from_launch(recipe.start), from_launch(recipe.folder)
+    if content_of(start) != recipe.content:
+        raise SpecError(f"The model in '{start}' has changed since this job was submitted: submit it again.")
+    recipe.check_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / REQUEST).write_text(json.dumps(recipe.as_json() | {"digest": recipe.digest}) + "\n")
+    tokenizer, policy = read_tokenizer(start), load_policy(start)
+    policy.save_pretrained(folder / START)
+    tokenizer.save_pretrained(folder / START)
+    save_fit(begin_fit(recipe.spec, policy), recipe, tokenizer, {})
+    return WindowResult({"tasks": len(recipe.rows), "steps": recipe.steps})
+
+
+def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
+    """One optimizer step, from the checkpoint before it to its own.
+
+    A checkpoint of this step that learnt from the same rollouts is taken as it is: the process that wrote it was killed
+    before its item was accepted.
+    """
+    try:
+        seal = read_checkpoint(recipe, step)
+    except SpecError:
+        seal = {}
+    if seal.get("rollouts") != rollouts.job:
+        seal = _step(recipe, step, rollouts)
+    done, learnt = TrainingStep(**seal["done"]), FeedbackStep(**seal["learnt"])
+    remove_old(recipe.checkpoints())
+    output = {
+        "fit": "", "step": step, "checkpoint": str(checkpoint_of(recipe.checkpoints(), step)), "loss": done.loss,
+        "tokens": done.tokens, "seconds": seal["seconds"], "rollouts": rollouts.job, "reward": learnt.reward,
+    }  # fmt: skip
+    if len({one.reward for one in rollouts.episodes}) == 1:
+        output["notes"] = ["all rewards are equal: nothing tells one plan from another"]
+    return WindowResult(output, (done,), (learnt,))
+
+
+def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
+    """Returns the seal's facts of the new checkpoint."""
+    began = time.monotonic()
+    folder = from_launch(recipe.folder)
+    fit, tokenizer = load_fit(recipe, step - 1), read_tokenizer(folder / START)
+    reference = None if recipe.spec.lora else load_policy(folder / START)
+    encoder = AskEncoder(
+        tokenizer,
+        bos=recipe.evaluation["agent"]["sampling"].get("bos", True),
+        encoder_decoder=bool(fit.policy.config.is_encoder_decoder),
+    )
+    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    done, learnt = step_fit(fit, recipe.spec, recipe.steps, rollouts, encoder, pad, reference)
+    facts = {
+        "rollouts": rollouts.job,
+        "done": asdict(done),
+        "learnt": asdict(learnt),
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    save_fit(fit, recipe, tokenizer, facts)
+    return facts
+
+
+def export(recipe: Rltf) -> WindowResult:
+    """The policy of the last step as a model folder, and a chart of how it came about."""
+    folder, checkpoint = from_launch(recipe.folder), checkpoint_of(recipe.checkpoints(), recipe.steps)
+    read_seal(checkpoint)
+    state = load_fit(recipe, recipe.steps).state
+    target = folder / EXPORT
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(checkpoint, target, ignore=shutil.ignore_patterns(ADAPTER, TRAINING, STATE, "seal.json"))
+    base = identity(from_launch(recipe.start))["sha256"]
+    made_from = {"base": {"name": from_launch(recipe.start).name, "sha256": base}, "step": recipe.steps}
+    values = {name: one for name, one in recipe.as_json().items() if name in ("roles", "reward", "spec")}
+    (target / MADE_FROM).write_text(json.dumps(made_from | {"rltf": values}, indent=1) + "\n")
+    write_plot(state.history, folder / PLOT)
+    files = weights(target)
+    model = TrainedModel(
+        name=folder.name,
+        path=str(target),
+        kind="full",
+        digest=digest_of_files(files),
+        bytes=sum(file.stat().st_size for file in files),
+        base=base,
+        builds=(),
+    )
+    return WindowResult({"model": f"local:{target}", "chart": str(folder / PLOT)}, models=(model,))

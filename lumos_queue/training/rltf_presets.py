@@ -1,0 +1,27 @@
+"""How OpenAGI's paper lets three planners learn from feedback (arXiv:2304.04370, table A.5), by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lumos_queue.training.engine.spec import LoraShape
+from lumos_queue.training.recipes.rltf import RltfSpec
+
+
+@dataclass(frozen=True, slots=True)
+class RltfPreset:
+    """A fit, and the beams that its rollouts are searched with; as many candidates are drawn from."""
+
+    spec: RltfSpec
+    beams: int = 5
+
+
+_LORA = LoraShape(rank=8, alpha=16, dropout=0.05)
+PRESETS: dict[str, RltfPreset] = {
+    #: A model of well under a million parameters: `lumos train sft --preset planner` makes one to start from.
+    "planner": RltfPreset(RltfSpec(rate=1e-3, batch=10, weight_decay=0.0)),
+    "flan-t5-large": RltfPreset(RltfSpec(rate=1e-5, batch=5, warm_up=0.1, lora=_LORA), beams=30),
+    "vicuna-7b": RltfPreset(RltfSpec(rate=5e-6, batch=1, warm_up=0.0, lora=_LORA), beams=20),
+    "llama-2-13b": RltfPreset(RltfSpec(rate=1e-5, batch=1, warm_up=0.0, lora=_LORA), beams=20),
+}
+DEFAULT = "planner"
