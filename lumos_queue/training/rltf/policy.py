@@ -71,7 +71,8 @@ Logits = Callable[[Sequence[EncodedAsk]], Iterator[torch.Tensor]]
 
 
 def read_logits(model: Any, pad: int) -> Logits:
-    """A function of calls that gives the logits at each token of each reply, shape (tokens, vocabulary), float32."""
+    """A function of calls that gives the logits at each token of each reply, shape (tokens, vocabulary), in float32 or
+    more."""
     apart = model.config.is_encoder_decoder
 
     def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
@@ -89,7 +90,8 @@ def read_logits(model: Any, pad: int) -> Logits:
             logits = model(input_ids=ids.to(device), attention_mask=real.to(device), use_cache=False).logits
             firsts = [len(one.prompt) - 1 for one in asks]
         for row, first, one in zip(logits, firsts, asks, strict=True):
-            yield row[first : first + len(one.reply)].float()
+            found = row[first : first + len(one.reply)]
+            yield found.to(torch.promote_types(found.dtype, torch.float32))
 
     return read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import resource
 from collections.abc import Iterator, Sequence
@@ -133,7 +134,7 @@ def _check_registry(state: FitState, rollouts: RolloutBatch) -> str:
         for ask in episode.asks:
             if ask.constraint is None:
                 continue
-            now = digest(*map(str, ask.constraint["registry"]))
+            now = digest(*(json.dumps(one, sort_keys=True) for one in ask.constraint["experts"]))
             if known and now != known:
                 raise SpecError(
                     "The checkpoint learnt to compose other experts than the plans of these rollouts are made of: the "
