@@ -37,14 +37,16 @@ class LoadedModel:
     def start(self) -> int:
         """The token that a decoder's reply is written after. Raises SpecError where there is none."""
         names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
-        known = (getattr(one, name, None) for name in names for one in (self.model.generation_config, self.model.config))
+        known = (
+            getattr(one, name, None) for name in names for one in (self.model.generation_config, self.model.config)
+        )
         found = next((token for token in known if token is not None), None)
         if found is None:
             raise SpecError("the model's config.json has no decoder_start_token_id, which its decoder begins with")
         return found
 
     def tokenize(self, prompt: str, bos: bool) -> list[int]:
-        """The prompt's tokens. `bos`: as of Sampling; an encoder's prompt has all the marks that it was trained with."""
+        """The prompt's tokens. `bos`: as of Sampling; an encoder's prompt always has its marks."""
         return self.tokenizer(prompt, add_special_tokens=bos or self.encodes)["input_ids"]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import Sampling
@@ -21,12 +21,11 @@ from lumos_queue.endpoints.hypotheses import open_decoder
 from lumos_queue.endpoints.loaded_model import LoadedModel
 from lumos_queue.endpoints.prefixes import PrefixCache
 from lumos_queue.endpoints.stop_strings import StopStrings
-from lumos_queue.endpoints.token_constraint import TokenConstraint
+from lumos_queue.endpoints.token_constraint import CONTEXT, Cursor, TokenConstraint
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.records import Ending
 
-if TYPE_CHECKING:
-    from lumos_queue.endpoints.token_constraint import Cursor
+MAX_CONSTRAINTS = 32  #: kept with what was found of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +83,38 @@ class _Hypothesis:
         return -self.logprob, self.tokens
 
 
+class ConstraintCache:
+    """The constraints asked with last, each as one on tokens: tasks of one kind share one."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], TokenConstraint] = {}
+
+    def find(self, constraint: Constraint, loaded: LoadedModel, prompt: str) -> TokenConstraint:
+        """That of a reply to the prompt. Raises SpecError where the tokenizer cannot write it."""
+        before = "" if loaded.encodes else prompt[-CONTEXT:]
+        key = constraint.digest, before
+        found = self._known.pop(key, None)
+        if found is None:
+            found = TokenConstraint(constraint, loaded.tokenizer, loaded.end, before)
+        self._known[key] = found
+        if len(self._known) > MAX_CONSTRAINTS:
+            del self._known[next(iter(self._known))]
+        return found
+
+
 class Search:
     """The search for one request."""
 
-    def __init__(self, request: SearchRequest, loaded: LoadedModel, stops: StopStrings, prefixes: PrefixCache):
-        self._request, self._loaded, self._stops, self._prefixes = request, loaded, stops, prefixes
+    def __init__(
+        self,
+        request: SearchRequest,
+        loaded: LoadedModel,
+        stops: StopStrings,
+        prefixes: PrefixCache,
+        constraints: ConstraintCache,
+    ):
+        self._request, self._loaded, self._stops = request, loaded, stops
+        self._prefixes, self._constraints = prefixes, constraints
         self._random = random.Random(request.seed)
         self._width = max(request.sampling.beams, request.n)
 
@@ -104,8 +130,7 @@ class Search:
         limit = min(left, request.sampling.max_tokens)
         cursor = None
         if request.constraint is not None:
-            before = "" if loaded.encodes else request.prompt
-            cursor = TokenConstraint(request.constraint, loaded.tokenizer, loaded.end, before).start()
+            cursor = self._constraints.find(request.constraint, loaded, request.prompt).start()
         decoder = open_decoder(loaded, prompt, self._prefixes)
         logits = decoder.begin()
         best = [_Hypothesis(cursor=cursor)]
