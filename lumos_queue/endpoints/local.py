@@ -2,6 +2,8 @@
 
 One thread per folder decodes, in float32. It is a continuous batch: a request joins between two tokens and leaves as
 soon as it is done, so that none waits for the longest reply. Endpoints on the same folder share model and batch.
+What needs a search (search.py: a constraint, candidates, beams; all asks of an encoder-decoder) is done beside the
+batch, one after the other, a forward pass of each in turn.
 
 Greedy replies do not depend on what else is in the batch. Other shapes round the last bits of the logits differently
 (about 1e-6), which only matters where two tokens nearly tie; such a token is decided by running its sequence alone.
@@ -16,20 +18,26 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import ImagePart, Sampling
-from lumos_queue.endpoints.model_folder import check_folder, identity, weights
+from lumos_queue.endpoints.candidates import choose_reply
+from lumos_queue.endpoints.drawing import draw_token
+from lumos_queue.endpoints.loaded_model import LoadedModel, load_model
+from lumos_queue.endpoints.model_folder import check_folder, encodes_prompts, identity, weights
 from lumos_queue.endpoints.prefixes import Layers, PrefixCache
 from lumos_queue.endpoints.replies import completion
+from lumos_queue.endpoints.search import ConstraintCache, Found, Search, SearchRequest
+from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
-from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError, SpecError
+from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
 from lumos_queue.records import Completion, Ending
-from lumos_queue.util.model_loading import MODEL_LOADING
 
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
@@ -46,17 +54,32 @@ class Local:
         check_folder(folder)
         self.url = url
         self._folder = folder
+        self._encodes = encodes_prompts(folder)
         self._batcher: Batcher | None = _share(folder)
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
         """Raises EpisodeError for images and for a prompt longer than the model's context, SpecError for a folder that
-        cannot be loaded, InfrastructureError when the forward pass fails (memory, say)."""
+        cannot be loaded, for a constraint that its tokenizer cannot write, and for a search that contradicts itself
+        (SearchRequest.check), InfrastructureError when the forward pass fails (memory, say)."""
         refuse_images(self.url, images)
         if self._batcher is None:
             raise InfrastructureError(f"the endpoint {self.url} is closed")
         started = time.perf_counter()
+        if constraint is not None or n > 1 or sampling.beams or self._encodes:
+            request = SearchRequest(prompt, sampling, seed, constraint, n)
+            request.check()
+            found: Future[Found] = Future()
+            self._batcher.arrivals.put((request, found))
+            return choose_reply(request, await asyncio.wrap_future(found), started)
         row = Row(prompt, sampling, random.Random(seed))
         self._batcher.arrivals.put(row)
         text, truncated = await asyncio.wrap_future(row.reply)
@@ -98,11 +121,14 @@ class Batcher:
 
     def __init__(self, folder: Path):
         self.users = 0
-        self.arrivals: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
+        self.arrivals: queue.SimpleQueue[Row | tuple[SearchRequest, Future[Found]] | None] = queue.SimpleQueue()
         self._folder = folder
-        self._model: Any = None
+        self._model: Any = None  #: not loaded yet
+        self._loaded: LoadedModel
         self._prefixes = PrefixCache(MAX_PREFIX_BYTES)
-        self._stop_tokens: dict[tuple[str, ...], frozenset[int]] = {}
+        self._searches: deque[tuple[SearchRequest, Future[Found]]] = deque()  #: the first of them is under way
+        self._passes: Generator[None, None, Found] | None = None  #: what is left of it
+        self._constraints = ConstraintCache()
         self._forget()
         threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True).start()
 
@@ -116,7 +142,7 @@ class Batcher:
             try:
                 import torch
 
-                if self._model is None:
+                if self._model is None and arrived:
                     self._load()
                 with torch.inference_mode():
                     if arrived:
@@ -124,76 +150,70 @@ class Batcher:
                     if self._rows:
                         self._step()
             except Exception as error:
-                if not isinstance(error, LumosError):
-                    error = InfrastructureError("the local model failed: " + str(error).partition("\n")[0])
                 for row in {*self._rows, *arrived}:
                     if not row.reply.done():
-                        row.reply.set_exception(error)
+                        row.reply.set_exception(_as_own(error))
                 self._forget()
-        for row in self._rows:
-            row.reply.set_exception(InfrastructureError("the model was closed while it wrote the reply"))
+            if self._searches:
+                self._search()
+        for reply in (*(row.reply for row in self._rows), *(reply for _, reply in self._searches)):
+            reply.set_exception(InfrastructureError("the model was closed while it wrote the reply"))
 
     def _take_arrivals(self) -> list[Row] | None:
-        """Rows that wait and fit, oldest first; waits for one if nothing runs. None: stop."""
+        """Rows that wait and fit, oldest first; waits for one if nothing runs. None: stop. Searches wait their turn."""
         arrived: list[Row] = []
         while len(self._rows) + len(arrived) < MAX_ROWS:
             try:
-                row = self.arrivals.get(block=not self._rows and not arrived)
+                one = self.arrivals.get(block=not (self._rows or arrived or self._searches))
             except queue.Empty:
                 break
-            if row is None:
+            if one is None:
                 return None
-            if row.reply.set_running_or_notify_cancel():
-                arrived.append(row)
+            if isinstance(one, Row):
+                if one.reply.set_running_or_notify_cancel():
+                    arrived.append(one)
+            elif one[1].set_running_or_notify_cancel():
+                self._searches.append(one)
         return arrived
 
     def _load(self) -> None:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-        from transformers.utils import logging
+        self._loaded = load_model(self._folder)
+        self._model, self._tokenizer = self._loaded.model, self._loaded.tokenizer
+        self._stops = StopStrings(self._tokenizer)
 
-        logging.disable_progress_bar()
-        torch.set_num_threads(1)  # several threads are slower on small matrices, and workers share the machine
+    def _search(self) -> None:
+        """One more forward pass of the search under way; else the first of the one that has waited longest."""
+        import torch
+
+        request, reply = self._searches[0]
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
-            self._tokenizer.model_max_length = 10**9  # the context is checked below; no warning on the terminal
-            with MODEL_LOADING:
-                load: Any = AutoModelForCausalLM.from_pretrained
-                model, loaded = load(
-                    self._folder,
-                    dtype=torch.float32,
-                    use_safetensors=True,
-                    local_files_only=True,
-                    attn_implementation="sdpa",
-                    output_loading_info=True,
-                )
-        except MemoryError:
-            raise
-        except Exception as error:  # a folder made by others can make two libraries raise anything
-            reason = str(error).partition("\n")[0]
-            raise SpecError(f"'{self._folder}' cannot be loaded as a language model: {reason}") from None
-        if loaded["missing_keys"]:  # they would be random
-            raise SpecError(
-                f"The weights in '{self._folder}' are incomplete: {min(loaded['missing_keys'])} is missing."
-            )
-        ends = model.generation_config.eos_token_id
-        ends = ends if isinstance(ends, list) else [ends]
-        self._ends = {end for end in (*ends, self._tokenizer.eos_token_id) if end is not None}
-        self._context = model.config.get_text_config().max_position_embeddings
-        self._model = model.eval()
+            if self._model is None:
+                self._load()
+            if self._passes is None:
+                search = Search(request, self._loaded, self._stops, self._prefixes, self._constraints)
+                self._passes = search.run()
+            with torch.inference_mode():
+                next(self._passes)
+            return
+        except StopIteration as done:
+            reply.set_result(done.value)
+        except Exception as error:
+            reply.set_exception(_as_own(error))
+        self._searches.popleft()
+        self._passes = None
 
     def _admit(self, arrived: list[Row]) -> None:
         """Read the prompts of new rows, similar lengths together, and join them to the batch."""
-        ready = []
+        ready, loaded = [], self._loaded
         for row in arrived:
-            row.tokens = self._tokenizer(row.prompt, add_special_tokens=row.sampling.bos)["input_ids"]
+            row.tokens = loaded.tokenize(row.prompt, row.sampling.bos)
             row.prompt_tokens = len(row.tokens)
-            row.limit = min(self._context, row.prompt_tokens + row.sampling.max_tokens)
+            row.limit = min(loaded.context, row.prompt_tokens + row.sampling.max_tokens)
             if 0 < row.prompt_tokens < row.limit:
                 row.known, row.layers = self._prefixes.find(row.tokens)
                 ready.append(row)
             else:
-                problem = f"a prompt of {row.prompt_tokens} tokens and a context of {self._context} leave no reply"
+                problem = f"a prompt of {row.prompt_tokens} tokens and a context of {loaded.context} leave no reply"
                 row.reply.set_exception(EpisodeError(Ending.LIMIT, problem))
         ready.sort(key=lambda row: len(row.tokens) - row.known)
         while ready:
@@ -265,10 +285,10 @@ class Batcher:
 
     def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
         """Give `rows`, which start at row `first` of the batch, their next token; let go of those that end."""
-        going = list(range(first))
+        going, ends = list(range(first)), self._loaded.ends
         for at, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
             row.tokens.append(token)
-            stopped = token in self._ends or self._has_stop(row, token)
+            stopped = token in ends or self._stops.end(row.tokens[row.prompt_tokens :], row.sampling.stop)
             if stopped or len(row.tokens) >= row.limit:
                 text = self._tokenizer.decode(row.tokens[row.prompt_tokens :], skip_special_tokens=True)
                 self._remember(row, at)
@@ -305,35 +325,18 @@ class Batcher:
         tokens = best.indices[:, 0].tolist()
         for at, row in enumerate(rows):
             if row.sampling.temperature > 0:
-                tokens[at] = _draw(logits[at], row.sampling, row.random.random())
+                tokens[at] = draw_token(logits[at], row.sampling.temperature, row.sampling.top_p, row.random.random())
             elif tied[at]:
                 alone = self._model(torch.tensor([row.tokens]), use_cache=False, logits_to_keep=1).logits
                 tokens[at] = int(alone[0, -1].argmax())
         return tokens
 
-    def _has_stop(self, row: Row, token: int) -> bool:
-        stops = row.sampling.stop
-        if stops not in self._stop_tokens:
-            pieces = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
-            found = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))
-            self._stop_tokens[stops] = frozenset(found)
-        if token in self._stop_tokens[stops]:
-            return True
-        longest = max(map(len, stops), default=0)
-        if longest < 2:
-            return False
-        # A token holds at least one byte, so this many tokens hold a stop string that ends in the last one.
-        tail = self._tokenizer.decode(row.tokens[max(row.prompt_tokens, len(row.tokens) - 4 * longest) :])
-        return any(stop and stop in tail for stop in stops)
 
-
-def _draw(logits: Any, sampling: Sampling, uniform: float) -> int:
-    """The token at `uniform` in the cumulated probabilities of the nucleus of mass `top_p` (Holtzman et al. 2020)."""
-    probabilities, order = (logits.double() / sampling.temperature).softmax(-1).sort(descending=True, stable=True)
-    cumulated = probabilities.cumsum(-1)
-    size = int((cumulated - probabilities < sampling.top_p).sum().clamp(min=1))
-    at = int((cumulated[:size] <= uniform * cumulated[size - 1]).sum())
-    return int(order[min(at, size - 1)])
+def _as_own(error: Exception) -> LumosError:
+    """The error as one of this project's."""
+    if isinstance(error, LumosError):
+        return error
+    return InfrastructureError("the local model failed: " + str(error).partition("\n")[0])
 
 
 def _stack(parts: list[Any], sizes: list[int], width: int) -> Any:

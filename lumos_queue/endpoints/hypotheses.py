@@ -1,0 +1,112 @@
+"""The forward passes of a search: one prompt, read once, and several replies to it, written side by side.
+
+Each decoder has `begin`, which gives the logits of the first token, [1, vocabulary], and `extend`, which gives those
+of the next: row k is the reply in row `parents[k]` of the last call with `tokens[k]` after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from lumos_queue.endpoints.loaded_model import LoadedModel
+from lumos_queue.endpoints.prefixes import PrefixCache
+
+
+class Decoder(Protocol):
+    """What a search drives."""
+
+    def begin(self) -> Any: ...
+
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any: ...
+
+
+def open_decoder(loaded: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache) -> Decoder:
+    """The decoder of that kind of model."""
+    return EncodedPrompt(loaded, prompt) if loaded.encodes else CausalPrompt(loaded, prompt, prefixes)
+
+
+class CausalPrompt:
+    """Of a model that reads the prompt as the beginning of what it writes."""
+
+    def __init__(self, loaded: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache):
+        self._model = loaded.model
+        self._prompt = list(prompt)
+        self._prefixes = prefixes
+
+    def begin(self) -> Any:
+        import torch
+        from transformers import DynamicCache
+
+        self._cache: Any = DynamicCache()
+        known, layers = self._prefixes.find(self._prompt)
+        for at, (keys, values) in enumerate(layers):
+            self._cache.update(keys[None, :, :known], values[None, :, :known], at)
+        logits = self._forward([self._prompt[known:]])
+        with torch.inference_mode():
+            self._prefixes.add(self._prompt, [(layer.keys[0], layer.values[0]) for layer in self._cache.layers])
+        return logits
+
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any:
+        _select_rows(self._cache, parents)
+        return self._forward([[token] for token in tokens])
+
+    def _forward(self, rows: list[list[int]]) -> Any:
+        import torch
+
+        with torch.inference_mode():
+            done = self._model(torch.tensor(rows), past_key_values=self._cache, use_cache=True, logits_to_keep=1)
+        return done.logits[:, -1]
+
+
+class EncodedPrompt:
+    """Of an encoder-decoder: what the encoder made of the prompt is one for all replies, and is never copied."""
+
+    def __init__(self, loaded: LoadedModel, prompt: Sequence[int]):
+        self._model = loaded.model
+        self._prompt = list(prompt)
+        self._start = loaded.start
+
+    def begin(self) -> Any:
+        import torch
+        from transformers import DynamicCache, EncoderDecoderCache
+
+        self._cache: Any = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        with torch.inference_mode():
+            self._encoded = self._model.get_encoder()(torch.tensor([self._prompt])).last_hidden_state
+        return self._forward([self._start])
+
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any:
+        _select_rows(self._cache.self_attention_cache, parents)
+        for layer in self._cache.cross_attention_cache.layers:
+            layer.keys, layer.values = (_repeat(one[:1], len(tokens)) for one in (layer.keys, layer.values))
+        return self._forward(tokens)
+
+    def _forward(self, tokens: Sequence[int]) -> Any:
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        with torch.inference_mode():
+            encoded: Any = BaseModelOutput(_repeat(self._encoded, len(tokens)))
+            done = self._model(
+                encoder_outputs=encoded,
+                decoder_input_ids=torch.tensor([[token] for token in tokens]),
+                past_key_values=self._cache,
+                use_cache=True,
+            )
+        return done.logits[:, -1]
+
+
+def _repeat(one: Any, rows: int) -> Any:
+    """The only row of a tensor, seen `rows` times."""
+    return one.expand(rows, *one.shape[1:])
+
+
+def _select_rows(cache: Any, rows: Sequence[int]) -> None:
+    """Let the cache have these of its rows, in that order."""
+    import torch
+
+    index = torch.tensor(rows)
+    for layer in cache.layers:
+        if list(rows) != list(range(layer.keys.shape[0])):
+            layer.keys, layer.values = layer.keys.index_select(0, index), layer.values.index_select(0, index)

@@ -1,0 +1,92 @@
+"""A model folder in memory: the model, its tokenizer, and what decoding has to know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.endpoints.model_folder import encodes_prompts
+from lumos_queue.errors import SpecError
+from lumos_queue.util.model_loading import MODEL_LOADING
+
+#: Of a prompt and of a reply, where positions are relative: such a model (T5) has no bound of its own.
+MAX_RELATIVE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """One model in float32, for inference only."""
+
+    model: Any
+    tokenizer: Any
+    ends: frozenset[int]  #: tokens that end a reply
+    context: int  #: tokens of prompt and reply together; of an encoder-decoder, of each of the two
+    encodes: bool  #: whether an encoder reads the prompt, and a decoder of its own writes the reply
+
+    @property
+    def end(self) -> int:
+        """The token that ends an allowed reply. Raises SpecError where there is none."""
+        if self.tokenizer.eos_token_id is not None:
+            return self.tokenizer.eos_token_id
+        if not self.ends:
+            raise SpecError("the model has no end token, so no reply of it can be held to a constraint")
+        return min(self.ends)
+
+    @property
+    def start(self) -> int:
+        """The token that a decoder's reply is written after. Raises SpecError where there is none."""
+        names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
+        known = (
+            getattr(one, name, None) for name in names for one in (self.model.generation_config, self.model.config)
+        )
+        found = next((token for token in known if token is not None), None)
+        if found is None:
+            raise SpecError("the model's config.json has no decoder_start_token_id, which its decoder begins with")
+        return found
+
+    def tokenize(self, prompt: str, bos: bool) -> list[int]:
+        """The prompt's tokens. `bos`: as of Sampling; an encoder's prompt always has its marks."""
+        return self.tokenizer(prompt, add_special_tokens=bos or self.encodes)["input_ids"]
+
+
+def load_model(folder: Path) -> LoadedModel:
+    """Raises SpecError, in one line, for a folder that cannot be loaded, and for one whose weights are incomplete."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    torch.set_num_threads(1)  # several threads are slower on small matrices, and workers share the machine
+    encodes = encodes_prompts(folder)
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer.model_max_length = 10**9  # the context is checked elsewhere; no warning on the terminal
+        with MODEL_LOADING:
+            load: Any = (AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM).from_pretrained
+            model, loaded = load(
+                folder,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
+                attn_implementation="sdpa",
+                output_loading_info=True,
+            )
+    except MemoryError:
+        raise
+    except Exception as error:  # a folder made by others can make two libraries raise anything
+        reason = str(error).partition("\n")[0]
+        raise SpecError(f"'{folder}' cannot be loaded as a language model: {reason}") from None
+    if loaded["missing_keys"]:  # they would be random
+        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
+    ends = model.generation_config.eos_token_id
+    ends = ends if isinstance(ends, list) else [ends]
+    config = model.config.get_text_config()
+    context = getattr(config, "max_position_embeddings", None)
+    return LoadedModel(
+        model.eval(),
+        tokenizer,
+        frozenset(end for end in (*ends, tokenizer.eos_token_id) if end is not None),
+        MAX_RELATIVE if context is None else context,
+        encodes,
+    )

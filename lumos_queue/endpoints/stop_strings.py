@@ -1,0 +1,29 @@
+"""Whether the tokens of a reply have come to a stop string."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class StopStrings:
+    """Stop strings found in tokens of one tokenizer. Which tokens hold one is worked out once for each set of them."""
+
+    def __init__(self, tokenizer: Any):
+        self._tokenizer = tokenizer
+        self._tokens: dict[tuple[str, ...], frozenset[int]] = {}
+
+    def end(self, tokens: Sequence[int], stops: tuple[str, ...]) -> bool:
+        """Whether the last of a reply's tokens completes a stop string. Asked after each token."""
+        if stops not in self._tokens:
+            pieces = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
+            found = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))
+            self._tokens[stops] = frozenset(found)
+        if tokens[-1] in self._tokens[stops]:
+            return True
+        longest = max(map(len, stops), default=0)
+        if longest < 2:
+            return False
+        # A token holds at least one byte, so this many tokens hold a stop string that ends in the last one.
+        tail = self._tokenizer.decode(tokens[-4 * longest :])
+        return any(stop and stop in tail for stop in stops)
