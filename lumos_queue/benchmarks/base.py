@@ -66,6 +66,8 @@ class Benchmark:
     )  #: that can be made or read; of a file the user says which it is
     #: Of them, those to test with: builds leave their tasks out. A split called 'test' is one, whatever is said here.
     test_splits: tuple[str, ...] = ("test",)
+    #: The rows to test with, where a row is the same task in every split; None: its split alone says whether it is one.
+    test_rows: frozenset[str] | None = None
     needs_data: bool = True  #: whether `read` needs a path
     options: Mapping[str, str] = {}  #: what `read` can be told with --option NAME=VALUE, and what it means
     #: After `read`: sha256 of the images that its tasks name, and their files; of generated ones, their bytes.
@@ -127,7 +129,8 @@ class Benchmark:
     # --- to teach with
 
     check_level: str = ""  #: the strongest check (records.LEVELS) that its annotations can reach; '': it only tests
-    teacher_prompt: str = ""  #: which of the teacher's prompts fits: maths, maths_code, qa, web, multimodal or sql
+    #: Which of the teacher's prompts fits: maths, maths_code, qa, web, multimodal or sql; '': none, by rule alone.
+    teacher_prompt: str = ""
 
     def rationale(self, task: Task) -> str:
         """How the answer is found, in words, as the teacher is shown it. Raises NotConvertible."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import unknown
+from lumos_queue.records import Task
 from lumos_queue.util.registry import Registry
 
 TEST, TEACH = "test", "teach"
@@ -17,7 +18,7 @@ _USES = {
     "mind2web": (TEST, TEACH),
     "musique": (TEST, TEACH),
     "open_ended": (TEST,),
-    "openagi": (TEST,),
+    "openagi": (TEST, TEACH),
     "prm800k": (TEACH,),
     "rewoo": (TEACH,),
     "scienceqa": (TEST,),
@@ -48,6 +49,17 @@ def open_benchmark(name: str) -> Benchmark:
 def is_test(benchmark: str, split: str) -> bool:
     """Whether a split is for testing alone: as the benchmark says, and where it is called 'test'."""
     return split == "test" or (benchmark in BENCHMARKS and split in BENCHMARKS.load(benchmark).test_splits)
+
+
+def is_test_task(task: Task, split: str) -> bool:
+    """Whether a task is for testing alone: where its row says so, whatever split it was stored as."""
+    rows = BENCHMARKS.load(task.benchmark).test_rows if knows_test_rows(task.benchmark) else None
+    return is_test(task.benchmark, split) if rows is None else task.row in rows
+
+
+def knows_test_rows(benchmark: str) -> bool:
+    """Whether its rows say which tasks are for testing: then no text has to be compared with theirs."""
+    return benchmark in BENCHMARKS and BENCHMARKS.load(benchmark).test_rows is not None
 
 
 def open_source(name: str) -> Benchmark:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from db.journal import RecordedStep, annotated_steps
 from lumos_queue.commands import Result
+from lumos_queue.experts.runs import annotate_runs
 from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Execution, Subgoal
@@ -42,6 +43,12 @@ def one_pass_annotation_of(steps: Sequence[RecordedStep], answer: str | None) ->
     actions, results = zip(*done, strict=True)
     bare = [AnnotatedSubgoal(subgoal, (), ()) for subgoal in subgoals[:-1]]
     return Annotation((*bare, AnnotatedSubgoal(subgoals[-1], actions, results)), answer)
+
+
+def annotation_of_runs(steps: Sequence[RecordedStep], answer: str | None) -> Annotation | None:
+    """The runs of experts that an episode did, in their order, a subgoal each: the plan that ran."""
+    runs = [(detail, result) for detail, result in _own(steps) if isinstance(detail, Action)]
+    return annotate_runs(runs, answer) if runs and answer is not None else None
 
 
 def failed_actions(steps: Sequence[RecordedStep]) -> int:

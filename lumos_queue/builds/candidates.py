@@ -6,8 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.benchmarks.registry import is_test
-from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
+from lumos_queue.benchmarks.registry import is_test_task, knows_test_rows
+from lumos_queue.builds.annotated import (
+    annotation_of,
+    annotation_of_runs,
+    failed_actions,
+    one_pass_annotation_of,
+    planner_only,
+)
 from lumos_queue.builds.calls import TOOL_AGENTS, examine_calls
 from lumos_queue.builds.contamination import TestSplits, normalise, task_key, text_key
 from lumos_queue.builds.database_facts import DatabaseFacts
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
 
 _NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
 _NO_RESULTS = "its steps do not say what their actions gave"
+SYNTHESIS = "model-synthesis"  #: the formulation whose actions are the plan, however the reply wrote it
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
 #: A further check of an annotation of that domain: '' when it passes, else why not.
@@ -114,7 +121,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     if options.level and rank(level) < rank(options.level):
         return f"checked less than {options.level}"
     answer = episode.answer or ""
-    annotation = annotation_of(episode.steps, answer)
+    annotation = (annotation_of_runs if episode.formulation == SYNTHESIS else annotation_of)(episode.steps, answer)
     loose = one_pass_annotation_of(episode.steps, answer) if annotation is None else None
     told = annotation or loose
     if told is None:
@@ -159,9 +166,10 @@ def _lacks_results(domain: str, annotation: Annotation) -> bool:
 def task_exclusion(episode: StoredEpisode, rules: Rules) -> str:
     """Why nothing of this task may be trained on; '' when it may."""
     options, question = rules.options, episode.task.question
-    if is_test(episode.task.benchmark, episode.split) and not options.allow_test:
+    if is_test_task(episode.task, episode.split) and not options.allow_test:
         return "of a test split"
-    if rules.facts.tests and not options.allow_test and text_key(question) in rules.facts.tests:
+    stored = frozenset() if knows_test_rows(episode.task.benchmark) else rules.facts.tests
+    if stored and not options.allow_test and text_key(question) in stored:
         return "of a test split stored here"
     found = None if options.allow_contaminated else rules.splits.find(question)
     return f"stands in {found[0]}: {found[1]}" if found else ""

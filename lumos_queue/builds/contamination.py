@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.benchmarks.registry import knows_test_rows
 from lumos_queue.builds.heldout import mask_words
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.errors import BadRow, SpecError
@@ -73,11 +74,14 @@ class TestSplits:
         return next(((one.name, how) for one in self.splits if (how := one.find(text, words))), None)
 
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
-        """What was compared with, by name; and which benchmarks of the rows and of their domains were not."""
+        """What was compared with, by name; and which benchmarks of the rows and of their domains were not.
+
+        Those whose rows say which of them are tests need no comparison.
+        """
         checked = {one.name: {"rows": one.rows, "unreadable": one.unreadable} for one in self.splits}
         named = {name.partition(":")[0] for name in checked}
         known = {*benchmarks}.union(*map(self._sources.of_domain, domains))
-        return checked | {name: NOT_CHECKED for name in sorted(known - named)}
+        return checked | {name: NOT_CHECKED for name in sorted(known - named) if not knows_test_rows(name)}
 
 
 def _read_split(reader: Any, benchmark: str, rest: str) -> TestSplit:

@@ -35,10 +35,13 @@ def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchma
         raise SpecError(candidate.one_pass_only)
     rationale = _rationale(candidate, sources) if name == "cot" else ""
     domain = DOMAINS.load(candidate.domain)
+    if formulation.experts != domain.experts:
+        raise SpecError(f"its actions are {'' if domain.experts else 'not '}runs of expert models")
     if not formulation.executes:  # its text is made of the task's gold answer alone
         annotation = replace(annotation, answer=_gold_answer(candidate))
     try:
-        made = gold_conversations(task, annotation, formulation, Agent(roles={}, domain=domain.name), rationale)
+        agent = Agent(roles={}, domain=domain.name, settings=formulation.taught_with)
+        made = gold_conversations(task, annotation, formulation, agent, rationale)
     except SpecError:
         raise SpecError("not the same when written and read again") from None
     roles = {one.dataset.rpartition("/")[2]: replace(one, id=join_key(task)) for one in made}

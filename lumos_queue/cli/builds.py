@@ -19,7 +19,9 @@ Where = Annotated[
         "origin!=derived is added, which leaves out episodes that were given some of their replies."
     ),
 ]
-Formulations = Annotated[str, typer.Option(help="iterative, one-pass, integrated, cot, direct; separated by commas.")]
+Formulations = Annotated[
+    str, typer.Option(help="iterative, one-pass, integrated, cot, direct, model-synthesis; separated by commas.")
+]
 PerTask = Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="At most so many episodes per task; 0: all.")]
 RowLimit = Annotated[
     int, typer.Option(min=0, max=opt.MAX_INTEGER, help="At most so many episodes in all, drawn by the seed; 0: all.")

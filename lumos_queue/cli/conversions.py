@@ -15,14 +15,15 @@ Source = Annotated[
     str,
     typer.Argument(
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-        "webshop, rewoo, or the name of a custom module, e.g. mylab.travelplanner."
+        "webshop, rewoo, openagi, or the name of a custom module, e.g. mylab.travelplanner."
     ),
 ]
 Split = Annotated[
     str,
     typer.Option(
         show_default="train",
-        help="Which split the rows are: train, dev or test; gsm8k has no dev, wordmath also has familiar. "
+        help="Which split the rows are: train, dev or test; gsm8k has no dev, wordmath also has familiar; of "
+        "openagi: labelled. "
         "Required if the file's name says another split than train.",
     ),
 ]

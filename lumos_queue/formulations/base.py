@@ -40,6 +40,7 @@ class Formulation:
     experts: bool = False  #: whether its actions are runs of expert models on what a task brings
     approved: bool = False  #: whether a person has to approve its plans before anything of them is run
     trainable: bool = True  #: whether a gold solution gives its conversations in full
+    taught_with: Mapping[str, str] = field(default_factory=dict)  #: the settings under which these are its prompts
     limited: bool = False  #: whether it stops at the agent's limit of subgoals
     demonstrated: bool = False  #: whether the demonstrations of a domain show it
     versioned: bool = False  #: whether its versions differ

@@ -6,7 +6,6 @@ One model call. Experts that do not need each other run side by side. A plan tha
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +14,15 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.experts.duplicates import DUPLICATES, apply_policy
 from lumos_queue.experts.encoder import open_parser, read_parser
 from lumos_queue.experts.feasibility import infeasible_because
-from lumos_queue.experts.graph import PlanNode, read_signature, ready_sets
+from lumos_queue.experts.graph import read_signature, ready_sets
 from lumos_queue.experts.parsing import ParsedPlan, parse_plan
 from lumos_queue.experts.plans import Plan, Signature
+from lumos_queue.experts.runs import write_node
 from lumos_queue.formulations.base import Formulation, Setting
 from lumos_queue.formulations.settings import read_choice
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.model_synthesis import HEADS, planner_prefixes, planner_prompt
-from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Task
+from lumos_queue.prompts.model_synthesis import FINE_TUNING, HEADS, planner_prefixes, planner_prompt
+from lumos_queue.records import Ending, Execution, Outcome, Subgoal, Task
 
 WRITING = Sampling(max_tokens=512, stop=())
 MAX_NOTES = 64  #: steps of a reply that are noted down
@@ -51,16 +51,12 @@ def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
     """Run a feasible plan. The answer is what the last of its experts gives, as text."""
     last = Execution("ok")
     for ready in ready_sets(plan, signature):
-        done = yield [Do(_action(node)) for node in ready]
+        done = yield [Do(write_node(node)) for node in ready]
         assert isinstance(done, list) and isinstance(done[-1], Execution)
         last = done[-1]
     if not last.ok:
         return Outcome(None, Ending.ACTION_ERROR, f"{last.status}: {last.message}")
     return Outcome(last.result, Ending.ANSWERED)
-
-
-def _action(node: PlanNode) -> Action:
-    return Action((node.variable,), node.expert, json.dumps(node.inputs))
 
 
 def _steps_of(parsed: ParsedPlan) -> Sequence[str]:
@@ -78,7 +74,7 @@ FORMULATION = Formulation(
     model_synthesis,
     ("planner",),
     experts=True,
-    trainable=False,
+    taught_with={"schema": FINE_TUNING},
     expected_calls=lambda subgoals, limit: 1,
     settings={
         "schema": Setting("prompt-2", f"what the planner is told: {', '.join(HEADS)}", read_choice(*HEADS)),

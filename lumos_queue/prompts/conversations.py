@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from lumos_queue.commands import Ask, Commands, Do
+from lumos_queue.commands import Ask, Command, Commands, Do, Result
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.agent import Agent
@@ -75,30 +75,34 @@ def gold_conversations(
     """
     asked: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
-    gold = {
-        role: iter(said) for role, said in gold_replies(annotation, formulation.name, agent.domain, rationale).items()
-    }
+    said = gold_replies(annotation, formulation.name, agent.domain, rationale, task.inputs)
+    gold = {role: iter(texts) for role, texts in said.items()}
     executed = annotation.steps if formulation.executes else ()
     results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]
     ends_by_action = DOMAINS.load(agent.domain).ends_by_action
     agent = replace(agent, max_subgoals=len(annotation.steps) + 1)
     exchange = Exchange(formulation(task.without_gold(), agent))
-    for command in exchange:
+
+    def answer(command: Command) -> Result:
         if isinstance(command, Ask):
             text = next(gold[command.role], None)
             if text is None:
                 raise SpecError(f"The gold solution of task {task.row} has too few replies of the {command.role}.")
             asked.setdefault(command.role, []).append(command)
             replies.setdefault(command.role, []).append(text)
-            exchange.reply = Completion(text, FinishReason.STOP)
-        elif isinstance(command, Do):
-            (action, result), read = results.pop(), command.action
-            if (action.variables, action.name, action.arguments) != (read.variables, read.name, read.arguments):
-                raise SpecError(f"The action '{action.raw}' of task {task.row} is another when written and read again.")
-            ends = ends_by_action and not results
-            exchange.reply = Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
-        else:
-            exchange.reply = None
+            return Completion(text, FinishReason.STOP)
+        if not isinstance(command, Do):
+            return None
+        if not results:
+            raise SpecError(f"The gold solution of task {task.row} has too few actions.")
+        (action, result), read = results.pop(), command.action
+        if (action.variables, action.name, action.arguments) != (read.variables, read.name, read.arguments):
+            raise SpecError(f"The action '{action.raw}' of task {task.row} is another when written and read again.")
+        ends = ends_by_action and not results
+        return Execution("ok", result, tuple({"text": result, "ends": ends} for _ in action.variables))
+
+    for command in exchange:
+        exchange.reply = list(map(answer, command)) if isinstance(command, list) else answer(command)
     outcome = exchange.returned
     if outcome.ending != Ending.ANSWERED or results:
         problem = f": {outcome.message}" if outcome.message else ""

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.errors import SpecError
+from lumos_queue.experts.graph import read_signature
+from lumos_queue.experts.runs import plan_of
 from lumos_queue.notation import STOP_PLANNING, write_actions, write_plan, write_subgoal
 from lumos_queue.prompts.single_model import write_cot, write_integrated
 from lumos_queue.records import Annotation
 
+_NONE: Mapping[str, object] = MappingProxyType({})
 
-def gold_replies(annotation: Annotation, formulation: str, domain: str, rationale: str = "") -> dict[str, list[str]]:
-    """The replies of each role, in order. `rationale` is what `cot` says before the answer."""
+
+def gold_replies(
+    annotation: Annotation, formulation: str, domain: str, rationale: str = "", inputs: Mapping[str, object] = _NONE
+) -> dict[str, list[str]]:
+    """The replies of each role, in order. `rationale` is what `cot` says before the answer.
+
+    `inputs` are the task's. Raises SpecError where they and the annotation are not those of a plan of experts, which
+    `model-synthesis` needs.
+    """
     match formulation:
         case "cot":
             return {"solver": [write_cot(domain, rationale, annotation.answer)]}
@@ -19,10 +33,19 @@ def gold_replies(annotation: Annotation, formulation: str, domain: str, rational
             calls = DOMAINS.load(domain).calls
             steps = [write_integrated(step.subgoal, step.actions, calls) for step in annotation.steps]
             return {"solver": [*steps, STOP_PLANNING]}
+        case "model-synthesis":
+            return {"planner": [_write_plan_of_experts(annotation, inputs)]}
     return {
         "planner": planner_replies(annotation, formulation),
         "grounder": grounder_replies(annotation, formulation, domain),
     }
+
+
+def _write_plan_of_experts(annotation: Annotation, inputs: Mapping[str, object]) -> str:
+    try:
+        return plan_of(annotation, read_signature(inputs)).write()
+    except ValueError as error:
+        raise SpecError(f"The annotation is not a plan of experts: {error}.") from None
 
 
 def planner_replies(annotation: Annotation, formulation: str) -> list[str]:

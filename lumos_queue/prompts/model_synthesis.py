@@ -1,9 +1,10 @@
 """What a planner of expert models is told, in each of OpenAGI's schemas (arXiv:2304.04370). The wording is ours.
 
-    zero-shot  the objective alone
-    prompt-1   the role of a planner, the objective and the names of the models
-    prompt-2   the same, and what each model is for and takes
-    few-shot   solved problems of the labelled split, then the problem
+    zero-shot    the objective alone, and that steps are asked for
+    prompt-1     the role of a planner, the objective and the names of the models
+    prompt-2     the same, and what each model is for and takes
+    few-shot     solved problems of the labelled split, then the problem
+    fine-tuning  the objective as it is: a model that learnt plans needs no more, and is trained on this very text
 
 Prompts 1 and 2 list the 14 models that tasks need: as in the paper, not Text Generation.
 """
@@ -14,10 +15,12 @@ from collections.abc import Mapping
 
 from lumos_queue.experts.catalogue import EXPERTS, PLANNABLE
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import USER, question_prompt
 from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS, Solved
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
 from lumos_queue.records import Task
 
+FINE_TUNING = "fine-tuning"
 LISTED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _STEPS = """\
 Write each step on a line of its own that begins with "Step" and its number, as in "Step 1: …". Write nothing else.
@@ -53,6 +56,7 @@ HEADS: Mapping[str, str] = {  #: schema to what its prompts begin with
     "prompt-1": f"{_PLANNER}The models:\n{_list_names()}",
     "prompt-2": f"{_PLANNER}The models:\n{_list_descriptions()}",
     "few-shot": _FEW_SHOT + "".join(map(_write, DEMONSTRATIONS)),
+    FINE_TUNING: "",
 }
 _ASKED = {
     "zero-shot": "Problem: {}",
@@ -64,8 +68,10 @@ _ASKED = {
 
 def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
     """The prompt of a task. Marks of roles in its text are broken."""
+    if schema == FINE_TUNING:
+        return question_prompt(task, agent.framing)
     return first_prompt(HEADS[schema], _ASKED[schema].format(task.question.strip()), agent)
 
 
 def planner_prefixes(schema: str) -> dict[str, str]:
-    return {"planner": SYSTEM + HEADS[schema]}
+    return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}

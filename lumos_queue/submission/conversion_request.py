@@ -59,6 +59,8 @@ def make_conversion_job(
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")
+    if options.teacher and not source.teacher_prompt:
+        raise SpecError(f"'{options.source}' is converted by rule: give --deterministic instead of --teacher.")
     _check_level(options, source)
     split = split_of(options.data, options.split, source.teaching.splits)
     if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):

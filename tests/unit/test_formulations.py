@@ -301,7 +301,7 @@ def test_every_formulation_says_what_follows_from_it():
         "dfsdt": (("policy",), True, False, False, False, False),
         "rewoo": (("planner", "solver"), True, False, False, False, False),
         "sum2act": (("router", "state_manager"), True, False, False, False, False),
-        "model-synthesis": (("planner",), True, False, False, False, False),
+        "model-synthesis": (("planner",), True, True, False, False, False),
         "open-ended": (("planner", "policy"), True, False, False, False, False),
         "tooleval": (("judge",), False, False, False, False, False),
     }
@@ -310,7 +310,8 @@ def test_every_formulation_says_what_follows_from_it():
     assert {name for name in FORMULATIONS if FORMULATIONS.load(name).approved} == {"open-ended"}
     counted = {name for name in FORMULATIONS if FORMULATIONS.load(name).expected_calls}
     assert counted == {"iterative", "one-pass", "model-synthesis"}
-    assert trainable_names() == ("iterative", "one-pass", "cot", "direct", "integrated")
+    assert trainable_names() == ("iterative", "one-pass", "cot", "direct", "integrated", "model-synthesis")
+    assert [name for name in FORMULATIONS if FORMULATIONS.load(name).taught_with] == ["model-synthesis"]
 
 
 def test_the_names_of_formulations_are_known_before_one_is_imported():

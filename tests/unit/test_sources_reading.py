@@ -37,7 +37,7 @@ def test_every_name_opens_a_whole_source():
     for name in TEACHABLE:
         source = open_source(name)
         assert isinstance(source, Benchmark)
-        assert source.name == name and source.domain and source.teacher_prompt and source.licence
+        assert source.name == name and source.domain and source.licence
         assert source.teaching.splits and source.check_level in LEVELS
 
 

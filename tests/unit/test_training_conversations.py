@@ -66,7 +66,7 @@ def prompts_at_inference(name: str, replies: dict[str, list[str]]) -> dict[str, 
         return sent
 
 
-@pytest.mark.parametrize("name", sorted(trainable_names()))
+@pytest.mark.parametrize("name", sorted({*trainable_names()} - {"model-synthesis"}))  # whose actions are experts
 def test_every_prompt_of_an_episode_is_a_beginning_of_the_training_text(name):
     made = {
         one.dataset.rpartition("/")[2]: one

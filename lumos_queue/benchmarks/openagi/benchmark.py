@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.openagi.baselines import plan_by_keywords, plan_of_nearest
 from lumos_queue.benchmarks.openagi.rows import NAME
 from lumos_queue.benchmarks.openagi.scores import (
@@ -20,9 +20,12 @@ from lumos_queue.benchmarks.openagi.scores import (
     baseline_verdicts,
     score_episode,
 )
-from lumos_queue.benchmarks.openagi.splits import SPLITS, tasks_of
+from lumos_queue.benchmarks.openagi.splits import HELDOUT, LABELLED, SPLITS, tasks_of
 from lumos_queue.errors import BadRow, SpecError, unknown
-from lumos_queue.records import Score, Task
+from lumos_queue.experts.graph import read_signature
+from lumos_queue.experts.plans import read_wire
+from lumos_queue.experts.runs import annotate_plan
+from lumos_queue.records import Annotation, Score, Task
 
 SAMPLES, MAX_SAMPLES = 10, 1000
 PROFILES = ("released", "strong")
@@ -37,6 +40,8 @@ class OpenAGI(Benchmark):
     domain = "experts"
     licence = "MIT"
     splits = SPLITS
+    test_splits = (HELDOUT,)
+    test_rows = frozenset(str(one.id) for one in tasks_of(HELDOUT))
     needs_data = False
     by_answer = False
     slow = True
@@ -45,6 +50,7 @@ class OpenAGI(Benchmark):
     groups = GROUPS
     overalls = OVERALLS
     reward = "proxies"  # the paper's metrics need weights
+    check_level = "format"  # gold plans are not run by a conversion
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         samples = _read_samples(options.get("samples", str(SAMPLES)))
@@ -80,6 +86,15 @@ class OpenAGI(Benchmark):
             yield found
         if fewest < samples:
             self.notes.append(f"at least one task has only {fewest:,} of {samples:,} samples")
+
+    @property
+    def teaching(self) -> RowReader:
+        """The labelled tasks alone: the plans of the others are not shown to planners."""
+        return RowReader((LABELLED,), self.options, self.read)
+
+    def gold(self, task: Task) -> Annotation:
+        """The runs of the gold plan, a subgoal each, without results."""
+        return annotate_plan(read_wire(task.gold["plan"]), read_signature(task.inputs))
 
     def gold_answer(self, task: Task) -> str:
         """The gold plan in wire form: other plans can be right, too."""

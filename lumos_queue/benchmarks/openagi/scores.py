@@ -8,7 +8,6 @@ have no value score 0.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from lumos_queue.experts.base import Kind
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.graph import PlanNode, read_graph, read_signature, ready_sets
 from lumos_queue.experts.plans import Plan, Signature, read_wire
-from lumos_queue.records import Action, Ending, Execution, Score, Task
+from lumos_queue.experts.runs import read_node
+from lumos_queue.records import Ending, Execution, Score, Task
 from lumos_queue.scoring.media.chrf import chrf
 from lumos_queue.scoring.media.paper import (
     BERT,
@@ -129,7 +129,7 @@ def read_run(task: Task, result: EpisodeResult) -> PlanRun:
         return PlanRun(None, "no expert ran", nothing)
     signature = read_signature(task.inputs)
     try:
-        nodes = [_read_node(action) for action, _ in result.seen]
+        nodes = [read_node(action) for action, _ in result.seen]
         plan = read_graph(nodes, signature)
     except ValueError as error:
         return PlanRun(None, f"what ran is not a plan: {error}", nothing)
@@ -137,19 +137,6 @@ def read_run(task: Task, result: EpisodeResult) -> PlanRun:
     if not problem and not _is_same_graph(nodes, plan, signature):
         problem = "what ran is not a plan: an expert was not given what the one before it made"
     return PlanRun(plan, problem, _final_items(result.seen[-1][1], wanted))
-
-
-def _read_node(action: Action) -> PlanNode:
-    """The run of an expert that an action asks for. Raises ValueError."""
-    try:
-        inputs = json.loads(action.arguments)
-    except RecursionError:
-        raise ValueError("arguments are nested too deep") from None
-    if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs) or not inputs:
-        raise ValueError("arguments are not a list of names")
-    if len(action.variables) != 1:
-        raise ValueError(f"{len(action.variables)} variables for the output of one expert")
-    return PlanNode(action.variables[0], action.name, tuple(inputs))
 
 
 def _is_same_graph(nodes: Sequence[PlanNode], plan: Plan, signature: Signature) -> bool:
