@@ -46,6 +46,11 @@ def make_rltf_job(
     if options.preset not in PRESETS:
         raise unknown("preset", options.preset, PRESETS)
     preset = PRESETS[options.preset]
+    benchmark = open_benchmark(evaluation.benchmark)
+    if evaluation.split in ("test", *benchmark.test_splits):
+        raise SpecError(
+            f"The split '{evaluation.split}' of '{benchmark.name}' is one to test with: learn from another."
+        )
     formulation = FORMULATIONS.load(evaluation.formulation)
     trained = formulation.roles[0]
     searched = "candidates" in formulation.settings
@@ -72,7 +77,6 @@ def make_rltf_job(
     wanted = replace(evaluation, **asked, roles=roles, settings=chosen, samplings=samplings)
     job, rows = make_inference_job("evaluate", wanted, settings, remark)
     assert isinstance(job, Evaluate)
-    benchmark = open_benchmark(evaluation.benchmark)
     reward = options.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)
     tasks = rows.tasks[: evaluation.limit or None]
