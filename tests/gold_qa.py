@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from lumos_queue.actions.qa.answering import MAX_ANSWER, YES_NO
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.commands import Constraint
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.replies import completion
@@ -44,7 +45,14 @@ class ScriptedRole:
         self.asked: list[tuple[str, str]] = []
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
         row = episode.split(" ", 1)[1].rpartition(" ")[0]
         self.asked.append((row, prompt))

@@ -36,7 +36,7 @@ class ScriptedVqa(Scripted):
         self.images: list[int] = []  #: how many came with each question; none is looked at
         self._letters = {task.row: _letter(task, wrong) for task in tasks}
 
-    async def generate(self, prompt, sampling, seed, episode="", images=()):
+    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
         self.prompts.append(prompt)
         self.images.append(len(images))
         _, row, _ = episode.split(" ")

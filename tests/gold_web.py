@@ -63,7 +63,7 @@ class Scripted:
         self._replies, self._counted, self._offset = replies, counted, offset
         self.prompts: list[str] = []
 
-    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str) -> Completion:
+    async def generate(self, prompt: str, sampling: Sampling, seed: int, episode: str, *_: object) -> Completion:
         self.prompts.append(prompt)
         (replies,) = (replies for question, replies in self._replies.items() if f"Task: {question}" in prompt)
         return Completion(replies[prompt.count(self._counted) + self._offset], "stop")

@@ -67,7 +67,7 @@ class Simulator:
     def __init__(self, *replies: str):
         self.replies, self.prompts = list(replies), []
 
-    async def generate(self, prompt, sampling, seed, episode="", images=()):
+    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
         self.prompts.append(prompt)
         return Completion(self.replies.pop(0), "stop")
 

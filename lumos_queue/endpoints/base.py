@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lumos_queue.commands import Constraint
 from lumos_queue.records import Completion
 
 if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
@@ -86,15 +87,26 @@ class Endpoint(Protocol):
         ...
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
         """Continue `prompt`. The reply is cut before the first stop string and made storable.
 
         Prompts of the same `episode` go to the same replica, as far as its load allows: they share a prefix.
+        `seed` decides nothing where `sampling` has neither a temperature nor an epsilon. `constraint`: which texts the
+        reply may be; an endpoint that cannot keep to it writes what it would, and `note` says if that is not allowed.
+        `n`: candidates that the completion lists, best first; with `sampling.beams` 0 so many beams are searched.
         Raises EndpointDown when the endpoint has failed or refused so often that it is no longer asked,
         InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
         reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it will not (any other status,
-        with evidence that the request is at fault, or `images` for an endpoint that only takes text),
+        with evidence that the request is at fault, `images` for an endpoint that only takes text, or candidates, beams
+        or epsilon for one that does not search),
         EpisodeError('limit', …) when the prompt does not fit the model's context, and Undecided when there is no
         evidence about a refusal.
         """

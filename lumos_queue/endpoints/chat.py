@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import openai
 
+from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.connection import Broken, HttpReply
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
@@ -48,6 +49,10 @@ class Chat(OpenAI):
         if not self._model:
             await self._client.describe(self._describe)
         return {"messages": with_images(chat_messages(prompt), images)}
+
+    async def _hold(self, constraint: Constraint | None) -> dict[str, Any]:
+        """Nothing: a chat server is not asked what it is, and most have no such field."""
+        return {}
 
     def _control(self) -> dict[str, Any]:
         messages = [{"role": "user", "content": "1 + 1 ="}]

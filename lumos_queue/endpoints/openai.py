@@ -1,9 +1,10 @@
 """Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
 
 POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` speak it; only fields that
-all of them know are sent, as `transformers serve` answers 422 to any other; the exception is vLLM's own field for a
-prompt without `<s>` in front. `transformers serve` also ignores a temperature
-above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves stop strings in the text.
+all of them know are sent, as `transformers serve` answers 422 to any other; the exceptions are vLLM's own fields for a
+prompt without `<s>` in front and for a constraint. Elsewhere replies are only judged by the constraint. `transformers
+serve` also ignores a temperature above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves
+stop strings in the text.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.bos import OWNERS
+from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.server import ServerEndpoint
@@ -22,6 +25,9 @@ from lumos_queue.records import Completion
 
 #: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
 LISTS_ALL = ("vllm", "sglang", "llamacpp")
+#: Those that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
+#: ignore it, as they do every unknown field: so replies are judged, too.
+CONSTRAINED = frozenset(("vllm",))
 
 
 class OpenAI(ServerEndpoint):
@@ -34,13 +40,23 @@ class OpenAI(ServerEndpoint):
         self._owners: set[str] = set()  #: of the models, as the servers that were asked have it
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
         """Raises also SpecError when no model is named and the server does not have exactly one."""
+        refuse_search(self.url, sampling, n)
         asked = await self._input(prompt, sampling, images)
+        held = await self._hold(constraint)
         body: dict[str, Any] = {
             "model": self._model,
             **asked,
+            **held,
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
         }
@@ -50,7 +66,7 @@ class OpenAI(ServerEndpoint):
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
         reply = await self._client.post(self._path, body, self._read, episode, reply_bytes(sampling.max_tokens))
         text, truncated, read, written, note = reply.value
-        return completion(
+        done = completion(
             text,
             sampling.stop,
             truncated=truncated,
@@ -59,6 +75,15 @@ class OpenAI(ServerEndpoint):
             **reply.cost,
             note=note,
         )
+        return judge(done, constraint, sent=bool(held))
+
+    async def _hold(self, constraint: Constraint | None) -> dict[str, Any]:
+        """The field of a request that holds the reply to a constraint; none for servers that have no such field."""
+        if constraint is None:
+            return {}
+        if not self._owners:
+            await self._client.describe(self._describe)
+        return {"structured_outputs": {"regex": constraint.regex()}} if self._owners <= CONSTRAINED else {}
 
     async def _input(self, prompt: str, sampling: Sampling, images: Sequence[ImagePart]) -> dict[str, Any]:
         """The fields of a request that hold the prompt. Completions take text alone: EpisodeError for images."""

@@ -29,6 +29,7 @@ _PATHS: Registry[Callable[[Path], object]] = Registry(
     "path of an endpoint",
     {"local": "lumos_queue.models.local:check_local", "scripted": "lumos_queue.endpoints.scripted:read_rules"},
 )
+_TAKING_CONSTRAINTS = ("local", "tgi", "tgis", "openai", "openais")
 #: Schemes whose requests can hold images; whether the model looks at them depends on its server.
 _TAKING_IMAGES = ("chat", "chats", "tgi", "tgis")
 
@@ -49,6 +50,19 @@ def check_url(url: str) -> None:
 def takes_images(url: str) -> bool:
     """Whether prompts to the endpoint at a checked address may come with images."""
     return url.partition(":")[0] in _TAKING_IMAGES
+
+
+def gives_candidates(url: str) -> bool:
+    """Whether the endpoint at a checked address searches: with beams, and candidates with log-probabilities."""
+    return url.partition(":")[0] == "local"
+
+
+def takes_constraints(url: str) -> bool:
+    """Whether an endpoint at a checked address can hold replies to a constraint.
+
+    Of servers of the OpenAI protocol vLLM can, the others are only judged afterwards: an address does not say which.
+    """
+    return url.partition(":")[0] in _TAKING_CONSTRAINTS
 
 
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:

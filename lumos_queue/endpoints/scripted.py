@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.urls import local_path
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
@@ -87,16 +89,25 @@ class Scripted:
         self._next: Callable[[str], Rule | str] = replies if callable(replies) else _prepare(replies)
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
         """Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
+        refuse_search(self.url, sampling, n)
         self.prompts.append(prompt)
         started = time.perf_counter()
         found = self._next(prompt)
         rule = found if isinstance(found, Rule) else Rule("", found)
         if rule.delay:
             await asyncio.sleep(rule.delay)
-        return completion(rule.reply, sampling.stop, truncated=False, seconds=time.perf_counter() - started)
+        done = completion(rule.reply, sampling.stop, truncated=False, seconds=time.perf_counter() - started)
+        return judge(done, constraint, sent=False)
 
     async def identity(self) -> dict[str, Any]:
         return dict(self._identity)

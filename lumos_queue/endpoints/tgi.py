@@ -2,7 +2,9 @@
 
 POST /generate takes the raw prompt. It refuses temperature 0 and top_p 1, which are its defaults, and more than four
 stop strings; the rest are cut here. Images precede the prompt as Markdown with data: addresses; a
-server started with its default --payload-limit takes 2 MB of request, that is images of up to about 1.4 MB.
+server started with its default --payload-limit takes 2 MB of request, that is images of up to about 1.4 MB. A
+constraint goes as a regular expression in `grammar`, which the server ignores if it was started with
+--disable-grammar-support: so the reply is judged, too.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.server import ServerEndpoint
@@ -28,8 +32,16 @@ class Tgi(ServerEndpoint):
     """One model on one text-generation-inference server, or on several replicas."""
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
+        refuse_search(self.url, sampling, n)
         parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
         if sampling.stop:
             parameters["stop"] = sampling.stop[:4]
@@ -39,12 +51,14 @@ class Tgi(ServerEndpoint):
                 parameters["top_p"] = sampling.top_p
         else:
             parameters["do_sample"] = False
+        if constraint is not None:
+            parameters["grammar"] = {"type": "regex", "value": constraint.regex()}
         body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
         reply = await self._client.post("/generate", body, _read, episode, reply_bytes(sampling.max_tokens))
         text, truncated, asked, written, queued, notes = reply.value
         if queued > reply.seconds + 0.001:  # milliseconds
             notes.append(f"x-queue-time {queued:g} s clamped to the {reply.seconds:.3f} s of the request")
-        return completion(
+        done = completion(
             text,
             sampling.stop,
             truncated=truncated,
@@ -54,6 +68,7 @@ class Tgi(ServerEndpoint):
             queued=min(queued, reply.seconds),
             note="; ".join(notes),
         )
+        return judge(done, constraint, sent=True)
 
     def _control(self) -> dict[str, Any]:
         return {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}

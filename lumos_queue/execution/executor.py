@@ -86,17 +86,18 @@ class Executor:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling = self.samplings.get(ask.role) or TOOL_ROLES.get(ask.role, self.sampling)
         # A greedy reply depends on no seed, and most replies are greedy.
-        greedy = sampling.temperature == 0
+        greedy = sampling.temperature == 0 and sampling.epsilon == 0
         seed = 0 if greedy else derive_seed(self.seed, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
+        held = (ask.constraint, ask.n)
         if ask.images:
             assert self.image is not None
             images = [await self.image(one) for one in ask.images]
-            done = await endpoint.generate(ask.prompt, sampling, seed, episode, images)
+            done = await endpoint.generate(ask.prompt, sampling, seed, episode, images, *held)
             shown = f"shown with the image {', '.join(ask.images)}"
             return replace(done, note=f"{shown}; {done.note}" if done.note else shown)
         try:
-            return await endpoint.generate(ask.prompt, sampling, seed, episode)
+            return await endpoint.generate(ask.prompt, sampling, seed, episode, (), *held)
         except EpisodeError:
             if ask.role != JUDGE or not self.judge_beside:
                 raise

@@ -107,6 +107,8 @@ class PlanConstraint:
     def _problem(self) -> str:
         names = [one.name for one in self.registry]
         strange = [one for one in names if not one.isprintable() or one != " ".join(one.split()) or {*"(),"} & {*one}]
+        if not self.signature.inputs:
+            return "expected one input or more"
         if not names:
             return "there are no experts to choose from; name at least one"
         if strange or "" in names or len({*names}) < len(names):

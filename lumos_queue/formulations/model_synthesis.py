@@ -1,7 +1,8 @@
 """Model synthesis: a planner composes expert models into a plan, which runs as a graph (OpenAGI, arXiv:2304.04370).
 
-One model call. Experts that do not need each other run side by side. A plan that cannot run ends the episode as
-`infeasible`, and nothing of it is run; a sample for which an expert fails is no reason to: its value is missing.
+One model call, or one for each input of the task where these are searched apart. Experts that do not need each other
+run side by side. A plan that cannot run ends the episode as `infeasible`, and nothing of it is run; a sample for which
+an expert fails is no reason to: its value is missing.
 """
 
 from __future__ import annotations
@@ -9,22 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.commands import Commands, Do, Note
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.errors import SpecError
 from lumos_queue.experts.duplicates import DUPLICATES, apply_policy
 from lumos_queue.experts.encoder import open_parser, read_parser
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.graph import read_signature, ready_sets
 from lumos_queue.experts.parsing import ParsedPlan, parse_plan
+from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import Plan, Signature
 from lumos_queue.experts.runs import write_node
 from lumos_queue.formulations.base import Formulation, Setting
-from lumos_queue.formulations.settings import read_choice
+from lumos_queue.formulations.plan_asking import ask_plan
+from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.model_synthesis import FINE_TUNING, HEADS, planner_prefixes, planner_prompt
 from lumos_queue.records import Ending, Execution, Outcome, Subgoal, Task
 
 WRITING = Sampling(max_tokens=512, stop=())
+FREE, CONSTRAINED = "free", "constrained"  #: values of `decoding`
+AWARE, APART, TOGETHER = "aware", "apart", "together"  #: of `goal` (or FREE), and of `search`
+MAX_CANDIDATES = 1000
 MAX_NOTES = 64  #: steps of a reply that are noted down
 UNRESOLVED = "names no expert: "  #: what the note of a step begins with that was not understood
 
@@ -36,12 +43,20 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
         signature = read_signature(task.inputs)
     except ValueError as error:
         return Outcome(None, Ending.INFEASIBLE, str(error))
-    reply = yield from Ask("planner", planner_prompt(task, chosen["schema"], agent))
-    parsed = parse_plan(reply.text, signature, open_parser(chosen["parser"]))
+    constraint = None
+    if chosen["decoding"] == CONSTRAINED:
+        constraint = PlanConstraint(signature, goal_aware=chosen["goal"] == AWARE)
+        try:
+            constraint.check()
+        except SpecError as error:
+            return Outcome(None, Ending.INFEASIBLE, str(error))
+    prompt = planner_prompt(task, chosen["schema"], agent)
+    written = yield from ask_plan(prompt, constraint, chosen["search"] == APART, chosen["candidates"])
+    parsed = parse_plan(written.text, signature, open_parser(chosen["parser"]))
     for number, step in enumerate(_steps_of(parsed)[:MAX_NOTES], start=1):
         yield Note(Subgoal(number, f"Subgoal {number}: {step}"))
     plan, problem = apply_policy(parsed.plan, chosen["duplicates"])
-    problem = problem or infeasible_because(plan, signature)
+    problem = problem or infeasible_because(plan, signature) or written.problem
     if problem:
         return Outcome(None, Ending.INFEASIBLE, problem)
     return (yield from run_plan(plan, signature))
@@ -89,6 +104,27 @@ FORMULATION = Formulation(
             "what becomes of an expert that a branch names twice: "
             + "; ".join(f"{name}: {meaning}" for name, meaning in DUPLICATES.items()),
             read_choice(*DUPLICATES),
+        ),
+        "decoding": Setting(
+            FREE,
+            "what the planner may write: 'free', or 'constrained': only plans that fit the task's types, in wire form",
+            read_choice(FREE, CONSTRAINED),
+        ),
+        "goal": Setting(
+            AWARE,
+            "of constrained decoding: 'aware', plans end in what the task asks for; 'free', in anything",
+            read_choice(AWARE, FREE),
+        ),
+        "search": Setting(
+            TOGETHER,
+            "of constrained decoding, for tasks of several inputs: 'together', one search for the whole plan; 'apart', "
+            "one for each input",
+            read_choice(TOGETHER, APART),
+        ),
+        "candidates": Setting(
+            "1",
+            "how many plans a search lists, with their log-probabilities; of a local: model",
+            read_number(1, MAX_CANDIDATES),
         ),
     },
     samplings={"planner": WRITING},

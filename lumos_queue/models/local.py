@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.local import Local
 from lumos_queue.endpoints.model_folder import check_folder
@@ -45,11 +46,18 @@ class MergingLocal:
         self._closed = False
 
     async def generate(
-        self, prompt: str, sampling: Sampling, seed: int, episode: str = "", images: Sequence[ImagePart] = ()
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
     ) -> Completion:
         """As Local.generate. Raises SpecError when the base is not here, or the two cannot be merged."""
         refuse_images(self.url, images)
-        return await (await self._open()).generate(prompt, sampling, seed, episode)
+        return await (await self._open()).generate(prompt, sampling, seed, episode, (), constraint, n)
 
     async def identity(self) -> dict[str, Any]:
         """As Local.identity, with `base_sha256` and `adapter_sha256`; the name is the adapter's."""

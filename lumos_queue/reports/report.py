@@ -159,6 +159,8 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     if formulation.expected_calls is None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
+    if agent.get("settings", {}).get("search") == "apart":
+        return None  # a call for each input of a task
     if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS.load(agent["domain"]).ends_by_action:
         return None  # calls of tools are counted with the agent's; episodes that end by themselves have no last plan
     most = agent.get("max_subgoals", 0)

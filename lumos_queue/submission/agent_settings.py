@@ -17,7 +17,8 @@ from lumos_queue.limits import Limits
 LARGEST = 2**31 - 1  #: of a limit and of max_tokens; the largest number that both databases can store
 COUNTED_BY_FORMULATION = {"steps": "steps", "depth": "depth", "unit": "depth"}  #: name to the limit it needs
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)  # float() reads 1_0, ٣ and -0, too
-SAMPLED = ("temperature", "top_p", "max_tokens")
+SAMPLED = ("temperature", "top_p", "max_tokens", "beams", "epsilon")
+MAX_BEAMS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +82,23 @@ def _names(formulation: Formulation) -> list[str]:
     return [*possible, *formulation.settings]
 
 
-def _count(option: str, text: str, least: int) -> int:
+def _count(option: str, text: str, least: int, most: int = LARGEST) -> int:
     """A whole number. Raises SpecError for any other text."""
     # A number of more digits takes long to read, and cannot be stored.
-    if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= LARGEST:
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) and least <= int(text) <= most:
         return int(text)
-    raise SpecError(f"{option} must be a whole number from {least} to {LARGEST}, not '{text[:40]}'.")
+    raise SpecError(f"{option} must be a whole number from {least} to {most}, not '{text[:40]}'.")
 
 
 def _read_value(option: str, name: str, text: str) -> float | int:
     """The value of one setting of a sampling, within the bounds of --temperature, --top-p and --max-tokens."""
     if name == "max_tokens":
         return _count(option, text, 1)
-    most = 1.0 if name == "top_p" else math.inf
+    if name == "beams":
+        return _count(option, text, 0, MAX_BEAMS)
+    most = 1.0 if name in ("top_p", "epsilon") else math.inf
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if math.isfinite(value) and value <= most:
         return value
-    bounds = "a number from 0 to 1" if name == "top_p" else "a finite number that is not negative"
+    bounds = "a number from 0 to 1" if most == 1 else "a finite number that is not negative"
     raise SpecError(f"{option} must be {bounds}, not '{text[:40]}'.")

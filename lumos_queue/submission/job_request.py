@@ -28,6 +28,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.runs import is_run, resolve_run
+from lumos_queue.submission.search_settings import check_search
 from lumos_queue.submission.store import Rows, read_rows
 
 SETS = 3  #: default number of sample sets, as in the paper
@@ -118,7 +119,7 @@ def make_inference_job(
     )
     given = parse_pairs("--sampling", options.samplings)
     agent = replace(agent, samplings=read_samplings(formulation, tuple(agent.roles), agent.sampling, given))
-    formulation.read_settings(agent)  # raises SpecError for a value that is not valid
+    check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
     _check_demonstrations(agent, formulation, benchmark)
     infer = Infer(
         benchmark.name,

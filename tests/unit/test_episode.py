@@ -135,7 +135,7 @@ def test_every_request_is_sent_with_the_seed_of_its_place():
     class Noting(Scripted):
         seeds: list[int]
 
-        async def generate(self, prompt, sampling, seed, episode="", images=()):
+        async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
             self.seeds.append(seed)
             return await super().generate(prompt, sampling, seed, episode, images)
 

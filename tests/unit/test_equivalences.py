@@ -117,7 +117,7 @@ class Model:
     def __init__(self, seed: int):
         self._seed = seed
 
-    async def generate(self, prompt, sampling, seed, episode="", images=()):
+    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
         return Completion(self._reply(prompt), FinishReason.STOP)
 
     def _reply(self, prompt: str) -> str:

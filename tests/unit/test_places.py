@@ -179,7 +179,7 @@ def test_images_are_loaded_by_digest_and_change_the_digest_of_a_question():
     seen = []
 
     class Seeing(Scripted):
-        async def generate(self, prompt, sampling, seed, episode="", images=()):
+        async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
             seen.append((sampling.max_tokens, [one.data for one in images]))
             return await super().generate(prompt, sampling, seed, episode)
 
@@ -275,7 +275,7 @@ def test_what_tools_say_never_begins_a_turn_of_a_conversation():
 class Refusing(Scripted):
     """A judge whose server does not take the prompt."""
 
-    async def generate(self, prompt, sampling, seed, episode="", images=()):
+    async def generate(self, prompt, sampling, seed, episode="", images=(), constraint=None, n=1):
         raise EpisodeError("infra_error", "400: filtered")
 
 

@@ -1,0 +1,37 @@
+"""Constraints and candidates at servers: what they cannot give is refused, and what they wrote is judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lumos_queue.commands import Constraint
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.errors import EpisodeError
+from lumos_queue.records import Completion, Ending, FinishReason
+
+
+def refuse_search(url: str, sampling: Sampling, n: int) -> None:
+    """Raises EpisodeError for what needs a search with log-probabilities: for endpoints that only write one reply."""
+    if n > 1 or sampling.beams > 1 or sampling.epsilon > 0:
+        raise EpisodeError(
+            Ending.INFRA_ERROR,
+            f"{url} gives no candidates with log-probabilities: use local:DIR for this role, or leave out candidates, "
+            "beams and epsilon.",
+        )
+
+
+def judge(done: Completion, constraint: Constraint | None, sent: bool) -> Completion:
+    """The completion, with a note where its text is not allowed. `sent`: whether the server was given the constraint.
+
+    No exception: whoever asked decides what becomes of such a reply.
+    """
+    if constraint is None or constraint.accepts(done.text):
+        return done
+    shown = " ".join(done.text[:80].split())
+    if done.finish_reason == FinishReason.LENGTH:
+        said = f"the limit of tokens cut the reply, which is not allowed as it is: '{shown}'"
+    elif sent:
+        said = f"the server ignored the constraint: '{shown}' is not allowed"
+    else:
+        said = f"judged afterwards: '{shown}' is not allowed"
+    return replace(done, note=f"{done.note}; {said}" if done.note else said)

@@ -1,0 +1,44 @@
+"""How a planner is asked for a plan: for whatever it writes, or for a plan that its task allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.experts.plan_constraint import PlanConstraint
+from lumos_queue.experts.plans import read_wire
+
+MAX_SHOWN = 200  #: characters of a reply that is not allowed
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPlan:
+    """The planner's last reply."""
+
+    text: str
+    problem: str = ""  #: why the text is not one that was asked for; '': it is, or anything was
+
+
+def ask_plan(prompt: str, constraint: PlanConstraint | None, apart: bool, n: int) -> Commands[WrittenPlan]:
+    """Ask for the plan, with `n` candidates each time.
+
+    `apart`: a search for each input of the task, one after the other: what is chosen for one input is kept, and does
+    not compete with what is found for the next (OpenAGI's parallel hypotheses, arXiv:2304.04370). The last goes on to
+    the end of the plan. The prompt is the same each time.
+    """
+    if constraint is None:
+        reply = yield from Ask("planner", prompt, n=n)
+        return WrittenPlan(reply.text)
+    branches = len(constraint.signature.inputs) if len(constraint.signature.inputs) > 1 else 0
+    for _ in range(branches - 1 if apart else 0):
+        part = replace(constraint, until_branch=True)
+        reply = yield from Ask("planner", prompt, constraint=part, n=n)
+        if not part.accepts(reply.text):
+            return WrittenPlan(reply.text, _refuse(reply.text, "branch"))
+        constraint = replace(constraint, branches=read_wire(reply.text).branches)
+    reply = yield from Ask("planner", prompt, constraint=constraint, n=n)
+    return WrittenPlan(reply.text, "" if constraint.accepts(reply.text) else _refuse(reply.text, "plan"))
+
+
+def _refuse(text: str, what: str) -> str:
+    return f"the reply is not a {what} that is allowed here: '{' '.join(text[:MAX_SHOWN].split())}'"

@@ -1,0 +1,70 @@
+"""Whether an agent's constraints, candidates, beams and samplings go together, before its job is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.registry import gives_candidates, takes_constraints
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.prompts.agent import Agent
+
+_OF_CONSTRAINTS = {"goal": "aware", "search": "together"}  #: settings without an effect otherwise, and their defaults
+
+
+def check_search(formulation: Formulation, agent: Agent, remark: Callable[[str], None]) -> None:
+    """Raises SpecError for a combination that makes no sense. `remark` gets a line where replies are only judged."""
+    settings = formulation.read_settings(agent)
+    n = settings.get("candidates", 1)
+    searched = [role for role in formulation.roles if role in agent.roles] if "candidates" in settings else []
+    for role, url in agent.roles.items():
+        sampling = agent.samplings.get(role, agent.sampling)
+        _check_role(role, url, sampling, n if role in searched else 1)
+    constrained = settings.get("decoding") == "constrained"
+    _check_settings(settings, constrained)
+    for role in searched if constrained else ():
+        if remarked := _describe_judging(agent.roles[role]):
+            remark(f"The {role} at {agent.roles[role]} {remarked}")
+
+
+def _check_role(role: str, url: str, sampling: Sampling, n: int) -> None:
+    beams = sampling.beams
+    if (n > 1 or beams > 1) and not gives_candidates(url):
+        asked = f"{n} candidates" if n > 1 else f"--sampling {role}.beams={beams}"
+        raise SpecError(
+            f"{asked} cannot be had from the {role} at {url}, which gives no candidates with log-probabilities: use "
+            "local:DIR, or leave it out."
+        )
+    if beams and n > beams:
+        raise SpecError(
+            f"--setting candidates={n} is more than --sampling {role}.beams={beams}: give at most as many candidates "
+            "as beams."
+        )
+    if (n > 1 or beams > 1) and sampling.temperature > 0:
+        asked = f"--setting candidates={n}" if n > 1 else f"--sampling {role}.beams={beams}"
+        raise SpecError(f"{asked} needs --sampling {role}.temperature=0: a search draws no tokens.")
+    if sampling.epsilon > 0 and n == 1:
+        raise SpecError(
+            f"--sampling {role}.epsilon={sampling.epsilon:g} draws from several candidates, and there is one: give "
+            "--setting candidates=N in a formulation that has it, or leave epsilon out."
+        )
+
+
+def _check_settings(settings: Mapping[str, Any], constrained: bool) -> None:
+    for name, default in _OF_CONSTRAINTS.items():
+        if not constrained and settings.get(name, default) != default:
+            raise SpecError(
+                f"--setting {name}={settings[name]} has no effect without --setting decoding=constrained: add that, or "
+                "leave it out."
+            )
+
+
+def _describe_judging(url: str) -> str:
+    """What a person should know of a constraint at this endpoint; '' where it is kept to for certain."""
+    if not takes_constraints(url):
+        return "cannot be held to a constraint: its replies are judged afterwards."
+    if url.partition(":")[0] in ("openai", "openais"):
+        return "is held to the constraint if it is vLLM; replies of other servers are judged afterwards."
+    return ""

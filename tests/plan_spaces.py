@@ -1,0 +1,85 @@
+"""All plans of small registries: as a constraint gives them piece by piece, and by trying every combination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise, permutations, product
+from random import Random
+
+from lumos_queue.experts.base import Expert, Kind, Slot
+from lumos_queue.experts.feasibility import infeasible_because
+from lumos_queue.experts.plan_constraint import PlanConstraint
+from lumos_queue.experts.plans import Plan, Signature
+
+_NAMES = ("Ann", "Bob", "Ann Bob", "Cy", "Di")
+_CHANNELS = ("x", "y")
+
+
+def random_constraint(seed: int) -> PlanConstraint:
+    """Of 2 to 5 experts with any slots, and a task with one or two inputs; there may be no plan."""
+    random = Random(seed)
+    kinds = list(Kind)
+    inputs = random.choice([1, 2])
+    names = _NAMES[: random.randint(2, 5 if inputs == 1 else 4)]
+    registry = []
+    for name in names:
+        slots = random.choices(_CHANNELS, k=2) if random.random() < 0.2 else list(_CHANNELS)
+        count = 2 if random.random() < (0.5 if inputs == 2 else 0.1) else 1
+        random.shuffle(slots)
+        taken = tuple(Slot(one, random.choice(kinds)) for one in slots[:count])
+        registry.append(Expert(name, taken, random.choice(kinds), ""))
+    channels = tuple(Slot(name, random.choice(kinds)) for name in _CHANNELS[:inputs])
+    most = random.randint(inputs, 4 if inputs == 1 or len(names) < 4 else 3)
+    return PlanConstraint(Signature(channels, random.choice(kinds)), tuple(registry), random.random() < 0.6, most)
+
+
+def candidates(constraint: PlanConstraint) -> Iterator[Plan]:
+    """Every plan of the right shape that repeats nothing and is not too long, whether or not it is feasible."""
+    names = [one.name for one in constraint.registry]
+    longest = constraint.max_modules
+    segments = [one for length in range(longest + 1) for one in permutations(names, length)]
+    if len(constraint.signature.inputs) == 1:
+        yield from (Plan((), tail) for tail in segments)
+        return
+    for branches in product(segments, repeat=len(constraint.signature.inputs)):
+        room = longest - max(map(len, branches))
+        yield from (Plan(branches, tail) for tail in segments if len(tail) <= room)
+
+
+def is_allowed(plan: Plan, constraint: PlanConstraint) -> bool:
+    """By the rules for feasible plans; without a goal, by those of OpenAGI's decoder, written here once more."""
+    experts = {one.name: one for one in constraint.registry}
+    if constraint.goal_aware:
+        return not infeasible_because(plan, constraint.signature, experts)
+    branches = [[experts[name] for name in branch] for branch in plan.branches]
+    tail = [experts[name] for name in plan.tail]
+    steps = [one for segment in (*branches, tail[1:] if branches else tail) for one in segment]
+    if not tail or not all(branches) or any(len(one.slots) != 1 for one in steps):
+        return False
+    if branches:
+        given = {
+            channel.name: branch[-1].output
+            for channel, branch in zip(constraint.signature.inputs, branches, strict=True)
+        }
+        wanted = [slot.kind for slot in tail[0].slots]
+        named = [given.get(slot.name) for slot in tail[0].slots] == wanted
+        distinct = len({slot.name for slot in tail[0].slots}) == len(wanted) == len(given)
+        if sorted(wanted) != sorted(given.values()):
+            return False
+        if len(set(wanted)) < len(wanted) and not (named and distinct):
+            return False
+    pairs = [pair for segment in (*branches, tail) for pair in pairwise(segment)]
+    return all(before.output == after.slots[0].kind for before, after in pairs)
+
+
+def written(constraint: PlanConstraint) -> list[str]:
+    """All texts that the constraint gives. Fails at a state that leads nowhere."""
+    found, waiting = [], [("", constraint.start())]
+    while waiting:
+        text, state = waiting.pop()
+        pieces = constraint.pieces(state)
+        assert pieces or constraint.may_end(state) or not text, f"a dead end after {text!r}"
+        if constraint.may_end(state):
+            found.append(text)
+        waiting += [(text + piece, after) for piece, after in pieces.items()]
+    return found
