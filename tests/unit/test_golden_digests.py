@@ -139,7 +139,7 @@ def test_a_job_asked_for_again_is_still_found(tmp_path, monkeypatch):
 
     The digest covers the version of the code too, which is held fixed here.
     """
-    monkeypatch.setattr("lumos_queue.submission.store.code_version", lambda: "0.1.0+golden")
+    monkeypatch.setattr("lumos_queue.jobs.new_job.code_version", lambda: "0.1.0+golden")
     settings = Settings(home=tmp_path)
     database = open_database(settings.database)
     upgrade(database)
