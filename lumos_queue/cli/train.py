@@ -32,8 +32,8 @@ def train_sft(
     start: Annotated[str, typer.Option(
         "--from", help="The model folder to start from, starter, or scratch.")] = "starter",
     preset: Annotated[str, typer.Option(
-        help="paper (all weights, as LUMOS), lora (adapters) or scratch (a small model). Default: scratch from "
-             "scratch or starter, else paper.")] = "",
+        help="paper (all weights, as LUMOS), lora (adapters), scratch (a small model) or planner (a smaller one, of "
+             "plans of experts). Default: scratch from scratch or starter, else paper.")] = "",
     formulation: Annotated[str, typer.Option(help="Which of a build's formulations to train on.")] = "iterative",
     module: Annotated[str, typer.Option(
         help="Whose conversations: planner, grounder, or joint for both.")] = "joint",
@@ -41,10 +41,11 @@ def train_sft(
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: as the epochs say.")] = 0,
     batch: Annotated[int, typer.Option(min=0, help="Conversations of an optimizer step; 0: the preset's.")] = 0,
     max_length: Annotated[int, typer.Option(
-        min=0, help="Tokens of a conversation, the rest is cut off; 0: 1024.")] = 0,
+        min=0, help="Tokens of a conversation, the rest is cut off; 0: the preset's.")] = 0,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     lora: Annotated[int, typer.Option(min=0, help="Rank of adapters; 0: the preset's.")] = 0,
-    precision: Annotated[str, typer.Option(help="Of matrix products: bf16 or fp32.")] = "bf16",
+    precision: Annotated[str, typer.Option(
+        show_default="the preset's", help="Of matrix products: bf16 or fp32; bf16 in most presets.")] = "",
     gradient_checkpointing: Annotated[bool, typer.Option(
         "--gradient-checkpointing", help="Less memory, a third more time.")] = False,
     device: Annotated[str, typer.Option(
@@ -63,7 +64,9 @@ def train_sft(
         "gradient_checkpointing": gradient_checkpointing, "lora": LoraShape(rank=lora) if lora else None,
     }  # fmt: skip
     given = {name: value for name, value in chosen.items() if value}
-    given |= {"precision": _one_of("--precision", precision, ("bf16", "fp32")), "device": _device(settings, device)}
+    given["device"] = _device(settings, device)
+    if precision:
+        given["precision"] = _one_of("--precision", precision, ("bf16", "fp32"))
     builds = [find_data(settings, text) for text in data]
     recipe = sft(builds, start, folder, formulation, module=module, preset=preset, window=window, **given)
     _submit(settings, recipe, priority=priority, again=again, follow=follow)

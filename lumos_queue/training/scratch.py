@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from transformers import PreTrainedTokenizerFast
 
 from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.experts.catalogue import PLANNABLE
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
 from lumos_queue.prompts.dialogue import ASSISTANT, PLAN_HEAD, USER
 from lumos_queue.training.tokenizer import train_tokenizer
@@ -31,8 +33,17 @@ def phrases(*domains: str) -> tuple[str, ...]:
     )
 
 
-def learn_tokenizer(texts: Callable[[], Iterable[str]]) -> PreTrainedTokenizerFast:
-    """Learn a tokenizer from the texts, which are read twice; only phrases that occur in them become tokens."""
+def symbols(formulation: str) -> tuple[str, ...]:
+    """What a formulation's replies are made of, whether or not the texts have it: names of experts and their marks."""
+    experts = formulation in FORMULATIONS and FORMULATIONS.load(formulation).experts
+    return (*PLANNABLE, "(", ")", ",") if experts else ()
+
+
+def learn_tokenizer(texts: Callable[[], Iterable[str]], symbols: Sequence[str] = ()) -> PreTrainedTokenizerFast:
+    """Learn a tokenizer from the texts, which are read twice.
+
+    Only phrases that occur in them become tokens, and each of `symbols`.
+    """
     longest_first = sorted(phrases(*DOMAINS), key=len, reverse=True)
     found: set[str] = set()
     for text in texts():
@@ -40,4 +51,5 @@ def learn_tokenizer(texts: Callable[[], Iterable[str]]) -> PreTrainedTokenizerFa
             if phrase in text:
                 found.add(phrase)
                 text = text.replace(phrase, "\x00")
-    return train_tokenizer(texts(), VOCABULARY, (phrase for phrase in phrases(*DOMAINS) if phrase in found))
+    kept = [phrase for phrase in phrases(*DOMAINS) if phrase in found]
+    return train_tokenizer(texts(), VOCABULARY, [*kept, *symbols])

@@ -20,7 +20,7 @@ from lumos_queue.training.engine.window import available_ranks, run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
 from lumos_queue.training.report import pause_reason, window_report
-from lumos_queue.training.scratch import learn_tokenizer
+from lumos_queue.training.scratch import learn_tokenizer, symbols
 from lumos_queue.util.launch_folder import from_launch
 
 TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
@@ -48,7 +48,8 @@ def prepare(recipe: Sft) -> dict[str, int]:
     if recipe.start:
         tokenizer = prepare_tokenizer(from_launch(recipe.start)).tokenizer
     else:
-        tokenizer = learn_tokenizer(lambda: (one.text() for _, one in _conversations(recipe, ".")))
+        texts = lambda: (one.text() for _, one in _conversations(recipe, "."))  # noqa: E731
+        tokenizer = learn_tokenizer(texts, symbols(recipe.formulation))
     tokenizer.save_pretrained(folder / TOKENIZER)
     counts: Counter[str] = Counter()
     parts = {TRAIN: _conversations(recipe, "."), DEV: _conversations(recipe, "dev")}

@@ -21,7 +21,7 @@ from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from lumos_queue.settings import Settings
 from lumos_queue.training.base_check import check_base
 from lumos_queue.training.engine.spec import FitSpec
-from lumos_queue.training.presets import CONTINUED_RATE, LORA, PAPER, PRESETS, SCRATCH, WINDOWS
+from lumos_queue.training.presets import CONTINUED_RATE, LORA, PAPER, PRESETS, SCRATCH, SMALL, WINDOWS
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 
@@ -97,11 +97,11 @@ def sft(
     begin = "" if start == SCRATCH else str(_model_folder(start, formulation).resolve())
     builds = [build.resolve() for build in data]
     fit = replace(PRESETS[preset], content=content_of(builds, begin, formulation, module))
-    if begin and preset == SCRATCH:
+    if begin and preset in SMALL:
         fit = replace(fit, rate=CONTINUED_RATE, other_rate=CONTINUED_RATE / 5, prompt_weight=0.0, decay=1.0)
     if "rate" in values and fit.other_rate:
         values["other_rate"] = values["rate"] / 5
-    if preset != SCRATCH:  # matrices of that size gain from every core
+    if preset not in SMALL:  # larger matrices gain from every core
         values.setdefault("threads", os.cpu_count() or 1)
     if "batch" in values:
         values["micro_batch"] = _micro_batch(values["batch"], fit.micro_batch)
