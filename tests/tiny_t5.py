@@ -35,4 +35,6 @@ def make_tiny_t5(folder: Path, tokenizer_json: bool = False) -> None:
             eos_token_id=1, decoder_start_token_id=0, tie_word_embeddings=False,
         )
     )  # fmt: skip
+    with torch.no_grad():  # random weights would be sure of one token
+        model.lm_head.weight.mul_(0.2)
     model.save_pretrained(folder)
