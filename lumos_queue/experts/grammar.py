@@ -66,9 +66,9 @@ class PlanGrammar:
     def close(self, written: Written) -> Written | None:
         """What is written once the branch is closed; None where it may not be."""
         forced = self._forced(written)
-        if self.in_tail(written) or (forced is not None and len(forced) != len(written.used)):
+        if self.in_tail(written) or written.kind is None:
             return None
-        if written.kind is None or not (written.used or self.goal_aware):
+        if forced is not None and len(forced) != len(written.used):
             return None
         outputs = (*written.outputs, written.kind)
         kind = self._entering(len(outputs))

@@ -90,6 +90,21 @@ def test_the_last_model_that_may_be_is_one_that_reaches_the_goal():
     assert [*PlanGrammar(grammar.signature, experts, True, 1).names(grammar.start())] == ["B"]
 
 
+def test_a_longer_branch_before_leaves_less_room_for_the_tail():
+    x, y = Slot("x", TEXT), Slot("y", TEXT)
+    experts = (
+        Expert("Draw", (x,), IMAGE, ""),
+        Expert("Read", (Slot("x", IMAGE),), TEXT, ""),
+        Expert("Of two texts", (x, y), TEXT, ""),  # has to be followed by Draw
+        Expert("Of text and image", (x, Slot("y", IMAGE)), IMAGE, ""),
+    )
+    grammar = PlanGrammar(Signature((x, y), IMAGE), experts, True, 4)
+    drawn = Written((TEXT,), 2, frozenset({"Draw"}), IMAGE)
+    assert [*grammar.names(drawn)] == ["Read"]
+    longer = drawn._replace(longest=3)
+    assert not grammar.names(longer) and grammar.close(longer)
+
+
 def test_a_task_with_three_inputs_has_three_branches():
     slots = tuple(Slot(name, TEXT) for name in "abc")
     experts = (Expert("Join", slots, IMAGE, ""), Expert("Fix", slots[:1], TEXT, ""))
