@@ -10,7 +10,7 @@ from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.benchmarks.openagi.data.samples import load_input, load_sample
 from lumos_queue.benchmarks.openagi.tasks import TASKS, TaskSpec
 from lumos_queue.commands import Step
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
 from lumos_queue.episode import EpisodeRun, run_episode
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.executor import Executor
@@ -81,12 +81,13 @@ class Reply:
 async def run_task(
     task: Task,
     artifacts: Mapping[str, bytes],
-    reply: str | Callable[[str], str],
+    reply: str | Callable[[str], str] | Endpoint,
     actions: ExpertActions,
     journal: MemoryJournal | None = None,
     settings: Mapping[str, str] | None = None,
+    sampling: Sampling | None = None,
 ) -> tuple[EpisodeRun, MemoryJournal]:
-    """One episode of model synthesis."""
+    """One episode of model synthesis, with the planner's replies or its endpoint."""
 
     async def load(digest: str) -> ImagePart:
         if digest not in artifacts:
@@ -95,7 +96,8 @@ async def run_task(
 
     journal = journal or MemoryJournal()
     agent = Agent({"planner": "scripted:x"}, "experts", settings=settings or {})
-    executor = Executor({"planner": Reply(reply)}, actions, Sampling(), 0, None, load)
+    planner = Reply(reply) if isinstance(reply, str) or callable(reply) else reply
+    executor = Executor({"planner": planner}, actions, sampling or Sampling(), 0, None, load)
     async with executor.for_episode(task, 0) as perform:
         return await run_episode(FORMULATION, task, agent, journal, perform), journal
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-TEXT = "Given noisy image, how to return the regular image step by step? Image Denoising, (Fill Mask,)() left right\n"
+from lumos_queue.experts.catalogue import PLANNABLE
+
+TEXT = f"Given noisy image, how to return the regular image step by step? ({',)('.join(PLANNABLE)},)() left right\n"
 
 
 def make_tiny_t5(folder: Path, tokenizer_json: bool = False) -> None:
@@ -17,7 +19,7 @@ def make_tiny_t5(folder: Path, tokenizer_json: bool = False) -> None:
     text = folder.parent / f"{folder.name}.txt"
     text.write_text(TEXT * 50, encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(text), model_prefix=str(folder / "spiece"), vocab_size=90, model_type="unigram", pad_id=0, eos_id=1,
+        input=str(text), model_prefix=str(folder / "spiece"), vocab_size=200, model_type="unigram", pad_id=0, eos_id=1,
         unk_id=2, bos_id=-1, hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
     (folder / "spiece.vocab").unlink()
@@ -33,4 +35,6 @@ def make_tiny_t5(folder: Path, tokenizer_json: bool = False) -> None:
             eos_token_id=1, decoder_start_token_id=0, tie_word_embeddings=False,
         )
     )  # fmt: skip
+    with torch.no_grad():  # random weights would be sure of one token
+        model.lm_head.weight.mul_(0.2)
     model.save_pretrained(folder)

@@ -87,5 +87,6 @@ def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if agent.get(name):
             yield name, "  ".join(f"{key}={value}" for key, value in agent[name].items())
     for role, sampling in agent.get("samplings", {}).items():
-        shown = (f"{key} {sampling[key]}" for key in ("temperature", "top_p", "max_tokens"))
+        named = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two where they were given
+        shown = (f"{key} {sampling[key]}" for key in named if key in sampling)
         yield f"sampling of {role}", ", ".join(shown)

@@ -17,6 +17,8 @@ from lumos_queue.commands import WITHIN, Approve, Call
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 
+SHOWN_CANDIDATES = 5  #: of a step, where there are more
+
 
 def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     """Print what `trajectory_as_json` gives: subgoals, actions and results side by side."""
@@ -42,6 +44,9 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
     for step in shown["steps"]:
         if note := step.get("note"):
             console.print(escape(f"step {step['at']}: {note}"))
+    for step in shown["steps"]:
+        for line in describe_candidates(step.get("candidates", [])):
+            console.print(escape(f"step {step['at']}: {line}"), style="dim", soft_wrap=True)
     for line in describe_pictures(shown.get("pictures", [])):
         console.print(escape(line), style="dim")
     if "saved" in shown:
@@ -78,6 +83,17 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         f"{shown['tokens']['completion']:,} out, {spent:.2f} s",
         style="dim",
     )
+
+
+def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
+    """A line for each of the best, and one for those that are left out."""
+    lines = [
+        f"candidate {place}, log-probability {one['logprob']:.4f}: {one['text']}"
+        for place, one in enumerate(candidates[:SHOWN_CANDIDATES], start=1)
+    ]
+    if (more := len(candidates) - len(lines)) > 0:
+        lines.append(f"{more:,} more candidate{'s' * (more > 1)}: see --json")
+    return lines
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
@@ -206,7 +222,9 @@ def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
     match step.result, step.detail:
         case Completion() as done, _:
             tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
-            noted = {"note": done.note} if done.note else {}
+            noted: dict[str, Any] = {"note": done.note} if done.note else {}
+            if done.candidates:
+                noted["candidates"] = [{"text": one.text, "logprob": one.logprob} for one in done.candidates]
             return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | noted
         case done, Action() as action:
             text = done.result if done.ok else f"{done.status}: {done.message}"

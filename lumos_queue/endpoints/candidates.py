@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 
 from lumos_queue.endpoints.replies import completion
-from lumos_queue.endpoints.search import Found, SearchRequest
+from lumos_queue.endpoints.search import SearchRequest, SearchResult
 from lumos_queue.records import Candidate, Completion
 
 
-def choose_reply(request: SearchRequest, found: Found, started: float) -> Completion:
+def choose_reply(request: SearchRequest, found: SearchResult, started: float) -> Completion:
     """The best candidate; with the probability `epsilon` of the sampling one drawn from the softmax of their
     log-probabilities (OpenAGI, arXiv:2304.04370, which is where its feedback explores).
 

@@ -33,7 +33,7 @@ from lumos_queue.endpoints.loaded_model import LoadedModel, load_model
 from lumos_queue.endpoints.model_folder import check_folder, encodes_prompts, identity, weights
 from lumos_queue.endpoints.prefixes import Layers, PrefixCache
 from lumos_queue.endpoints.replies import completion
-from lumos_queue.endpoints.search import ConstraintCache, Found, Search, SearchRequest
+from lumos_queue.endpoints.search import ConstraintCache, Search, SearchRequest, SearchResult
 from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
@@ -77,7 +77,7 @@ class Local:
         if constraint is not None or n > 1 or sampling.beams or self._encodes:
             request = SearchRequest(prompt, sampling, seed, constraint, n)
             request.check()
-            found: Future[Found] = Future()
+            found: Future[SearchResult] = Future()
             self._batcher.arrivals.put((request, found))
             return choose_reply(request, await asyncio.wrap_future(found), started)
         row = Row(prompt, sampling, random.Random(seed))
@@ -121,13 +121,13 @@ class Batcher:
 
     def __init__(self, folder: Path):
         self.users = 0
-        self.arrivals: queue.SimpleQueue[Row | tuple[SearchRequest, Future[Found]] | None] = queue.SimpleQueue()
+        self.arrivals: queue.SimpleQueue[Row | tuple[SearchRequest, Future[SearchResult]] | None] = queue.SimpleQueue()
         self._folder = folder
         self._model: Any = None  #: not loaded yet
         self._loaded: LoadedModel
         self._prefixes = PrefixCache(MAX_PREFIX_BYTES)
-        self._searches: deque[tuple[SearchRequest, Future[Found]]] = deque()  #: the first of them is under way
-        self._passes: Generator[None, None, Found] | None = None  #: what is left of it
+        self._searches: deque[tuple[SearchRequest, Future[SearchResult]]] = deque()  #: the first of them is under way
+        self._passes: Generator[None, None, SearchResult] | None = None  #: what is left of it
         self._constraints = ConstraintCache()
         self._forget()
         threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True).start()

@@ -59,7 +59,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of a search."""
 
     replies: tuple[Reply, ...]  #: best first, at least one
@@ -118,7 +118,7 @@ class Search:
         self._random = random.Random(request.seed)
         self._width = max(request.sampling.beams, request.n)
 
-    def run(self) -> Generator[None, None, Found]:
+    def run(self) -> Generator[None, None, SearchResult]:
         """Raises EpisodeError where the context, or the limit of tokens, leaves no room for a reply; SpecError for a
         constraint that the tokenizer cannot write."""
         request, loaded = self._request, self._loaded
@@ -143,7 +143,7 @@ class Search:
             logits = decoder.extend([one.row for one in live], [one.tokens[-1] for one in live])
         if not best:
             raise EpisodeError(Ending.LIMIT, f"no allowed reply fits into the limit of {limit} tokens")
-        return Found(tuple(map(self._write, best[: request.n])), len(prompt))
+        return SearchResult(tuple(map(self._write, best[: request.n])), len(prompt))
 
     def _follow(self, best: list[_Hypothesis], logits: Any, limit: int) -> list[_Hypothesis]:
         """The best hypotheses after one more token for each live one. Those that ended compete by their sums alone.

@@ -14,7 +14,10 @@ from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt, CompletionRow
 from db.tool_calls import recorded_call
 from lumos_queue.commands import ROOT, WITHIN, Ask, Call, Do, Note, Step
-from lumos_queue.records import Action, Completion, Execution, Subgoal
+from lumos_queue.experts.base import Kind, Slot
+from lumos_queue.experts.plan_constraint import PlanConstraint
+from lumos_queue.experts.plans import Signature
+from lumos_queue.records import Action, Candidate, Completion, Execution, Subgoal
 from tests.claims import claim, holder, new_job
 
 HEADS = {"planner": "<|user|>\nPlan.\n"}
@@ -134,6 +137,22 @@ def test_the_steps_of_an_attempt_given_up_are_not_those_of_the_next(database):
     stored.take()
     assert stored.item.attempt == 2
     assert [one.prompt for one in stored.item.steps] == [HEADS["planner"] + "as it is"]
+
+
+def test_candidates_come_back_with_their_log_probabilities_to_the_last_bit(database):
+    best = (Candidate("Image Denoising,", -0.1), Candidate("Colorization,", -1 / 3), Candidate("", -1e-300))
+    constraint = PlanConstraint(Signature((Slot("image", Kind.IMAGE),), Kind.IMAGE))
+    held = Ask("planner", HEADS["planner"] + "Task", constraint=constraint, n=3)
+    steps = [
+        Step(0, 0, held, Completion(best[1].text, "stop", candidates=best)),
+        Step(1, 0, Ask("planner", held.prompt), Completion("Colorization,", "stop")),
+    ]
+    assert steps[0].command.digest != steps[1].command.digest
+    stored = Stored(database)
+    for step in steps:
+        stored.journal.record(step)
+    stored.give()
+    check(stored, steps)
 
 
 @pytest.mark.parametrize("values", [({"kind": "page", "text": "seen", "html": "<p>" * 3000},), ({"text": "seen"},)])

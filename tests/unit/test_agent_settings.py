@@ -108,6 +108,10 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
         ("policy.top_p", "1.1", "--sampling policy.top_p must be a number from 0 to 1, not '1.1'."),
         ("policy.max_tokens", "0", f"policy.max_tokens must be a whole number from 1 to {LARGEST}, not '0'."),
         ("policy.max_tokens", "1e3", "must be a whole number"),
+        ("policy.beams", "1001", "--sampling policy.beams must be a whole number from 0 to 1000, not '1001'."),
+        ("policy.beams", "2.5", "must be a whole number from 0 to 1000"),
+        ("policy.epsilon", "1.01", "--sampling policy.epsilon must be a number from 0 to 1, not '1.01'."),
+        ("policy.epsilon", "-0.1", "must be a number from 0 to 1"),
     ],
 )  # fmt: skip
 def test_a_sampling_that_cannot_be_is_one_line_with_the_way_out(name, value, message):

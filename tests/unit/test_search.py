@@ -12,7 +12,7 @@ import pytest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.candidates import choose_reply
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.search import Found, Reply, SearchRequest
+from lumos_queue.endpoints.search import Reply, SearchRequest, SearchResult
 from lumos_queue.errors import EpisodeError, SpecError
 from tests.finite_texts import STEPS, FiniteTexts
 
@@ -152,25 +152,28 @@ def test_one_free_beam_writes_what_greedy_generate_does(folder, plain):
 
 
 def test_a_stop_string_ends_a_hypothesis(folder):
-    whole = ask(folder, Sampling(beams=1, max_tokens=20, stop=()), constraint=None)
+    """Drawn, as the best reply of random weights may be short; the same seed draws the same tokens."""
+    free = Sampling(temperature=1.0, beams=1, max_tokens=20, stop=())
+    whole = max(ask_all(folder, *((free, seed, None, 1) for seed in range(4))), key=lambda one: len(one.text))
+    seed = next(seed for seed in range(4) if ask(folder, free, seed, None).text == whole.text)
     middle = len(whole.text) // 2
     stop = whole.text[middle : middle + 2]
-    assert stop
-    cut = ask(folder, Sampling(beams=1, max_tokens=20, stop=(stop,)), constraint=None)
+    cut = ask(folder, Sampling(temperature=1.0, beams=1, max_tokens=20, stop=(stop,)), seed, None)
     assert cut.text == whole.text[: whole.text.index(stop)].strip()
     assert cut.completion_tokens < whole.completion_tokens and cut.finish_reason in ("stop", "empty")
-    wide = ask(folder, Sampling(beams=4, max_tokens=20, stop=(stop,)), constraint=None, n=4)
-    assert all(stop not in one.text for one in wide.candidates)
+    letter = next(one for one in whole.text if one.isascii() and one.isalnum())
+    wide = ask(folder, Sampling(beams=8, max_tokens=6, stop=(letter,)), n=8, constraint=None)
+    assert not any(letter in one.text for one in wide.candidates)
 
 
 def test_drawn_replies_follow_the_allowed_distribution_and_tell_its_logprob(folder, ranked):
     expected = dict(ranked)
     warm = Sampling(temperature=1.0)
-    drawn = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(150)))
+    drawn = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(100)))
     counted = Counter(one.text for one in drawn)
     for text, logprob in ranked:
         share = math.exp(logprob)
-        assert counted[text] / 150 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 150) + 1e-3)
+        assert counted[text] / 100 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 100) + 1e-3)
     for one in drawn:
         assert one.candidates[0].logprob == pytest.approx(expected[one.text], abs=1e-5)
     again = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(20)))
@@ -187,7 +190,7 @@ def test_epsilon_draws_from_the_softmax_of_the_candidates(folder):
     known = plain.candidates
     total = sum(math.exp(one.logprob) for one in known)
     sampling = Sampling(beams=TEXTS, epsilon=0.5)
-    found = Found(tuple(Reply(one.text, one.logprob, 1, False) for one in known), 1)
+    found = SearchResult(tuple(Reply(one.text, one.logprob, 1, False) for one in known), 1)
     replies = [choose_reply(SearchRequest(PROMPT, sampling, seed, STEPS, n), found, 0.0) for seed in range(times)]
     assert all(one.candidates == known for one in replies)
     counted = Counter(one.text for one in replies)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from db.journal import RecordedStep
-from lumos_queue.cli.trajectory import trajectory_as_json
+from lumos_queue.cli.trajectory import describe_candidates, trajectory_as_json
 from lumos_queue.commands import ROOT, WITHIN, Call
-from lumos_queue.records import Action, Completion, Execution, Subgoal
+from lumos_queue.records import Action, Candidate, Completion, Execution, Subgoal
 
 NONE = SimpleNamespace(
     episode=SimpleNamespace(sample=0, formulation="f", attempt=1, ending="answered", answer="1", message="", calls=1,
@@ -38,3 +38,17 @@ def test_parents_and_provenance_are_shown_where_there_are_any_and_nowhere_else()
         RecordedStep(2, 0, "c", seen, action),
     )
     assert not any({"parent", "provenance"} & step.keys() for step in straight)
+
+
+def test_candidates_are_shown_where_there_are_any():
+    best = tuple(Candidate(f"plan {number},", -float(number)) for number in range(7))
+    held, free = shown(
+        RecordedStep(0, 0, "c", Completion("plan 0,", "stop", candidates=best), None, "planner", "p"),
+        RecordedStep(1, 0, "c", Completion("plan 0,", "stop"), None, "planner", "p"),
+    )
+    assert held["candidates"] == [{"text": one.text, "logprob": one.logprob} for one in best]
+    assert "candidates" not in free
+    lines = describe_candidates(held["candidates"])
+    assert lines[1] == "candidate 2, log-probability -1.0000: plan 1,"
+    assert len(lines) == 6 and lines[-1] == "2 more candidates: see --json"
+    assert describe_candidates(held["candidates"][:1]) == ["candidate 1, log-probability -0.0000: plan 0,"]
