@@ -17,7 +17,7 @@ def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
     """A line for each step, or for some of many."""
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("step", "reward", "baseline", "feasible", "entropy", "KL", "epsilon", "rollouts"):
-        table.add_column(name, justify="left" if name == "rollouts" else "right")
+        table.add_column(name, justify="left" if name == "rollouts" else "right", no_wrap=True)
     for step in _spread(steps):
         table.add_row(
             str(step["step"]),
@@ -27,7 +27,7 @@ def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
             f"{step['entropy']:.2f}",
             f"{step['kl']:.3f}",
             f"{step['epsilon']:.3f}",
-            f"{step['episodes']} of {step['rollouts']}",
+            step["rollouts"],
         )
     output.console().print(table)
     if len(steps) > MAX_SHOWN:
