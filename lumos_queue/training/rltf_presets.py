@@ -19,7 +19,7 @@ class RltfPreset:
 _LORA = LoraShape(rank=8, alpha=16, dropout=0.05)
 PRESETS: dict[str, RltfPreset] = {
     #: A model of well under a million parameters: `lumos train sft --preset planner` makes one to start from.
-    "planner": RltfPreset(RltfSpec(rate=1e-3, batch=10, weight_decay=0.0)),
+    "planner": RltfPreset(RltfSpec(rate=1.5e-3, batch=28, weight_decay=0.0)),
     "flan-t5-large": RltfPreset(RltfSpec(rate=1e-5, batch=5, warm_up=0.1, lora=_LORA), beams=30),
     "vicuna-7b": RltfPreset(RltfSpec(rate=5e-6, batch=1, warm_up=0.0, lora=_LORA), beams=20),
     "llama-2-13b": RltfPreset(RltfSpec(rate=1e-5, batch=1, warm_up=0.0, lora=_LORA), beams=20),

@@ -1,0 +1,43 @@
+"""What a planner learns from feedback: ten planners over several seeds, on OpenAGI's held-out tasks.
+
+python -m performance.rltf run FOLDER [--seed 0] [--reward proxies]    one seed, under an hour on one core; resumable
+python -m performance.rltf show FOLDER FOLDER … [--metric proxies]     the table of those that are done
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from performance.rltf.arms import Seed
+from performance.rltf.summary import print_table
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def run(
+    folder: Path,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    reward: Annotated[str, typer.Option(help="As of lumos train rltf.")] = "proxies",
+) -> None:
+    """Train and evaluate every planner of one seed. The same command goes on where the last one ended."""
+    Seed(folder, seed, reward).run()
+
+
+@app.command()
+def show(
+    folders: list[Path],
+    metric: Annotated[list[str], typer.Option(help="proxies, or a metric; may be repeated.")] = [
+        "proxies",
+        "plan_order",
+    ],  # noqa: B006
+) -> None:
+    """Print the table of these seeds, a folder each."""
+    print_table(dict(enumerate(folders)), metric)
+
+
+if __name__ == "__main__":
+    app()

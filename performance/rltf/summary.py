@@ -1,0 +1,66 @@
+"""The table of all arms: means over the held-out tasks with intervals, and differences paired by task and seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from db.connection import open_database
+from db.filters import parse_where
+from db.trajectories import stream_episodes
+from lumos_queue.benchmarks.openagi.scores import proxy_of
+
+MAIN = "RLTF on 110 further tasks"
+DRAWS = 10_000
+#: Of an arm: task to value, for each seed.
+Values = Mapping[int, Mapping[str, float]]
+
+
+def read_values(folders: Mapping[int, Path], metric: str) -> dict[str, dict[int, dict[str, float]]]:
+    """Arm → seed → task → reward in an evaluation: 0 for an infeasible plan. `metric`: 'proxies', or a metric's name.
+
+    Tasks that nothing judges without weights (a picture from a text) are left out of `proxies`.
+    """
+    found: dict[str, dict[int, dict[str, float]]] = {}
+    for seed, folder in folders.items():
+        database = open_database(f"sqlite:///{folder.resolve()}/home/lumos.db")
+        for arm, job in json.loads((folder / "jobs.json").read_text()).items():
+            for episode in stream_episodes(database, parse_where(f"job={job}")):
+                name = proxy_of(episode.task) if metric == "proxies" else metric
+                if name:
+                    found.setdefault(arm, {}).setdefault(seed, {})[episode.task.row] = episode.scores.get(name, 0.0)
+        database.close()
+    return found
+
+
+def interval(values: np.ndarray) -> tuple[float, float, float]:
+    """Mean and its 95 % interval by bootstrap over tasks; `values`: (tasks, seeds), whose seeds stay together."""
+    draw = np.random.default_rng(0)
+    means = values.mean(1)
+    drawn = means[draw.integers(0, len(means), (DRAWS, len(means)))].mean(1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(means.mean()), float(low), float(high)
+
+
+def print_table(folders: Mapping[int, Path], metric: str) -> None:
+    """Each arm with the mean of each seed, the mean over all, and what RLTF on further tasks has more."""
+    found = read_values(folders, metric)
+    seeds = sorted(folders)
+    tasks = sorted({row for arm in found.values() for values in arm.values() for row in values})
+    print(f"\n{metric}: mean over {len(tasks)} held-out tasks and {len(seeds)} seeds [95 %, bootstrap over tasks]")
+    tables = {
+        arm: np.array([[values[seed][row] for seed in seeds] for row in tasks])
+        for arm, values in found.items()
+        if set(values) == set(seeds)
+    }
+    for arm, table in tables.items():
+        mean, low, high = interval(table)
+        each = " ".join(f"{value:.3f}" for value in table.mean(0))
+        line = f"  {arm:30} {mean:.3f} [{low:.3f}, {high:.3f}]   seeds {each}"
+        if MAIN in tables and arm != MAIN:
+            mean, low, high = interval(tables[MAIN] - table)
+            line += f"   RLTF-110 has {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+        print(line)
