@@ -30,10 +30,7 @@ def run(
 @app.command()
 def show(
     folders: list[Path],
-    metric: Annotated[list[str], typer.Option(help="proxies, or a metric; may be repeated.")] = [
-        "proxies",
-        "plan_order",
-    ],  # noqa: B006
+    metric: Annotated[str, typer.Option(help="proxies, or the name of a metric.")] = "proxies",
 ) -> None:
     """Print the table of these seeds, a folder each."""
     print_table(dict(enumerate(folders)), metric)
