@@ -35,6 +35,14 @@ def tokenizer_file(folder: Path) -> Path:
     raise SpecError(f"'{folder}' is not a model folder: it has no tokenizer.json.")
 
 
+def encodes_prompts(folder: Path) -> bool:
+    """Whether the model has an encoder, which reads the prompt, and a decoder, which writes the reply (T5).
+
+    Raises SpecError when its configuration cannot be read.
+    """
+    return bool(_read_config(folder).get("is_encoder_decoder"))
+
+
 def weights(folder: Path) -> list[Path]:
     """The weight files, in the order in which they are hashed."""
     return sorted(folder.glob("*.safetensors"))
@@ -42,10 +50,7 @@ def weights(folder: Path) -> list[Path]:
 
 def identity(folder: Path) -> dict[str, Any]:
     """What the model is, by its digests. Raises SpecError when its configuration cannot be read."""
-    try:
-        config = read_json((folder / "config.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise SpecError(f"'{folder / 'config.json'}' cannot be read: {error}.") from None
+    config = _read_config(folder)
     return {
         "model": folder.resolve().name,
         "architecture": ", ".join(config.get("architectures") or ["unknown"]),
@@ -81,6 +86,17 @@ def digest_of_files(paths: Sequence[Path]) -> str:
     """The sha256 of one file, or of the digests of several."""
     digests = [_sha256(path) for path in paths]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        config = read_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise SpecError(f"'{path}' cannot be read: {error}.") from None
+    if not isinstance(config, dict):
+        raise SpecError(f"'{path}' cannot be read: expected an object.")
+    return config
 
 
 def _sha256(path: Path) -> str:
