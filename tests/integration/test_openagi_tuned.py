@@ -20,7 +20,7 @@ from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
 from tests.integration.test_openagi_tables import shown, weights
-from tests.tiny_t5 import make_tiny_t5
+from tests.tiny_flan_t5 import make_tiny_flan_t5
 
 __all__ = ["weights"]  # pytest finds the fixture here
 FINE_TUNED, RLTF = "openagi-2/Flan-T5-Large-fine-tuned", "openagi-2/Flan-T5-Large-RLTF"
@@ -69,7 +69,7 @@ def test_a_planner_counts_as_what_wrote_its_weights(tmp_path, weights):
 
 def test_the_base_of_a_fit_of_a_fit_is_the_first_one(tmp_path):
     """Adapters of a T5 that is called as in the paper, and a fit of those weights: both began with Flan-T5-Large."""
-    base = make_tiny_t5(
+    base = make_tiny_flan_t5(
         tmp_path / "flan-t5-large", [one.description + one.plan.write() for one in tasks_of("labelled")]
     )
     fit(tmp_path, "one", str(base), "--preset", "paper", "--precision", "fp32")

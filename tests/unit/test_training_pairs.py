@@ -23,7 +23,7 @@ from lumos_queue.training.engine.window import FitWindow, run_window
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import Sft, sft
 from lumos_queue.training.sft import spec_of
-from tests.tiny_t5 import make_tiny_t5
+from tests.tiny_flan_t5 import make_tiny_flan_t5
 from tests.unit.test_training_engine import curve, weights
 
 
@@ -37,7 +37,7 @@ ROWS = [conversation(number) for number in range(30)]
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> Path:
-    return make_tiny_t5(tmp_path_factory.mktemp("t5"), [one.text() for one in ROWS])
+    return make_tiny_flan_t5(tmp_path_factory.mktemp("t5"), [one.text() for one in ROWS])
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_an_adapter_is_exported_and_merged_with_its_base(build, base, tmp_path):
 
 def test_bases_are_checked_tied_and_untied(base, tmp_path):
     check_base(base)
-    tied = make_tiny_t5(tmp_path / "tied", [one.text() for one in ROWS], tied=True)
+    tied = make_tiny_flan_t5(tmp_path / "tied", [one.text() for one in ROWS], tied=True)
     check_base(tied)
     (tied / "model.safetensors").write_bytes((tied / "model.safetensors").read_bytes()[:-9])
     with pytest.raises(SpecError, match="damaged or cut off"):
