@@ -1,10 +1,10 @@
 """What a planner of expert models is told, in each of OpenAGI's schemas (arXiv:2304.04370). The wording is ours.
 
-    zero-shot    the objective alone, and that steps are asked for
+    zero-shot    the objective alone
     prompt-1     the role of a planner, the objective and the names of the models
     prompt-2     the same, and what each model is for and takes
     few-shot     solved problems of the labelled split, then the problem
-    fine-tuning  the objective as it is: a model that learnt plans needs no more, and is trained on this very text
+    fine-tuning  the objective alone, as a model is trained on it: the user's turn of a training conversation
 
 Prompts 1 and 2 list the 14 models that tasks need: as in the paper, not Text Generation.
 """
@@ -20,7 +20,6 @@ from lumos_queue.prompts.model_synthesis_demonstrations import DEMONSTRATIONS, S
 from lumos_queue.prompts.tool_agent import SYSTEM, first_prompt
 from lumos_queue.records import Task
 
-FINE_TUNING = "fine-tuning"
 LISTED = tuple(name for name in PLANNABLE if name != "Text Generation")
 _STEPS = """\
 Write each step on a line of its own that begins with "Step" and its number, as in "Step 1: …". Write nothing else.
@@ -51,6 +50,7 @@ def _write(solved: Solved) -> str:
     return f"\nProblem: {solved.problem}\nSolution:\n{lines}"
 
 
+FINE_TUNING = "fine-tuning"
 HEADS: Mapping[str, str] = {  #: schema to what its prompts begin with
     "zero-shot": _ZERO_SHOT,
     "prompt-1": f"{_PLANNER}The models:\n{_list_names()}",
@@ -67,11 +67,15 @@ _ASKED = {
 
 
 def planner_prompt(task: Task, schema: str, agent: Agent) -> str:
-    """The prompt of a task. Marks of roles in its text are broken."""
+    """The prompt of a task. Marks of roles in its text are broken.
+
+    That of `fine-tuning` is framed as in training, whichever framing the agent has.
+    """
     if schema == FINE_TUNING:
-        return question_prompt(task, agent.framing)
+        return question_prompt(task)
     return first_prompt(HEADS[schema], _ASKED[schema].format(task.question.strip()), agent)
 
 
 def planner_prefixes(schema: str) -> dict[str, str]:
+    """What the prompts of a schema begin with, by role."""
     return {"planner": USER if schema == FINE_TUNING else SYSTEM + HEADS[schema]}
