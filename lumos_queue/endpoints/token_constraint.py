@@ -18,7 +18,7 @@ from lumos_queue.endpoints.piece_tokens import pieces_of
 from lumos_queue.errors import SpecError
 
 CONTEXT = 16  #: characters of what a reply follows that decide how its first piece is written
-MAX_CURSORS = 50_000  #: that are kept, about 50 MB; then they are made anew
+MAX_CURSORS = 20_000  #: that are kept, about 30 MB; then they are made anew
 
 
 class _Place(NamedTuple):
@@ -54,7 +54,8 @@ class TokenConstraint:
     """`constraint` for one tokenizer.
 
     `end`: id of the end token. `before`: what the reply follows directly: the prompt of a causal model, which should
-    not end in a space (tokenizers read that as one with the first word); '' for a decoder of its own.
+    end in a line break or a token of its own (a space or mark there is often read as one with the reply's beginning,
+    and then the tokens are others than those of prompt and reply read together); '' for a decoder of its own.
     Raises SpecError where the tokenizer cannot write a piece; one that comes only after rarer ones is found by
     `advance`.
     """

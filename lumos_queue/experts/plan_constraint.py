@@ -139,7 +139,7 @@ def _check_state(state: Hashable) -> PlanState:
     return state
 
 
-@lru_cache(1 << 15)
+@lru_cache(1 << 14)
 def _find_pieces(grammar: PlanGrammar, until_branch: bool, state: PlanState) -> Mapping[str, PlanState]:
     """What PlanConstraint.pieces gives; not to be changed."""
     written = state.written

@@ -14,7 +14,7 @@ from itertools import product
 from lumos_queue.experts.base import Expert, Kind
 from lumos_queue.experts.grammar import PlanGrammar
 
-_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]()|/\-]")
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]()|]")
 _START, _END = "start", "end"
 #: From state to state: alternatives, each without a `|` outside of a group.
 Edges = dict[tuple[str, str], list[str]]
