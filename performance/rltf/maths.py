@@ -20,7 +20,7 @@ import typer
 
 from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 
-TASKS, SAMPLES, BATCH, RATE = 512, 2, 32, "0.0003"
+TASKS, SAMPLES, BATCH, RATE = 512, 2, 32, "0.00005"
 HELD_OUT = ("familiar", "test")
 LIMIT = 300
 
