@@ -54,6 +54,7 @@ def prepare(recipe: Rltf) -> WindowResult:
         raise SpecError(f"The model in '{start}' has changed since this job was submitted: submit it again.")
     recipe.check_folder()
     folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(recipe.checkpoints(), ignore_errors=True)  # of the same fit, made before: later ones would be kept
     (folder / REQUEST).write_text(json.dumps(recipe.as_json() | {"digest": recipe.digest}) + "\n")
     tokenizer, policy = read_tokenizer(start), load_policy(start)
     policy.save_pretrained(folder / START)
