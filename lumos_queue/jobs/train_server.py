@@ -1,11 +1,11 @@
 """A process that has loaded the libraries of training, and forks one of its own for each item.
 
-Loading them takes five seconds of processor time, a step of a small policy a fraction of one. The forked process is as
-new as any other: it has its own memory and random numbers, and all of it is free again when the item ends. This one does
+Loading them takes five seconds of processor time, a step of a small policy a fraction of one. The forked process is new
+as any other: it has its own memory and random numbers, and all of it is free again when the item ends. This one does
 nothing itself: no thread, no model, no GPU. It ends with whoever started it, and when nothing was asked for a while.
 
-A request is a line: {"request": …, "output": PATH, "problems": PATH}. The answer is the exit code of the item's process,
-whose standard output and standard error go to those files.
+A request is a line: {"request": …, "output": PATH, "problems": PATH}. The answer is the exit code of the process of the
+item, whose standard output and standard error go to those files.
 """
 
 from __future__ import annotations
