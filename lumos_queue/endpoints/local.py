@@ -33,7 +33,7 @@ from lumos_queue.endpoints.loaded_model import LoadedModel, load_model
 from lumos_queue.endpoints.model_folder import check_folder, encodes_prompts, identity, weights
 from lumos_queue.endpoints.prefixes import Layers, PrefixCache
 from lumos_queue.endpoints.replies import completion
-from lumos_queue.endpoints.search import ConstraintCache, Search, SearchRequest, SearchResult
+from lumos_queue.endpoints.search import ConstraintCache, ReplySearch, SearchRequest, SearchResult
 from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
@@ -190,7 +190,7 @@ class Batcher:
             if self._model is None:
                 self._load()
             if self._passes is None:
-                search = Search(request, self._loaded, self._stops, self._prefixes, self._constraints)
+                search = ReplySearch(request, self._loaded, self._stops, self._prefixes, self._constraints)
                 self._passes = search.run()
             with torch.inference_mode():
                 next(self._passes)

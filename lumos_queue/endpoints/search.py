@@ -49,7 +49,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FoundReply:
     """One reply that was found."""
 
     text: str
@@ -62,7 +62,7 @@ class Reply:
 class SearchResult:
     """The result of a search."""
 
-    replies: tuple[Reply, ...]  #: best first, at least one
+    replies: tuple[FoundReply, ...]  #: best first, at least one
     prompt_tokens: int
 
 
@@ -102,7 +102,7 @@ class ConstraintCache:
         return found
 
 
-class Search:
+class ReplySearch:
     """The search for one request."""
 
     def __init__(
@@ -192,7 +192,7 @@ class Search:
         stopped = token in self._loaded.ends or self._stops.end(one.tokens, self._request.sampling.stop)
         return _Hypothesis(one.tokens, one.logprob, one.row, None, stopped or full, full and not stopped)
 
-    def _write(self, one: _Hypothesis) -> Reply:
+    def _write(self, one: _Hypothesis) -> FoundReply:
         """Raises SpecError where the tokenizer does not give back the text that its tokens were made of."""
         text = self._loaded.tokenizer.decode(list(one.tokens), skip_special_tokens=True)
         constraint = self._request.constraint
@@ -200,4 +200,4 @@ class Search:
             text = text.strip()
             if not constraint.accepts(text):
                 raise SpecError(f"the tokenizer writes an allowed reply as '{text[:80]}', which is not allowed")
-        return Reply(text, one.logprob, len(one.tokens), one.truncated)
+        return FoundReply(text, one.logprob, len(one.tokens), one.truncated)

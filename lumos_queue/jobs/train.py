@@ -18,6 +18,7 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
 from lumos_queue.jobs.base import Identity, ItemResult, Work
+from lumos_queue.jobs.forked import fork_server
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
@@ -82,7 +83,7 @@ class Train:
             yield TrainContext(empty_folder(settings.home), rollouts)
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
-        """Do the item in a fresh process: memory, threads and a GPU are free again when it ends.
+        """Do the item in a process of its own: memory, threads and a GPU are free again when it ends.
 
         Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more,
         InfrastructureError when the process was killed, AwaitsJob when its rollouts are not there yet, NeedsAttention
@@ -92,25 +93,10 @@ class Train:
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
             window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
         request = {"train": self.as_json(), "window": window}
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "lumos_queue.jobs.train_child",
-            cwd=context.folder,
-            env=child_environment(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            output, problems = await child.communicate(json.dumps(request).encode())
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
-        if child.returncode:
-            raise problem_of(child.returncode, problems)
+        run = fork_server().run if context.rollouts else _run_new
+        code, output, problems = await run(request, context.folder)
+        if code:
+            raise problem_of(code, problems)
         done = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
         return ItemResult(
             output=storable_json(done.output),
@@ -119,6 +105,28 @@ class Train:
             models=done.models,
             pause=done.pause,
         )
+
+
+async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
+    """Exit code, standard output and standard error of a new process that carries out an item."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "lumos_queue.jobs.train_child",
+        cwd=folder,
+        env=child_environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        output, problems = await child.communicate(json.dumps(request).encode())
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    return child.returncode or 0, output, problems
 
 
 def problem_of(code: int, written: bytes) -> LumosError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.jobs.train import DIVERGED, REFUSED, Train
@@ -14,7 +15,11 @@ from lumos_queue.util.process import die_with_parent
 
 def main() -> int:
     die_with_parent()
-    request = json.load(sys.stdin)
+    return carry_out(json.load(sys.stdin))
+
+
+def carry_out(request: dict[str, Any]) -> int:
+    """Do the item and write its result to standard output; returns the exit code of its process."""
     recipe = Train.from_json(request["train"]).recipe
     try:
         done = run_item(recipe, request["window"])

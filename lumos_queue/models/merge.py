@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.model_folder import check_folder, digest_of_files, model_digests
+from lumos_queue.endpoints.model_folder import check_folder, digest_of_files, encodes_prompts, model_digests
 from lumos_queue.errors import SpecError
 from lumos_queue.models.adapters import CONFIG, WEIGHTS, Adapter, digest_of_adapter, find_base, read_adapter
 from lumos_queue.models.folders import MERGED, models_folder, require_libraries, write_made_from
@@ -64,17 +64,16 @@ def merged_folder(adapter: Path) -> Path:
 def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> None:
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model_state_dict
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    auto: Any = AutoModelForSeq2SeqLM if encodes_prompts(base) else AutoModelForCausalLM
     options = _options(adapter, LoraConfig().to_dict())
     try:
         tokenizer = AutoTokenizer.from_pretrained(adapter.folder, local_files_only=True)
         with MODEL_LOADING:
-            model = AutoModelForCausalLM.from_pretrained(
-                base, dtype=torch.float32, use_safetensors=True, local_files_only=True
-            )
+            model = auto.from_pretrained(base, dtype=torch.float32, use_safetensors=True, local_files_only=True)
         _resize(model, len(tokenizer))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # missing weights are an error below
@@ -92,6 +91,7 @@ def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> 
     model.generation_config = GenerationConfig(
         do_sample=False, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
+        decoder_start_token_id=getattr(model.config, "decoder_start_token_id", None),
     )  # fmt: skip
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
         setattr(model.config, name, getattr(tokenizer, name))

@@ -26,6 +26,7 @@ from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_matching import ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
+from lumos_queue.papers.tuned import TunedPlanners
 from lumos_queue.papers.visual_rows import VISUAL, VISUAL_TITLE, visual_rows
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import scores
@@ -76,7 +77,8 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     stored = EvaluationScores.of(connection)
     has_tools = any(key in TOOL_TABLES for key in keys)
     tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, stored.found))
-    plans = PlannerFigures(connection, stored.found)
+    has_plans = any(key in PLANNER_TABLES for key in keys)
+    plans = PlannerFigures(connection, stored.found, TunedPlanners.of(connection if has_plans else None))
     return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools, plans)} for key in keys]
 
 

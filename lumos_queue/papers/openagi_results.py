@@ -8,7 +8,8 @@ from dataclasses import dataclass
 #: Column to the metric of `openagi`. The last column is their unweighted mean.
 METRICS = {"CLIP": "clip_score", "BERT": "bert_score", "ViT": "vit_score"}
 OVERALL = "overall"
-TUNED = ("fine-tuned", "RLTF")  #: planners with weights of their own, which were not released
+FINE_TUNED, RLTF = "fine-tuned", "RLTF"
+TUNED = (FINE_TUNED, RLTF)  #: planners with weights of their own, which were not released
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +60,16 @@ PLANNER_TABLES = {
         PlannerTable("openagi-2", "OpenAGI, open planners", (
             PlannerRow(FLAN_T5, "zero-shot", "0.0 0.0 0.0 0.0"),
             PlannerRow(FLAN_T5, "few-shot", "0.0 0.2488 0.0 0.0829"),
-            PlannerRow(FLAN_T5, "fine-tuned", "0.0 0.0 0.6316 0.2105"),
-            PlannerRow(FLAN_T5, "RLTF", "0.0 0.0655 0.6978 0.2544"),
+            PlannerRow(FLAN_T5, FINE_TUNED, "0.0 0.0 0.6316 0.2105"),
+            PlannerRow(FLAN_T5, RLTF, "0.0 0.0655 0.6978 0.2544"),
             PlannerRow(VICUNA, "zero-shot", "0.0 0.0513 0.1704 0.0739"),
             PlannerRow(VICUNA, "few-shot", "0.0 0.0 0.4285 0.1428"),
-            PlannerRow(VICUNA, "fine-tuned", "0.0 0.1212 0.5507 0.2239"),
-            PlannerRow(VICUNA, "RLTF", "0.0 0.1756 0.7300 0.3018"),
+            PlannerRow(VICUNA, FINE_TUNED, "0.0 0.1212 0.5507 0.2239"),
+            PlannerRow(VICUNA, RLTF, "0.0 0.1756 0.7300 0.3018"),
             PlannerRow(LLAMA, "zero-shot", "0.0 0.0986 0.3614 0.1533"),
             PlannerRow(LLAMA, "few-shot", "0.0612 0.2281 0.2558 0.1817"),
-            PlannerRow(LLAMA, "fine-tuned", "0.0608 0.1570 0.6723 0.2967"),
-            PlannerRow(LLAMA, "RLTF", "0.1220 0.2401 0.7584 0.3735"),
+            PlannerRow(LLAMA, FINE_TUNED, "0.0608 0.1570 0.6723 0.2967"),
+            PlannerRow(LLAMA, RLTF, "0.1220 0.2401 0.7584 0.3735"),
         )),
         PlannerTable("openagi-3", "OpenAGI, closed planners told of the models", (
             PlannerRow(GPT_35, "prompt-1", "0.0 0.2106 0.0 0.0702"),

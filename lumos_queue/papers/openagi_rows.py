@@ -13,8 +13,10 @@ from db.states import JobState
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.matching import StoredEvaluation, is_tool
-from lumos_queue.papers.openagi_results import METRICS, OVERALL, TUNED, PlannerRow, PlannerTable
+from lumos_queue.papers.openagi_results import METRICS, OVERALL, RLTF, TUNED, PlannerRow, PlannerTable
+from lumos_queue.papers.tuned import TunedPlanners
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.model_synthesis import FINE_TUNING
 from lumos_queue.reports.groups import measure_overall, samples_of
 from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.media.paper import SCORES
@@ -31,6 +33,7 @@ class PlannerFigures:
 
     connection: Connection | None
     found: Sequence[StoredEvaluation] = ()
+    tuned: TunedPlanners = field(default_factory=TunedPlanners)
     _measured: dict[str, _Measured] = field(default_factory=dict)
 
     def find_best(self, row: PlannerRow) -> StoredEvaluation | None:
@@ -38,9 +41,24 @@ class PlannerFigures:
         fitting = [
             one
             for one in self.found
-            if one.job.benchmark == BENCHMARK and one.job.formulation == FORMULATION and _schema(one) == row.schema
+            if one.job.benchmark == BENCHMARK and one.job.formulation == FORMULATION and self._is_as(row, one)
         ]
-        return min(fitting, key=lambda one: (bool(_other_planner(row, one)), _is_unfinished(one)), default=None)
+        return min(fitting, key=lambda one: (bool(self.other_planner(row, one)), _is_unfinished(one)), default=None)
+
+    def _is_as(self, row: PlannerRow, found: StoredEvaluation) -> bool:
+        """Whether the planner was asked as in the row and, where weights of its own are needed, was fitted as there."""
+        if row.schema not in TUNED:
+            return _schema(found) == row.schema
+        tuned = self.tuned.find(found, PLANNER)
+        return _schema(found) == FINE_TUNING and tuned is not None and tuned.way == row.schema
+
+    def other_planner(self, row: PlannerRow, found: StoredEvaluation) -> list[str]:
+        """Which other planner it was, as text; of one that was fitted here, what it was fitted from counts."""
+        tuned = self.tuned.find(found, PLANNER) if row.schema in TUNED else None
+        model = tuned.base if tuned else found.models.get(PLANNER, "")
+        if is_tool(model, row.model):
+            return []
+        return [f"other weights: {PLANNER} is {'fitted from ' if tuned else ''}{model or 'unknown'}, not {row.model}"]
 
     def measurement(self, job: Any) -> _Measured:
         assert self.connection is not None
@@ -83,8 +101,6 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
         "published_n": "",
         "note": _DISTANCE if column in ("ViT", OVERALL) and float(published) else "",
     }
-    if row.schema in TUNED:
-        return blank | {"status": f"not run: needs weights of {row.model} that were never released ({row.schema})"}
     found = figures.find_best(row)
     if found is None:
         return blank | {"status": f"not run: needs {_command(row)}"}
@@ -99,14 +115,16 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
     n = sum(sum(measured.versions[name].values()) for name in wanted)
     ours = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
     ours |= {"digits": 4, "job": found.job.id, "tools": found.tools, "models": dict(found.models)}
-    return blank | {"ours": ours, "status": _status(row, found, measured, wanted)}
+    return blank | {"ours": ours, "status": _status(row, found, measured, wanted, figures)}
 
 
-def _status(row: PlannerRow, found: StoredEvaluation, measured: _Measured, wanted: Sequence[str]) -> str:
+def _status(
+    row: PlannerRow, found: StoredEvaluation, measured: _Measured, wanted: Sequence[str], figures: PlannerFigures
+) -> str:
     remarks = []
     if any("bounds" in measured.metrics[name] for name in wanted) or _is_unfinished(found):
         remarks.append("incomplete")
-    remarks += _other_planner(row, found)
+    remarks += figures.other_planner(row, found)
     if (experts := found.tools.get("experts", PAPER_EXPERTS)) != PAPER_EXPERTS:
         remarks.append(f"other experts: {experts}")
     if measured.generated:
@@ -122,11 +140,6 @@ def _is_published(metric: str, version: str) -> bool:
     return version.partition("@")[0] == SCORES[metric].checkpoint
 
 
-def _other_planner(row: PlannerRow, found: StoredEvaluation) -> list[str]:
-    model = found.models.get(PLANNER, "")
-    return [] if is_tool(model, row.model) else [f"other weights: {PLANNER} is {model or 'unknown'}, not {row.model}"]
-
-
 def _schema(found: StoredEvaluation) -> str:
     agent = Agent.from_json(found.infer["agent"])
     return agent.settings.get("schema", FORMULATIONS.load(FORMULATION).settings["schema"].default)
@@ -137,7 +150,13 @@ def _is_unfinished(found: StoredEvaluation) -> bool:
 
 
 def _command(row: PlannerRow) -> str:
+    schema, planner = row.schema, f"{row.model} as planner"
+    if row.schema in TUNED:
+        fitted = f"lumos train sft --from FOLDER --preset {row.model.lower()}"
+        then = ", then lumos train rltf" if row.schema == RLTF else ""
+        schema = FINE_TUNING
+        planner = f"{row.model} as fitted by {fitted}{then}, as the paper's weights ({row.schema}) were never released"
     return (
         f"lumos evaluate {BENCHMARK} --data FOLDER --split all --formulation {FORMULATION} --setting "
-        f"schema={row.schema} --planner URL ({row.model} as planner; experts and scores with the paper's checkpoints)"
+        f"schema={schema} --planner URL ({planner}; experts and scores with the paper's checkpoints)"
     )

@@ -15,7 +15,9 @@ INDEX = "model.safetensors.index.json"
 
 
 def check_base(folder: Path) -> None:
-    """Raises SpecError unless the folder holds a causal language model in safetensors, whole, and its tokenizer.
+    """Raises SpecError unless the folder holds a language model in safetensors, whole, and its tokenizer.
+
+    A causal one, or an encoder-decoder (T5).
 
     Shapes and names are compared with those of the architecture; the values are not read.
     """
@@ -75,11 +77,12 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
 def _expected_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
     """What a model of this configuration has, from one without storage."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
+    auto: Any = AutoModelForSeq2SeqLM if config.get("is_encoder_decoder") else AutoModelForCausalLM
     try:
         with MODEL_LOADING, torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
+            model = auto.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
     except Exception as error:  # a configuration made by others can make the library raise anything
         reason = str(error).partition("\n")[0]
         raise SpecError(f"'{folder}' is not a causal language model that can be trained: {reason}") from None
@@ -88,4 +91,6 @@ def _expected_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int
 
 def _is_derived(name: str, config: dict[str, Any]) -> bool:
     """Whether a tensor need not be stored: a head that is the embeddings again, buffers."""
+    if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):  # of T5: they are `shared`
+        return True
     return (name == "lm_head.weight" and config.get("tie_word_embeddings", False)) or name.endswith("inv_freq")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lumos_queue.training.engine.spec import FP32, MUON, FitSpec, LoraShape, ModelShape
 
 PAPER, LORA, SCRATCH, PLANNER = "paper", "lora", "scratch", "planner"
+FLAN_T5, VICUNA, LLAMA_2 = "flan-t5-large", "vicuna-7b", "llama-2-13b"
 
 PRESETS: dict[str, FitSpec] = {
     #: As LUMOS fits Llama-2: all weights (spec 3.6).
@@ -26,7 +27,7 @@ PRESETS: dict[str, FitSpec] = {
         prompt_weight=0.1,
     ),
     #: A Llama of 0.34 million parameters that learns the plans of a few tasks by heart: each name of an expert is one
-    #: token. AdamW is three times as fast, and right in a quarter as many of the tasks that it was not shown.
+    #: token. AdamW is three times as fast, and plans about a third as many of the tasks that it was not shown as gold.
     PLANNER: FitSpec(
         shape=ModelShape(hidden=96, layers=3, heads=3, feed_forward=224, positions=256),
         epochs=200.0,
@@ -43,8 +44,26 @@ PRESETS: dict[str, FitSpec] = {
         precision=FP32,  # of so small matrices, products of bfloat16 take three times as long on a CPU
     ),
 }
+#: OpenAGI's fine-tuning of its three planners (arXiv:2304.04370, table A.5). Of T5 the paper names no projections:
+#: those that peft takes by default, which are the same as of LLaMA.
+PRESETS |= {
+    name: FitSpec(
+        lora=LoraShape(rank=8, alpha=16, dropout=0.05, targets=targets),
+        epochs=200.0,
+        batch=batch,
+        micro_batch=batch,
+        rate=rate,
+        weight_decay=1e-6,
+        warm_up=warm_up,
+    )
+    for name, batch, rate, warm_up, targets in (
+        (FLAN_T5, 8, 1e-5, 0.1, ("q", "v")),
+        (VICUNA, 1, 5e-6, 0.0, ("q_proj", "v_proj")),
+        (LLAMA_2, 1, 1e-5, 0.0, ("q_proj", "v_proj")),
+    )
+}
 SMALL = (SCRATCH, PLANNER)  #: for models whose matrices do not gain from a second core
 #: Optimizer steps between checkpoints.
-WINDOWS = {PAPER: 100, LORA: 100, SCRATCH: 250, PLANNER: 200}
+WINDOWS = {PAPER: 100, LORA: 100, SCRATCH: 250, PLANNER: 200, FLAN_T5: 200, VICUNA: 500, LLAMA_2: 500}
 #: Learning rate of the small models where the weights are those of such a model already.
 CONTINUED_RATE = 0.005

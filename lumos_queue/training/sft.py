@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.conversations import Conversation, read_conversations
@@ -51,10 +52,11 @@ def prepare(recipe: Sft) -> dict[str, int]:
         texts = lambda: (one.text() for _, one in _conversations(recipe, "."))  # noqa: E731
         tokenizer = learn_tokenizer(texts, symbols(recipe.formulation))
     tokenizer.save_pretrained(folder / TOKENIZER)
+    pairs = bool(recipe.start) and encodes_prompts(from_launch(recipe.start))
     counts: Counter[str] = Counter()
     parts = {TRAIN: _conversations(recipe, "."), DEV: _conversations(recipe, "dev")}
     for name, rows in parts.items():
-        encode_all(rows, tokenizer, recipe.fit.max_length, folder / ENCODED / name, counts, Path(name).stem)
+        encode_all(rows, tokenizer, recipe.fit.max_length, folder / ENCODED / name, counts, Path(name).stem, pairs)
     if not counts["train: conversations"]:
         raise SpecError(f"The builds hold no conversation that the model can learn: {dict(counts)}.")
     return dict(sorted(counts.items()))

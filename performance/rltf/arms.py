@@ -20,10 +20,10 @@ STEPS = 40  #: optimizer steps of each fit from rewards, and of the fit on gold 
 SAMPLED = ("--temperature", "1", "--samples", "2")
 #: Fits from rewards, by the name of their arm. All take STEPS steps.
 FITS = {
-    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "5", "--epochs", "10"),
     "RLTF on 110 further tasks": ("--split", "feedback", "--batch", "28", "--epochs", "10"),
-    "the same, rewards shuffled": ("--split", "feedback", "--batch", "28", "--epochs", "10", "--shuffle-rewards"),
-    "the same, b = 0": ("--split", "feedback", "--batch", "28", "--epochs", "10", "--no-baseline"),
+    "RLTF on 110, rewards shuffled": ("--split", "feedback", "--batch", "28", "--epochs", "10", "--shuffle-rewards"),
+    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "5", "--epochs", "10"),
+    "RLTF on 110, b = 0": ("--split", "feedback", "--batch", "28", "--epochs", "10", "--no-baseline"),
 }
 SFT, MORE, UNTRAINED = "SFT", "SFT, as many steps more", "untrained"
 

@@ -14,10 +14,12 @@ from db.jobs import get_job, remove
 from db.models import Artifact, DatasetArtifact, EpisodeArtifact, ToolCallRow
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
+from lumos_queue.errors import SpecError
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.plans import Plan
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
+from tests.tiny_model import make_tiny_model
 
 LABELLED = tasks_of("labelled")
 
@@ -139,3 +141,31 @@ def test_pictures_are_shown_and_saved_and_nothing_is_overwritten(tmp_path, monke
     again = CliRunner().invoke(app, ["show", f"{job}-{number}", "--save", str(folder)])
     assert again.exit_code != 0 and sorted(one.name for one in folder.iterdir()) == written[1:], "all, or nothing"
     assert all((folder / one).read_bytes() == before[one] for one in written[1:])
+
+
+def test_a_job_of_constrained_plans_is_stored_and_shown_with_its_candidates(tmp_path, url, monkeypatch):
+    pytest.importorskip("torch")
+    make_tiny_model(tmp_path / "model", context=1024)
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
+    monkeypatch.setenv("LUMOS_DATABASE_URL", url)
+    command = ["evaluate", "openagi", "--split", "labelled", "--limit", "6", "--formulation", "model-synthesis",
+               "--planner", f"local:{tmp_path / 'model'}", "--tool", "experts=oracle", "--option", "samples=1",
+               "--setting", "schema=fine-tuning", "--setting", "decoding=constrained", "--setting", "search=apart",
+               "--setting", "candidates=3", "--sampling", "planner.beams=4", "--sampling", "planner.epsilon=0.5",
+               "--json"]  # fmt: skip
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    job = json.loads(done.stdout.splitlines()[-1])["job"]
+    for number in range(6):
+        shown = json.loads(CliRunner().invoke(app, ["show", f"{job}-{number}", "--json"]).stdout)
+        assert shown["ending"] != "infeasible", shown["message"]
+        (*_, last) = [step for step in shown["steps"] if "candidates" in step]
+        logprobs = [one["logprob"] for one in last["candidates"]]
+        assert len(logprobs) == 3 and logprobs == sorted(logprobs, reverse=True) and logprobs[0] <= 0
+        assert last["what"] in [one["text"] for one in last["candidates"]]
+    words = " ".join(CliRunner().invoke(app, ["show", f"{job}-0"]).stdout.split())
+    assert "candidate 3, log-probability -" in words
+    assert "beams 4, epsilon 0.5" in " ".join(CliRunner().invoke(app, ["job", job]).stdout.split())
+    refused = CliRunner().invoke(app, [*command, "--sampling", "planner.temperature=1"])
+    assert isinstance(refused.exception, SpecError)
+    assert "needs --sampling planner.temperature=0" in str(refused.exception)

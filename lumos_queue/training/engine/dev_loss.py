@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right
+from lumos_queue.training.engine.data import IGNORED, EncodedConversations
+from lumos_queue.training.engine.pairs import reply_losses
 
 if TYPE_CHECKING:
     from lumos_queue.training.engine.trainer import ConversationTrainer
@@ -26,8 +27,12 @@ def dev_loss(trainer: ConversationTrainer, data: EncodedConversations) -> float 
     size = trainer.args.per_device_train_batch_size
     with torch.no_grad(), trainer.accelerator.autocast():
         for start in range(0, len(rows), size):
-            batch = pad_right(rows[start : start + size], pad)
-            ids, labels = batch["input_ids"].to(device), batch["labels"][:, 1:].to(device)
+            batch = {name: value.to(device) for name, value in trainer.collate(rows[start : start + size], pad).items()}
+            if trainer.pairs:
+                found = reply_losses(model, batch)
+                total, count = total + float(found.sum()), count + len(found)
+                continue
+            ids, labels = batch["input_ids"], batch["labels"][:, 1:]
             learnt = labels != IGNORED
             with trainer.head.at(learnt):
                 logits = model(input_ids=ids[:, :-1], use_cache=False).logits

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
-from lumos_queue.training.engine.model import load_tokenizer
+from lumos_queue.training.engine.model import auto_class, is_encoder_decoder, load_tokenizer
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.recipes.base import TrainedModel
 
@@ -54,12 +54,14 @@ def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, made_from: dic
 
 
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Write a folder that `AutoModelForCausalLM`, `AutoTokenizer` and every LUMOS endpoint can load.
+    """Write a folder that `AutoModelForCausalLM` (of T5 `…ForSeq2SeqLM`), `AutoTokenizer` and LUMOS endpoints load.
 
     Weights are bfloat16 on disk: half the size, the range of float32. The model given becomes bfloat16.
     """
     logging.disable_progress_bar()
     ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    if is_encoder_decoder(model):
+        ids["decoder_start_token_id"] = model.config.decoder_start_token_id
     model.generation_config = GenerationConfig(**ids, do_sample=False, max_new_tokens=512)
     cast(Any, model).to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -68,7 +70,7 @@ def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folde
 
 
 def _write_model(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
-    model = AutoModelForCausalLM.from_pretrained(checkpoint, local_files_only=True, use_safetensors=True)
+    model = auto_class(checkpoint).from_pretrained(checkpoint, local_files_only=True, use_safetensors=True)
     save_model(model, load_tokenizer(spec.tokenizer), folder)
 
 

@@ -9,6 +9,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import (
     AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     LlamaConfig,
     LlamaForCausalLM,
@@ -17,13 +18,26 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.spec import BF16, FitSpec, LoraShape, ModelShape
 
 #: The projections of a layer in Llama and its relatives.
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+#: Those of T5 and its relatives, whose feed-forward blocks have one input projection (wi) or two.
+PAIR_PROJECTIONS = ("q", "k", "v", "o", "wi", "wi_0", "wi_1", "wo")
 #: Of an attention or feed-forward block: the hidden states, alone or first in a tuple.
 Output = torch.Tensor | tuple[Any, ...]
+
+
+def auto_class(folder: Path) -> Any:
+    """What loads the model of a folder. Raises SpecError when its configuration cannot be read."""
+    return AutoModelForSeq2SeqLM if encodes_prompts(folder) else AutoModelForCausalLM
+
+
+def is_encoder_decoder(model: PreTrainedModel | PeftModel) -> bool:
+    """Whether an encoder reads the prompt, and a decoder of its own writes the reply (pairs.py)."""
+    return bool(getattr(model.config, "is_encoder_decoder", False))
 
 
 def load_tokenizer(folder: str) -> PreTrainedTokenizerBase:
@@ -75,11 +89,11 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     """(the model in a folder, ids of the tokens that its own tokenizer lacks).
 
     Weights are float32, but for frozen ones under bfloat16 products. A new token's row begins as the mean of the rows
-    that its text had before. Raises SpecError for a folder that holds no causal language model in safetensors.
+    that its text had before. Raises SpecError for a folder that holds no such language model in safetensors.
     """
     frozen = spec.lora is not None and spec.precision == BF16
     try:
-        load: Any = AutoModelForCausalLM.from_pretrained
+        load = auto_class(folder).from_pretrained
         model, loaded = load(
             folder,
             local_files_only=True,
@@ -89,7 +103,7 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
             attn_implementation=_attention(spec.device),
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise SpecError(f"No causal language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
+        raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
     if loaded["missing_keys"]:  # they would be random
         raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
     before = load_tokenizer(str(folder))
@@ -110,15 +124,17 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
 def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -> PeftModel:
     """The model with trainable adapters and rows, all else frozen. Raises SpecError for another architecture."""
     found = {name.rpartition(".")[2] for name, _ in model.named_modules()}
-    missing = [name for name in PROJECTIONS if name not in found]
+    pairs = is_encoder_decoder(model)
+    wanted = lora.targets or (tuple(name for name in PAIR_PROJECTIONS if name in found) if pairs else PROJECTIONS)
+    missing = [name for name in wanted or PAIR_PROJECTIONS if name not in found]
     if missing:
         raise SpecError(f"A {type(model).__name__} has no {missing[0]} for an adapter: train it without --lora.")
     config = LoraConfig(
-        task_type="CAUSAL_LM",
+        task_type="SEQ_2_SEQ_LM" if pairs else "CAUSAL_LM",
         r=lora.rank,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=list(PROJECTIONS),
+        target_modules=list(wanted),
         trainable_token_indices=_rows_by_table(model, new_rows) if new_rows else None,
     )
     adapted = get_peft_model(model, config)
@@ -144,7 +160,8 @@ def _attention(device: str) -> str:
 def _add_dropout(model: PreTrainedModel, rate: float) -> None:
     """Drop `rate` of what each attention and feed-forward block adds, in training mode only.
 
-    Llama itself has no residual dropout.
+    Llama itself has no residual dropout. An encoder-decoder model has dropout of its own, at the rate that its
+    configuration says; another rate takes its place.
     """
 
     def drop(_module: torch.nn.Module, _inputs: tuple[Any, ...], output: Output) -> Output:
@@ -154,5 +171,8 @@ def _add_dropout(model: PreTrainedModel, rate: float) -> None:
 
     if rate:
         for name, module in model.named_modules():
-            if name.rpartition(".")[2] in ("self_attn", "mlp"):
+            if is_encoder_decoder(model):
+                if isinstance(module, torch.nn.Dropout):
+                    module.p = rate
+            elif name.rpartition(".")[2] in ("self_attn", "mlp"):
                 module.register_forward_hook(drop)

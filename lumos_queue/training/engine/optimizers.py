@@ -53,8 +53,9 @@ class MuonWithAdamW(torch.optim.Optimizer):
 
 
 def muon_with_adamw(model: torch.nn.Module, rate: float, other_rate: float, weight_decay: float) -> MuonWithAdamW:
-    """The optimizer of a causal language model: matrices are those of its layers, without embeddings and head."""
-    outside = {id(module.weight) for module in (model.get_input_embeddings(), model.get_output_embeddings())}  # type: ignore[operator]
+    """The optimizer of a language model: matrices are those of its layers, no embeddings, no head."""
+    tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
+    outside = {id(module.weight) for module in (*tables, model.get_output_embeddings())}  # type: ignore[operator]
     trained = [value for value in model.parameters() if value.requires_grad]
     matrices = [value for value in trained if value.ndim == 2 and id(value) not in outside]
     chosen = {id(value) for value in matrices}

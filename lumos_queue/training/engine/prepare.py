@@ -11,20 +11,27 @@ from transformers import PreTrainedTokenizerBase
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.training.engine.data import write_examples
 from lumos_queue.training.engine.masks import Example, encode
+from lumos_queue.training.engine.pairs import encode_pair
 
 
 def encode_all(
     rows: Iterable[tuple[str, Conversation]], tokenizer: PreTrainedTokenizerBase, limit: int,
-    path: Path, counts: Counter[str], part: str,
+    path: Path, counts: Counter[str], part: str, pairs: bool = False,
 ) -> None:  # fmt: skip
-    """Write the (origin, conversation) rows that can be learnt to `path`; `counts` get names that begin with `part`."""
+    """Write the (origin, conversation) rows that can be learnt to `path`; `counts` get names that begin with `part`.
+
+    `pairs`: for an encoder-decoder model (pairs.py), which learns single replies.
+    """
     examples: list[Example] = []
     for origin, conversation in rows:
         special = special_token_in(conversation, tokenizer)
         if special:
             counts[f"{part}: left out, {special} in its text"] += 1
             continue
-        example, was_longer = encode(conversation, tokenizer, limit)
+        if pairs and len(conversation.turns) > 2:
+            counts[f"{part}: left out, more than one reply"] += 1
+            continue
+        example, was_longer = (encode_pair if pairs else encode)(conversation, tokenizer, limit)
         counts[f"{part}: cut off at {limit:,} tokens"] += was_longer and example is not None
         if example is None:
             counts[f"{part}: left out, no reply within {limit:,} tokens"] += 1

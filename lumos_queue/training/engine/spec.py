@@ -26,11 +26,12 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class LoraShape:
-    """Low-rank adapters of the seven projections of each layer (Hu et al., 2021)."""
+    """Low-rank adapters of projections of each layer (Hu et al., 2021)."""
 
     rank: int = 64
     alpha: int = 16
     dropout: float = 0.1
+    targets: tuple[str, ...] = ()  #: which projections, such as 'q_proj'; (): all that the architecture has
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,16 @@ class FitSpec:
     seed: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        values = asdict(self)
+        if self.lora and not self.lora.targets:  # as fits were before there was a choice
+            del values["lora"]["targets"]
+        return values
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> FitSpec:
         lora = value["lora"]
-        return cls(**{**value, "shape": ModelShape(**value["shape"]), "lora": lora and LoraShape(**lora)})
+        lora = lora and LoraShape(**{**lora, "targets": tuple(lora.get("targets", ()))})
+        return cls(**{**value, "shape": ModelShape(**value["shape"]), "lora": lora})
 
     @property
     def digest(self) -> str:

@@ -16,7 +16,9 @@ from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from lumos_queue.errors import DivergedFit
 from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right
+from lumos_queue.training.engine.model import is_encoder_decoder
 from lumos_queue.training.engine.optimizers import muon_with_adamw
+from lumos_queue.training.engine.pairs import pad_pairs, reply_losses
 from lumos_queue.training.engine.spec import BF16, MUON, FitSpec
 from lumos_queue.training.recipes.base import TrainingStep
 
@@ -35,11 +37,13 @@ class ConversationTrainer(Trainer):
         self.spec, self._tokens = spec, 0
         self.steps_done: list[TrainingStep] = []
         self.pad = pad = cast(int, tokenizer.pad_token_id)
+        self.pairs = is_encoder_decoder(model)
+        self.collate = pad_pairs if self.pairs else pad_right
         super().__init__(
             model=model,
             args=_arguments(spec, folder, len(data), ranks, micro_batch),
             train_dataset=data,
-            data_collator=lambda rows: pad_right(rows, pad),
+            data_collator=lambda rows: self.collate(rows, pad),
             callbacks=[],
         )
         for callback in (PrinterCallback, ProgressCallback):
@@ -53,8 +57,13 @@ class ConversationTrainer(Trainer):
     ) -> Any:
         """Mean over the micro-batch's assistant tokens, in nats; with a prompt weight, that part of the prompts' too.
 
-        Divided by the assistant tokens alone, so that their rate of learning does not depend on the prompts.
+        Divided by the assistant tokens alone, so that their rate of learning does not depend on the prompts. An
+        encoder-decoder model learns replies alone.
         """
+        if self.pairs:
+            self._tokens += int(inputs["lengths"].sum())
+            loss = reply_losses(model, inputs).mean()
+            return (loss, None) if return_outputs else loss
         ids, labels = inputs["input_ids"], inputs["labels"][:, 1:]
         learnt = labels != IGNORED
         weights = learnt.float()

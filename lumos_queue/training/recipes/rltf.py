@@ -52,7 +52,7 @@ class RltfSpec:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RltfSpec:
         lora = value["lora"]
-        return cls(**{**value, "lora": lora and LoraShape(**lora)})
+        return cls(**{**value, "lora": lora and LoraShape(**{**lora, "targets": tuple(lora["targets"])})})
 
     def epsilon_at(self, step: int) -> float:
         """Of the rollouts of step `step`, counted from 1."""

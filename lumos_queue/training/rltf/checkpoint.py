@@ -46,6 +46,13 @@ class FitState:
         return cls(**{**value, "history": tuple(FeedbackStep(**one) for one in value["history"])})
 
 
+def import_architecture(folder: Path) -> None:
+    """Import the module of the model in a folder, which takes longer than a step of a small one; nothing is loaded."""
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    kind._model_mapping[type(config)]
+
+
 def load_policy(folder: Path) -> PreTrainedModel:
     """The model in a folder, in float32, as it is evaluated: dropout would make other replies likely than were.
 

@@ -40,7 +40,8 @@ class AskEncoder:
     """Calls as token ids: prompts as the endpoint read them, replies as the model wrote them."""
 
     def __init__(self, tokenizer: Any, *, bos: bool, encoder_decoder: bool):
-        self._tokenizer, self._bos, self._apart = tokenizer, bos, encoder_decoder
+        # An encoder's prompt always has the tokenizer's own end mark, as in endpoints/hypotheses.py.
+        self._tokenizer, self._bos, self._apart = tokenizer, bos or encoder_decoder, encoder_decoder
 
     def encode(self, ask: RolloutAsk) -> EncodedAsk:
         """Raises SpecError for a reply that its constraint does not allow, or that has no token."""

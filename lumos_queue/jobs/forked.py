@@ -1,0 +1,99 @@
+"""Items of training in processes that are forked from one which has loaded the libraries (train_server.py).
+
+A process that works on jobs has one such server at most. It outlives the slices of a job, which are short where each
+item waits for another job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.util.launch_folder import child_environment
+
+
+class ForkServer:
+    """Started by the first item, and again where it has ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asking = threading.Lock()
+
+    async def run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
+        """Carry out an item; returns exit code, standard output and standard error of its process.
+
+        `folder`: that it starts in. When this is cancelled, the item's process is killed.
+        """
+        work = asyncio.ensure_future(asyncio.to_thread(self._run, request, folder))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self.end()
+            await asyncio.wait([work])
+            raise
+
+    def end(self) -> None:
+        """Kill the server, and with it what it forked."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
+        with self._asking, tempfile.TemporaryDirectory() as place:
+            output, problems = Path(place) / "output", Path(place) / "problems"
+            line = json.dumps({"request": request, "output": str(output), "problems": str(problems)}) + "\n"
+            answer = self._ask(line.encode(), folder)
+            read = [path.read_bytes() if path.exists() else b"" for path in (output, problems)]
+        return (int(answer) if answer else -9), read[0], read[1]
+
+    def _ask(self, line: bytes, folder: Path) -> bytes:
+        """The server's answer; empty where it was killed. One that has ended before it read anything is replaced."""
+        for _ in range(2):
+            process = self._open(folder)
+            assert process.stdin is not None and process.stdout is not None
+            try:
+                process.stdin.write(line)
+                process.stdin.flush()
+            except BrokenPipeError:
+                self._close()
+                continue
+            answer = process.stdout.readline()
+            if not answer:
+                self._close()
+            return answer
+        return b""
+
+    def _open(self, folder: Path) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._close()
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "lumos_queue.jobs.train_server"],
+                cwd=folder,
+                env=child_environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        return self._process
+
+    def _close(self) -> None:
+        if self._process is not None:
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+_servers: dict[int, ForkServer] = {}  # by process: that of its parent is not a forked worker's
+
+
+def fork_server() -> ForkServer:
+    """That of this process."""
+    return _servers.setdefault(os.getpid(), ForkServer())

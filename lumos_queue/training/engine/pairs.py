@@ -1,0 +1,55 @@
+"""Conversations for an encoder-decoder model (T5): the encoder reads the prompt, the decoder learns the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from lumos_queue.prompts.conversations import Conversation
+from lumos_queue.training.engine.data import IGNORED
+from lumos_queue.training.engine.masks import Example
+
+
+def encode_pair(
+    conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit: int
+) -> tuple[Example | None, bool]:
+    """As masks.encode, of a conversation of one reply: the encoder reads what is not learnt, the decoder the rest.
+
+    The prompt has the tokenizer's own marks, as at inference; the reply ends in the end token.
+    """
+    (prompt, _), _ = conversation.pieces()
+    asked = tokenizer(prompt)["input_ids"]
+    reply = tokenizer(conversation.turns[-1].content.strip(), add_special_tokens=False)["input_ids"]
+    ids = [*asked, *reply, tokenizer.eos_token_id]
+    learnt = np.arange(len(ids)) >= len(asked)
+    example = Example(np.array(ids[:limit], np.int32), learnt[:limit])
+    return (example if example.learnt.any() else None), len(ids) > limit
+
+
+def pad_pairs(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, torch.Tensor]:
+    """`input_ids` and `attention_mask` of shape (rows, longest prompt), `labels` of (rows, longest reply).
+
+    And `lengths` of both together.
+    """
+    asked = [row["input_ids"][row["labels"] == IGNORED] for row in rows]
+    replies = [row["labels"][row["labels"] != IGNORED] for row in rows]
+    stack: Any = torch.nn.utils.rnn.pad_sequence
+    return {
+        "input_ids": stack(asked, batch_first=True, padding_value=pad),
+        "attention_mask": stack([torch.ones_like(one) for one in asked], batch_first=True),
+        "labels": stack(replies, batch_first=True, padding_value=IGNORED),
+        "lengths": torch.tensor([len(row["input_ids"]) for row in rows]),
+    }
+
+
+def reply_losses(model: Any, batch: Any) -> torch.Tensor:
+    """Of every token of the replies, the end token included, in nats; shape (tokens,)."""
+    labels = batch["labels"]
+    told = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    logits = model(**told, labels=labels, use_cache=False).logits
+    learnt = labels != IGNORED
+    return torch.nn.functional.cross_entropy(logits[learnt].float(), labels[learnt], reduction="none")
