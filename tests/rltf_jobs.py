@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from db.fence import end_session
 from db.jobs import get_job
 from db.migrate import upgrade
 from db.models import Item, JobRow
+from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.submission.job_request import InferenceOptions
 from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
@@ -74,6 +76,17 @@ class BegunFit:
         assert job, self.row().waiting
         self.work(job)
         return job
+
+    def gather(self) -> dict[str, Any]:
+        """The first step with its rollouts, as its process gets it."""
+        window = self.recipe.windows()[1]
+        with Rollouts.open(self.settings) as rollouts:
+            return window | {"rollouts": asyncio.run(rollouts.gather(self.recipe, window, self.items()[1].id))}
+
+    def change(self, statement: Any) -> None:
+        """Carry out a statement as something outside of the project might."""
+        with self.database.writer.begin() as connection:
+            connection.execute(statement)
 
 
 @contextmanager

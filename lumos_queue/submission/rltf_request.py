@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
+from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
@@ -79,6 +80,8 @@ def make_rltf_job(
             f"Rollouts of '{formulation.name}' have to be sampled: give --temperature 1. Without it every try of a "
             "task would be the same."
         )
+    if evaluation.max_tokens != Sampling().max_tokens:  # where the formulation has a limit of its own, too
+        samplings += [f"{trained}.max_tokens={evaluation.max_tokens}"]
     model = f"local:{options.start}"
     asked = {"planner": model} if trained == "planner" else {"solver": model} if trained == "solver" else {}
     roles = [*evaluation.roles, *([] if asked else [f"{trained}={model}"])]

@@ -24,7 +24,7 @@ from tests.tiny_planners import write_planner
 
 KILLS = 10
 STEPS, EPISODES = 12, 8  #: of the job; of each step
-ROLLOUTS, UPDATE = "in the rollouts", "in the update"
+ROLLOUTS, UPDATE, SEALED = "in the rollouts", "in the update", "between checkpoint and commit"
 #: Whether some of the newest rollouts are there, but not all.
 IN_ROLLOUTS = """
     SELECT count(*) FROM job j WHERE j.kind = 'evaluate' AND j.state IN ('queued', 'running')
@@ -37,7 +37,7 @@ IN_UPDATE = """
     AND (SELECT count(*) FROM job e WHERE e.kind = 'evaluate') = i.ordinal"""
 DONE = """
     SELECT count(*) >= {} FROM item i JOIN job j ON j.id = i.job WHERE j.kind = 'train' AND i.state = 'done'"""
-PLACES = ((ROLLOUTS, IN_ROLLOUTS), (UPDATE, IN_UPDATE))
+CLAIMED = "SELECT i.ordinal FROM item i JOIN job j ON j.id = i.job WHERE j.kind = 'train' AND i.state = 'claimed'"
 CALLS = """
     SELECT e.job, i.ordinal, c.position, c.branch, count(*) FROM completion c JOIN episode e ON e.id = c.episode
     JOIN item i ON i.id = e.id GROUP BY e.job, i.ordinal, c.position, c.branch"""
@@ -63,10 +63,18 @@ def is_there(home: Path, query: str) -> bool:
         return False
 
 
-def is_due(process: subprocess.Popen, home: Path, done: int, query: str) -> bool:
-    """Whether so many items of the job are done, and it is where the query says."""
+def find_place(home: Path) -> str:
+    """Where the job is, or was when it was killed."""
+    claimed = ask(home, CLAIMED)
+    if claimed and (home / "fit" / "steps" / f"step-{claimed[0][0]:06d}").exists():
+        return SEALED
+    return next((name for name, query in ((ROLLOUTS, IN_ROLLOUTS), (UPDATE, IN_UPDATE)) if is_there(home, query)), "")
+
+
+def is_due(process: subprocess.Popen, home: Path, done: int, place: str) -> bool:
+    """Whether so many items of the job are done, and it is in that place."""
     assert process.poll() is None, process.communicate()
-    return is_there(home, DONE.format(done)) and is_there(home, query)
+    return is_there(home, DONE.format(done)) and find_place(home) == place
 
 
 def read_episodes(home: Path) -> tuple[list[tuple], list[float]]:
@@ -122,19 +130,19 @@ def test_ten_kills_change_neither_the_weights_nor_what_they_were_learnt_from(tmp
     process, job = train(home), ""
     for number in range(KILLS):
         # Each after one more step, so that the kills are spread over the job.
-        where, query = PLACES[number % 2]
-        wait_until(partial(is_due, process, home, number + 1, query), f"kill {number + 1} {where}", 120, every=0.01)
-        time.sleep(source.uniform(0.0, 0.2))
+        place = (ROLLOUTS, UPDATE, SEALED)[number % 3]
+        wait_until(partial(is_due, process, home, number + 1, place), f"kill {number + 1} {place}", 120, every=0.005)
+        time.sleep(0.0 if place == SEALED else source.uniform(0.0, 0.2))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        hits[next((name for name, one in PLACES if is_there(home, one)), "between")] += 1
+        hits[find_place(home) or "elsewhere"] += 1
         job = job or ask(home, "SELECT id FROM job WHERE kind = 'train'")[0][0]
         process = train(home) if number % 3 == 2 else lumos(home, "resume", job)
     ended = last_line(process)
     seconds.append(time.monotonic() - began)
     print(f"\n{KILLS} kills: {dict(hits)}; {seconds[0]:.0f} s alone, {seconds[1]:.0f} s with the kills")
     assert ended["state"] == "done" and ended["job"] == job
-    assert hits[ROLLOUTS] >= 3 and hits[UPDATE] >= 3
+    assert all(hits[place] >= 2 for place in (ROLLOUTS, UPDATE, SEALED))
 
     weights = [(one / "fit" / "export" / "model.safetensors").read_bytes() for one in (home, left_alone)]
     assert weights[0] == weights[1] != (tmp_path / "start" / "model.safetensors").read_bytes()
@@ -146,9 +154,11 @@ def test_ten_kills_change_neither_the_weights_nor_what_they_were_learnt_from(tmp
     assert calls == others and len(calls) >= STEPS * EPISODES
     assert logprobs == pytest.approx(expected, abs=1e-4)  # prefixes that are known round otherwise
 
-    # No recorded call was repeated, in whatever attempt; no step asked for its rollouts twice.
+    # No recorded call was repeated, in whatever attempt; no step asked for its rollouts twice; none has failed.
     for one in (home, left_alone):
         assert {count for *_, count in ask(one, CALLS)} == {1}
         assert ask(one, "SELECT count(*) FROM job WHERE kind = 'evaluate'") == [(STEPS,)]
+        assert ask(one, "SELECT count(*), count(DISTINCT episode) FROM attempt") == [(STEPS * EPISODES,) * 2]
+        assert ask(one, "SELECT count(*) FROM item WHERE problem <> ''") == [(0,)]
     both = [ask(one, "SELECT count(*) FROM completion") for one in (home, left_alone)]
     assert both[0] == both[1]
