@@ -145,6 +145,23 @@ def test_a_resume_goes_on_when_the_rollouts_were_done_meanwhile(fit):
     assert begin_work(fit.database, fit.job, ()) and fit.row().awaits is None
 
 
+def test_rollouts_are_those_of_their_fit_whoever_asks_for_them(fit, monkeypatch):
+    """Another worker, of another person, with newer code, asks for the same job and not for one of its own."""
+    fit.work()
+    (rollouts,) = fit.rollouts()
+    mine, theirs = fit.row(), fit.row(rollouts)
+    cancel(fit.database, rollouts)
+    other = WorkerContext(fit.settings.model_copy(update={"project": "theirs", "user": "somebody"}))
+    monkeypatch.setattr("lumos_queue.jobs.new_job.code_version", lambda: "9.9.9+00000000")
+    try:
+        run_slice(other, fit.job, lambda: 0)
+    finally:
+        other.close()
+    again = fit.row(fit.row().awaits)
+    assert again.digest == theirs.digest and again.code_version == "9.9.9+00000000"
+    assert (again.project, again.submitted_by, again.priority) == (mine.project, mine.submitted_by, mine.priority)
+
+
 def test_a_fit_that_is_cancelled_leaves_its_rollouts_alone(planner, tmp_path):
     spec = {"batch": 60}
     with begin_fit(tmp_path / "home", planner, spec=spec, **OPENAGI | {"limit": 60}) as fit:

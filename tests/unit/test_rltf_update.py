@@ -178,6 +178,17 @@ def test_a_window_is_found_again_and_not_learnt_twice(planner, tmp_path):
     assert not torch.equal(fit.random.get_state(), torch.Generator().manual_seed(recipe.spec.seed).get_state())
 
 
+def test_a_fit_that_begins_again_keeps_no_checkpoint_of_before(planner, tmp_path):
+    """Only the newest stay: those of the earlier job would be the newest."""
+    recipe = tiny_recipe(planner, tmp_path / "fit")
+    prepare(recipe)
+    for step in (1, 2, 3):
+        run_item(recipe, {"do": "update", "step": step, "rollouts": gold_rollouts(REWARDS).as_json()})
+    prepare(recipe)
+    run_item(recipe, {"do": "update", "step": 1, "rollouts": gold_rollouts(REWARDS).as_json()})
+    assert sorted(path.name for path in recipe.checkpoints().iterdir()) == ["step-000000", "step-000001"]
+
+
 def test_an_adapter_learns_and_is_served_merged(planner, tmp_path):
     recipe = tiny_recipe(planner, tmp_path / "fit", lora=LoraShape(rank=4, alpha=8, dropout=0.0), rate=0.05)
     prepare(recipe)
