@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Row, and_, case, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from db.claims import its_turn
@@ -89,14 +89,26 @@ def await_job(database: Database, job: str, other: str, reason: str) -> Row | No
 
 
 def awaited_jobs(database: Database, job: str) -> list[str]:
-    """The job, the job that it waits for, the one that this waits for, and so on."""
+    """The job, the job that it waits for, the one that this waits for, and so on, as far as they are open."""
     found: list[str] = []
     following: str | None = job
     with database.engine.connect() as connection:
         while following and following not in found:
-            found.append(following)
-            following = connection.execute(select(JobRow.awaits).where(JobRow.id == following)).scalar()
+            wanted = select(JobRow.id, JobRow.awaits).where(JobRow.id == following, JobRow.state.in_(OPEN))
+            if (row := connection.execute(wanted).first()) is None:
+                break
+            found.append(row.id)
+            following = row.awaits
     return found
+
+
+def find_awaited(connection: Connection, job: Row) -> Row | None:
+    """The row of the open job that a job (its row) waits for, with how many of its items are `done`; None if none."""
+    if not job.awaits or job.awaits not in job.waiting:  # it has met something else since
+        return None
+    done = select(func.count()).where(Item.job == JobRow.id, Item.state == ItemState.DONE).scalar_subquery()
+    wanted = select(JobRow.__table__, done.label("done")).where(JobRow.id == job.awaits, JobRow.state.in_(OPEN))
+    return connection.execute(wanted).first()
 
 
 def reset_backoff(database: Database, job: str) -> None:
@@ -119,7 +131,8 @@ def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str
             .where(JobRow.id == job, JobRow.state == JobState.QUEUED)
             .values(state=JobState.RUNNING, started_at=func.coalesce(JobRow.started_at, now()))
         )
-        connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waiting != "").values(waiting="", awaits=None))
+        waits = or_(JobRow.waiting != "", JobRow.awaits.is_not(None))
+        connection.execute(update(JobRow).where(JobRow.id == job, waits).values(waiting="", awaits=None))
         for role, url, told in identities:
             identity = storable_json(told)
             latest = connection.execute(

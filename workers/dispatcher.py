@@ -20,7 +20,7 @@ from db.fence import reap
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
 from db.schedule import awaited_jobs, find_idle_jobs, runnable_jobs
-from db.states import OPEN, JobState
+from db.states import OPEN, STOPPED, JobState
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
@@ -94,9 +94,22 @@ class Dispatcher:
         mine = [job for job in awaited_jobs(database, self.only) if job in due]
         if not mine:
             return False
-        # Not `try_slice`: a fault is for the person who waits for this job to see.
-        run_slice(self.worker, mine[0], StopPolicy(self.worker, mine[0], self.pools, stop, alone=True))
+        self._run_slice(self.only, mine[0], stop)
         return True
+
+    def _run_slice(self, only: str, job: str, stop: Callable[[], bool]) -> None:
+        """A slice of `only`, or of a job that it waits for: that one has to be left when `only` is stopped."""
+        session = self.worker.session
+        session.work_on(only)
+
+        def is_told() -> bool:
+            return stop() or session.states.get(only) in STOPPED
+
+        try:
+            # Not `try_slice`: a fault is for the person who waits for this job to see.
+            run_slice(self.worker, job, StopPolicy(self.worker, job, self.pools, is_told, alone=True))
+        finally:
+            session.leave(only)
 
     def _bring_workers_back(self, due: Sequence[str]) -> None:
         """Send a message for each job that is due, in a thread, since a broker may be slow to take it.

@@ -115,6 +115,10 @@ class Benchmark:
         """Judge an episode: a score for each of `metrics`, in that order. In a thread where that is `slow`."""
         raise NotImplementedError
 
+    def metrics_of(self, task: Task) -> tuple[str, ...]:
+        """Those of `metrics` that judge a task; a worker without their weights leaves some of them out."""
+        return self.metrics
+
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """What rules without a model get right: rule name to one verdict per task, or per trial of `Score.of`.
 

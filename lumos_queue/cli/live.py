@@ -13,6 +13,7 @@ from db.awaiting import HOW
 from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
+from db.schedule import find_awaited
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.outage import Outage, Patience, format_give_up
@@ -39,7 +40,7 @@ class Progress:
         self._live: Any = None
         self._began = self._moved_at = time.monotonic()
         self._first: tuple[int, int] | None = None  # items and tokens done when watching began
-        self._done = -1
+        self._done: tuple[int, int | None] = (-1, None)  # items, of the job and of one that it awaits
         self._waiting = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
         self._patience = Patience()
@@ -100,19 +101,22 @@ class Progress:
             self.state = job.state
             items = progress(connection, self.job)
             done = items.get(ItemState.DONE, 0)
+            awaited = find_awaited(connection, job)
             left = {state for state in UNFINISHED if items.get(state)}
             self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
-            self._waiting = job.waiting if job.state in OPEN and HOW not in job.waiting else ""
-            self._notice_a_stall(connection, job, done)
+            held = awaited or job
+            self._waiting = held.waiting if held.state in OPEN and HOW not in held.waiting else ""
+            self._notice_a_stall(connection, held, (done, awaited and awaited.done))
             if self._live:
-                self._live.update(self._block(connection, job, items), refresh=True)
+                self._live.update(self._block(connection, job, items, awaited), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
-                output.say(f"{job.id}  {job.state}  {done}/{job.items} items")
+                output.say(f"{job.id}  {job.state}  {done}/{job.items} items" + _describe_awaited(job, awaited))
         # These reads must cost the database little, however large the job is.
         self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
 
-    def _notice_a_stall(self, connection: Any, job: Any, done: int) -> None:
+    def _notice_a_stall(self, connection: Any, job: Any, done: tuple[int, int | None]) -> None:
+        """`job`: the one that holds things up; `done`: items of the one that is shown, and of one that it awaits."""
         if done != self._done:
             self._done, self._moved_at = done, time.monotonic()
         elif job.waiting:  # reported as an outage instead
@@ -125,7 +129,7 @@ class Progress:
                 cause = f"{alive} worker{'s' * (alive > 1)} alive; items take longer than this"
             output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")
 
-    def _block(self, connection: Any, job: Any, items: dict[str, int]) -> Any:
+    def _block(self, connection: Any, job: Any, items: dict[str, int], awaited: Any) -> Any:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -140,13 +144,15 @@ class Progress:
         left = f"{(job.items - done) / rate:.0f} s left" if rate > 0 and done < job.items else ""
         head = Table.grid(padding=(0, 2))
         head.add_row(
-            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}",
+            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}".rstrip(),
             job.state,
             ProgressBar(total=job.items, completed=done, width=28),
             f"{done}/{job.items}",
             left,
         )
         lines = [f"{rate:.1f} items/s · {token_rate:,.0f} tokens/s · {sums.calls:,} calls · {tokens:,} tokens"]
+        if job.kind == "train":  # its items ask no model
+            lines = [f"{60 * rate:.1f} items/min{_describe_awaited(job, awaited)}"]
         if endings := count_endings(connection, self.job):
             lines.append("endings  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))
         total_score, scored = running_score(connection, self.job)
@@ -157,6 +163,11 @@ class Progress:
         phases = seconds_by_phase(connection, self.job)
         if total := sum(phases.values()):
             lines.append("time in  " + "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in phases.items()))
-        if job.waiting:
-            lines.append(f"waiting: {job.waiting}")
+        if (held := awaited or job).waiting:
+            lines.append(f"waiting: {held.waiting}")
         return Group(head, *(Text(line) for line in lines))
+
+
+def _describe_awaited(job: Any, awaited: Any) -> str:
+    """How far the job is that this one waits for, to follow other figures."""
+    return f" · {job.waiting}, {awaited.done}/{awaited.items} done" if awaited else ""

@@ -19,7 +19,7 @@ def metric_of(benchmark: Benchmark, reward: str) -> Callable[[Task], str]:
         return benchmark.overalls[reward]
     if reward not in benchmark.metrics:
         raise unknown(f"reward of '{benchmark.name}'", reward, (*benchmark.overalls, *benchmark.metrics))
-    return lambda task: reward
+    return lambda task: reward if reward in benchmark.metrics_of(task) else ""
 
 
 def read_reward(benchmark: Benchmark, reward: str, task: Task, scores: Mapping[str, float]) -> float | None:

@@ -33,7 +33,7 @@ from lumos_queue.execution.stored_asks import stored_asks
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.rewards import read_reward
-from lumos_queue.records import Completion, FinishReason
+from lumos_queue.records import Completion, Ending, FinishReason
 from lumos_queue.settings import Settings
 from lumos_queue.training.engine.checkpoints import checkpoint_of
 from lumos_queue.training.recipes.base import Window
@@ -81,8 +81,12 @@ class Rollouts:
         return {"job": job, "episodes": _read(database, recipe, evaluate, row, mine.id)}
 
     def _evaluation(self, database: Database, recipe: Rltf, window: Window) -> Evaluate:
-        """What the checkpoint before the step is evaluated by. Its digest names the rollouts."""
+        """What the checkpoint before the step is evaluated by. Its digest names the rollouts.
+
+        Raises SpecError when the checkpoint is missing, damaged or another fit's.
+        """
         step, folder = window["step"], checkpoint_of(recipe.checkpoints(), window["step"] - 1)
+        recipe.check_seal(folder)
         infer = Evaluate.from_json({"infer": recipe.evaluation}).infer
         agent = infer.agent
         played = dict.fromkeys(recipe.roles, f"local:{folder}")
@@ -119,6 +123,7 @@ class Rollouts:
         new = make_new_job(
             evaluate, self._settings, split=infer.split, licence=benchmark.licence, priority=mine.priority
         )
+        new = replace(new, project=mine.project, submitted_by=mine.submitted_by)  # and not the worker's
         return create_job(database, new, dataset, samples=infer.samples)[0]
 
 
@@ -131,23 +136,30 @@ def _job_of(connection: Connection, item: int) -> Row[Any]:
 
 def _read(database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], mine: str) -> list[dict[str, Any]]:
     """The episodes in the order of their items. Raises NeedsAttention where a reward is missing."""
-    found, problems = [], []
+    found, unjudged, failed = [], [], []
     benchmark = open_benchmark(evaluate.infer.benchmark)
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
+        if episode.ending == Ending.INFRA_ERROR:  # scored like a wrong answer, but it is no fault of the plan
+            failed.append(episode.name)
+            continue
         feasible = episode.scores["feasible"] > 0 if "feasible" in episode.scores else None
         reward = read_reward(benchmark, recipe.reward, episode.task, episode.scores)
         if feasible is False:
             reward = recipe.spec.infeasible
         if reward is None:
-            problems.append(f"{episode.name} ended as {episode.ending} without one")
+            unjudged.append(episode.name)
             continue
         asks = _asks(evaluate, episode, recipe.roles)
         found.append((episode.ordinal, {"asks": asks, "reward": reward, "feasible": feasible}))
     if missing := row.items - len(found):
-        first = f" ({problems[0]})" if problems else ""
+        first = f"{failed[0]} ended with infra_error" if failed else "some of its items have not ended"
+        remedy = f"make them with lumos resume {row.id}"
+        if missing == len(unjudged):
+            first = f"nothing judged {unjudged[0]} by it"
+            remedy = f"see that it can be judged so, and remove these rollouts with lumos rm {row.id}"
         raise NeedsAttention(
-            f"{missing} of {row.items} rewards '{recipe.reward}' of job {row.id} are missing{first}: make them with "
-            f"lumos resume {row.id}, then go on with lumos resume {mine}"
+            f"{missing} of {row.items} rewards '{recipe.reward}' of job {row.id} are missing ({first}): {remedy}, "
+            f"then go on with lumos resume {mine}"
         )
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 

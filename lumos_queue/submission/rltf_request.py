@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
@@ -47,7 +47,7 @@ def make_rltf_job(
         raise unknown("preset", options.preset, PRESETS)
     preset = PRESETS[options.preset]
     benchmark = open_benchmark(evaluation.benchmark)
-    if evaluation.split in ("test", *benchmark.test_splits):
+    if is_test(benchmark.name, evaluation.split):
         raise SpecError(
             f"The split '{evaluation.split}' of '{benchmark.name}' is one to test with: learn from another."
         )
@@ -62,6 +62,8 @@ def make_rltf_job(
         chosen += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in given]
     if temperature > 0:
         samplings += [f"{trained}.temperature={temperature}"]
+        if options.beams:
+            raise SpecError("--beams are of a search, which needs temperature 0: leave out --temperature, or --beams.")
     elif searched:
         beams = options.beams or preset.beams
         chosen += [] if "candidates" in given else [f"candidates={beams}"]
@@ -79,11 +81,18 @@ def make_rltf_job(
     assert isinstance(job, Evaluate)
     reward = options.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)
+    if temperature == 0 and formulation.read_settings(job.infer.agent)["candidates"] < 2:
+        raise SpecError(
+            "--setting candidates=1 leaves nothing to choose from: every try of a task would be the same. Ask for more."
+        )
     tasks = rows.tasks[: evaluation.limit or None]
-    places = [place for place, task in enumerate(tasks) if metric(task)]
+    learnt = {place: task for place, task in enumerate(tasks) if not is_test_task(task, evaluation.split)}
+    if left_out := len(tasks) - len(learnt):
+        remark(f"{left_out} of {len(tasks)} tasks are left out: they are to test with")
+    places = [place for place, task in learnt.items() if metric(task)]
     if not places:
         raise SpecError(f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}'.")
-    if left_out := len(tasks) - len(places):
+    if left_out := len(learnt) - len(places):
         remark(f"{left_out} of {len(tasks)} tasks are left out: nothing gives them the reward '{reward}'")
     spec = replace(preset.spec, **options.spec)
     infer = job.infer.as_json() | {"limit": 0}

@@ -18,6 +18,7 @@ from lumos_queue.benchmarks.openagi.scores import (
     GROUPS,
     OVERALLS,
     baseline_verdicts,
+    is_judged_by,
     score_episode,
 )
 from lumos_queue.benchmarks.openagi.splits import HELDOUT, LABELLED, SPLITS, tasks_of
@@ -102,6 +103,9 @@ class OpenAGI(Benchmark):
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         return score_episode(task, result)
+
+    def metrics_of(self, task: Task) -> tuple[str, ...]:
+        return tuple(name for name in self.metrics if is_judged_by(task, name))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """Plans by rule; the first of each rule's figures is to be compared with `feasible`."""

@@ -171,9 +171,7 @@ def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Seque
     found = []
     for one in comparisons:
         wanted = task.gold[one.wanted]
-        if one.output != task.inputs["output"] or not wanted or not one.is_available():
-            continue
-        if one.judges not in ("", task.gold["metric"]):
+        if not (_judges(one, task) and one.is_available()):
             continue
         if one.output is Kind.IMAGE and result.artifact is None and not ran.problem:
             continue  # whoever scores without the bytes of pictures
@@ -214,6 +212,19 @@ def proxy_of(task: Task) -> str:
     if not task.gold["references"]:
         return ""
     return next(one.metric for one in COMPARISONS if not one.judges and one.output == task.inputs["output"])
+
+
+def is_judged_by(task: Task, metric: str) -> bool:
+    """Whether a metric judges a task, where what it needs is there."""
+    comparisons = [one for one in COMPARISONS if one.metric == metric]
+    if metric == "recovery":
+        return bool(task.gold["references"])
+    return not comparisons or any(_judges(one, task) for one in comparisons)
+
+
+def _judges(comparison: Comparison, task: Task) -> bool:
+    fits = comparison.output == task.inputs["output"] and comparison.judges in ("", task.gold["metric"])
+    return fits and bool(task.gold[comparison.wanted])
 
 
 GROUPS: Mapping[str, Callable[[Task], str]] = MappingProxyType(

@@ -18,6 +18,7 @@ from lumos_queue.commands import digest
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
 from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.checkpoints import read_seal
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
@@ -117,6 +118,13 @@ class Rltf:
 
     def checkpoints(self) -> Path:
         return from_launch(self.folder) / STEPS
+
+    def check_seal(self, checkpoint: Path) -> dict[str, Any]:
+        """The seal of one of its checkpoints. Raises SpecError when that is missing, damaged or another fit's."""
+        seal = read_seal(checkpoint)
+        if seal.get("fit") != self.digest:
+            raise SpecError(f"The checkpoint '{checkpoint}' is of another fit: name a new --folder.")
+        return seal
 
     def check_folder(self) -> None:
         """Raises SpecError when the output folder holds anything other than this fit."""

@@ -23,7 +23,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from lumos_queue.errors import SpecError
 from lumos_queue.records import FeedbackStep
-from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal, seal_checkpoint
+from lumos_queue.training.engine.checkpoints import checkpoint_of, seal_checkpoint
 from lumos_queue.training.engine.model import add_adapters, load_tokenizer
 from lumos_queue.training.recipes.rltf import Rltf, RltfSpec
 from lumos_queue.util.untrusted_json import read_json
@@ -117,11 +117,7 @@ def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -
 
 def read_checkpoint(recipe: Rltf, step: int) -> dict[str, Any]:
     """The seal of the checkpoint of a step. Raises SpecError when it is missing, damaged or another fit's."""
-    checkpoint = checkpoint_of(recipe.checkpoints(), step)
-    seal = read_seal(checkpoint)
-    if seal.get("fit") != recipe.digest:
-        raise SpecError(f"The checkpoint '{checkpoint}' is of another fit: name a new --folder.")
-    return seal
+    return recipe.check_seal(checkpoint_of(recipe.checkpoints(), step))
 
 
 def load_fit(recipe: Rltf, step: int) -> Fit:

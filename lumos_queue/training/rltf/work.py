@@ -13,7 +13,7 @@ from transformers.utils import logging
 from lumos_queue.endpoints.model_folder import MADE_FROM, digest_of_files, identity, weights
 from lumos_queue.errors import SpecError
 from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
-from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal, remove_old
+from lumos_queue.training.engine.checkpoints import checkpoint_of, flush, remove_old
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.rltf import REQUEST, Rltf, content_of
 from lumos_queue.training.rltf.checkpoint import (
@@ -54,8 +54,11 @@ def prepare(recipe: Rltf) -> WindowResult:
         raise SpecError(f"The model in '{start}' has changed since this job was submitted: submit it again.")
     recipe.check_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(recipe.checkpoints(), ignore_errors=True)  # of the same fit, made before: later ones would be kept
-    (folder / REQUEST).write_text(json.dumps(recipe.as_json() | {"digest": recipe.digest}) + "\n")
+    shutil.rmtree(recipe.checkpoints(), ignore_errors=True)  # of an earlier job of the same fit: only the newest stay
+    request = folder / f".{REQUEST}"
+    request.write_text(json.dumps(recipe.as_json() | {"digest": recipe.digest}) + "\n")
+    flush(request)
+    request.rename(folder / REQUEST)  # half a file would make the folder look like another's
     tokenizer, policy = read_tokenizer(start), load_policy(start)
     policy.save_pretrained(folder / START)
     tokenizer.save_pretrained(folder / START)
@@ -112,7 +115,6 @@ def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
 def export(recipe: Rltf) -> WindowResult:
     """The policy of the last step as a model folder, and a chart of how it came about."""
     folder, checkpoint = from_launch(recipe.folder), checkpoint_of(recipe.checkpoints(), recipe.steps)
-    read_seal(checkpoint)
     state = load_fit(recipe, recipe.steps).state
     target = folder / EXPORT
     shutil.rmtree(target, ignore_errors=True)

@@ -1,0 +1,102 @@
+"""Jobs of the recipe `rltf` on small planners with random weights, worked on slice by slice in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, select
+
+from db.commit import Batch, Finished, commit
+from db.connection import Database, open_database
+from db.fence import end_session
+from db.jobs import get_job
+from db.migrate import upgrade
+from db.models import Item, JobRow
+from lumos_queue.settings import Settings
+from lumos_queue.submission.job_request import InferenceOptions
+from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
+from lumos_queue.submission.store import submit
+from lumos_queue.training.recipes.rltf import Rltf
+from lumos_queue.training.rltf.work import run_item
+from tests.claims import claim, holder
+from workers.context import WorkerContext
+from workers.run import run_slice
+
+#: Two optimizer steps of three tasks, whose plans end in anything: some are feasible, others are not.
+OPENAGI: dict[str, Any] = {
+    "benchmark": "openagi", "split": "feedback", "formulation": "model-synthesis", "limit": 6,
+    "tools": ("experts=oracle:",), "options": ("samples=1",), "settings": ("goal=free",),
+}  # fmt: skip
+SPEC = {"epochs": 1, "batch": 3, "rate": 0.01, "warm_up": 0.0}
+_NOTHING: dict[str, Any] = {
+    "data": None, "agent": "", "planner": "", "grounder": "", "solver": "", "samples": 1, "seed": 0,
+    "temperature": 0.0, "top_p": 1.0, "max_tokens": 64, "max_subgoals": 0, "framing": "train", "skip_bad_rows": False,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BegunFit:
+    """A fit whose first checkpoint is there: its first optimizer step is due."""
+
+    settings: Settings
+    database: Database
+    process: WorkerContext
+    job: str
+    recipe: Rltf
+
+    def work(self, job: str = "") -> None:
+        """A slice of the fit, or of another job: until nothing of it is due."""
+        run_slice(self.process, job or self.job, lambda: 0)
+
+    def row(self, job: str = "") -> Row:
+        with self.database.engine.connect() as connection:
+            return get_job(connection, job or self.job)
+
+    def items(self, job: str = "") -> Sequence[Row]:
+        with self.database.engine.connect() as connection:
+            wanted = select(Item.__table__).where(Item.job == (job or self.job)).order_by(Item.ordinal)
+            return connection.execute(wanted).all()
+
+    def rollouts(self) -> list[str]:
+        """The jobs that it asked for, in that order."""
+        with self.database.engine.connect() as connection:
+            wanted = select(JobRow.id).where(JobRow.kind == "evaluate").order_by(JobRow.created_at)
+            return list(connection.execute(wanted).scalars())
+
+    def evaluate(self) -> str:
+        """Ask for the rollouts of the step that is due, and have them made; returns their job."""
+        self.work()
+        job = self.row().awaits
+        assert job, self.row().waiting
+        self.work(job)
+        return job
+
+
+@contextmanager
+def begin_fit(home: Path, start: Path, *, reward: str = "feasible", beams: int = 3, temperature: float | None = None,
+              spec: dict[str, Any] = {}, **evaluation: Any) -> Iterator[BegunFit]:  # fmt: skip
+    """Submit the job and do its first item here; the folder of the fit is `home / "fit"`."""
+    settings = Settings(home=home, poll_seconds=0.1)
+    database = open_database(settings.database)
+    upgrade(database)
+    asked = InferenceOptions(**{**_NOTHING, **(evaluation or OPENAGI)})
+    options = RltfOptions(start, home / "fit", "planner", reward, beams, temperature, {**SPEC, **spec})
+    job, rows = make_rltf_job(options, asked, settings, lambda line: None)
+    recipe = job.recipe
+    assert isinstance(recipe, Rltf)
+    identifier, _ = submit(database, settings, job, rows, windows=len(job.windows()))
+    done = run_item(recipe, job.windows()[0])
+    who = holder(database, identifier)
+    (item,) = claim(database, who, 1)
+    commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output=done.output)]))
+    end_session(database, who.session)
+    process = WorkerContext(settings)
+    try:
+        yield BegunFit(settings, database, process, identifier, recipe)
+    finally:
+        process.close()
+        database.close()
