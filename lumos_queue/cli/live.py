@@ -106,7 +106,7 @@ class Progress:
             self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
             held = awaited or job
             self._waiting = held.waiting if held.state in OPEN and HOW not in held.waiting else ""
-            self._notice_a_stall(connection, held, (done, awaited and awaited.done))
+            self._notice_a_stall(connection, held, (done, awaited.done if awaited else None))
             if self._live:
                 self._live.update(self._block(connection, job, items, awaited), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:

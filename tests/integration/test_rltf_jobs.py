@@ -11,9 +11,9 @@ import pytest
 from safetensors.torch import load_file
 from sqlalchemy import delete, func, select, text, update
 
-from db.jobs import cancel, finish_if_idle, pause, remove, resume
+from db.jobs import cancel, pause, remove, resume
 from db.models import CompletionRow, EpisodeRow, Item, JobRow, ScoreRow
-from db.schedule import await_job, awaited_jobs, begin_work, find_awaited, runnable_jobs
+from db.schedule import begin_work, runnable_jobs
 from db.training import list_feedback
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.model_folder import identity
@@ -22,7 +22,6 @@ from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database
 from lumos_queue.training.engine.checkpoints import checkpoint_of
 from lumos_queue.training.rltf.work import run_item
-from tests.claims import claim, finish, holder, new_job
 from tests.integration.test_incomplete import lumos, result  # noqa: F401 - the fixture
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.services import wait_until
