@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,7 @@ class BegunFit:
 
 @contextmanager
 def begin_fit(home: Path, start: Path, *, reward: str = "feasible", beams: int = 3, temperature: float | None = None,
-              spec: dict[str, Any] = {}, **evaluation: Any) -> Iterator[BegunFit]:  # fmt: skip
+              spec: Mapping[str, Any] = SPEC, **evaluation: Any) -> Iterator[BegunFit]:  # fmt: skip
     """Submit the job and do its first item here; the folder of the fit is `home / "fit"`."""
     settings = Settings(home=home, poll_seconds=0.1)
     database = open_database(settings.database)

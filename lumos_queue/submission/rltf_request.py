@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,6 +47,11 @@ def make_rltf_job(
     if options.preset not in PRESETS:
         raise unknown("preset", options.preset, PRESETS)
     preset = PRESETS[options.preset]
+    if not options.start.is_dir():
+        raise SpecError(f"No folder '{options.start}': --from names a Hugging Face model folder to start from.")
+    for name, value in {"temperature": options.temperature, **options.spec}.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SpecError(f"--{name.replace('_', '-')} must be a finite number, not {value}.")
     benchmark = open_benchmark(evaluation.benchmark)
     if is_test(benchmark.name, evaluation.split):
         raise SpecError(

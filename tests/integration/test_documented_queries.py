@@ -178,10 +178,25 @@ def test_the_documented_search_for_a_text_finds_it_in_every_kind_of_step(databas
     assert asked(database, "A text, anywhere") == []
 
 
+def test_the_documented_steps_are_those_of_all_fits_with_what_became_of_their_rollouts(database):
+    episodes = list(stream_episodes(database, parse_where("")))
+    expected = []
+    for step, rollouts in ((1, "aaaaaaa7"), (2, "aaaaaaa4")):  # as of the fixture
+        mine = [e for e in episodes if e.job == rollouts]
+        for ending in sorted({e.ending for e in mine}):
+            ended = [e for e in mine if e.ending == ending]
+            scores = [e.scores["accuracy"] for e in ended if "accuracy" in e.scores]
+            mean = sum(scores) / len(scores) if scores else None
+            row = (mine[0].job, step, 0.5, 0.25, step + 0.5, rollouts, ending, len(ended), mean)
+            expected.append(tuple(map(_plain, row[1:])))
+    found = asked(database, "What each optimizer step")
+    assert expected and [row[1:] for row in found] == expected
+
+
 def test_each_documented_query_has_its_test_and_an_empty_database_is_no_error(tmp_path):
     titles = [title for title, _ in documented()]
-    tested = (*CASES, "Tokens and cost", "A text, anywhere")
-    assert len(titles) == len(tested) == 10
+    tested = (*CASES, "Tokens and cost", "A text, anywhere", "What each optimizer step")
+    assert len(titles) == len(tested) == 11
     assert all(any(title.startswith(one) for one in tested) for title in titles)
     opened = open_database(f"sqlite:///{tmp_path / 'other.db'}")
     upgrade(opened)

@@ -232,7 +232,9 @@ def test_a_fit_that_is_cancelled_leaves_its_rollouts_alone(planner, tmp_path):
         thread = threading.Thread(target=Dispatcher(process, ["cpu", "llm"], only=fit.job).run, args=(lambda: False,))
         try:
             thread.start()
-            wait_until(lambda: any(one.state == "done" for job in fit.rollouts() for one in fit.items(job)), "begun", 60)
+            wait_until(
+                lambda: any(one.state == "done" for job in fit.rollouts() for one in fit.items(job)), "begun", 60
+            )
             cancel(fit.database, fit.job)
             thread.join(30)
             assert not thread.is_alive()
@@ -246,8 +248,8 @@ def test_a_fit_that_is_cancelled_leaves_its_rollouts_alone(planner, tmp_path):
 
 
 def test_a_plan_that_cannot_run_is_worse_than_one_that_is_wrong(planner, tmp_path):
-    spec = {"batch": 6, "samples": 4, "epsilon": 1.0}
-    with begin_fit(tmp_path / "home", planner, reward="recovery", spec=spec, beams=8, **OPENAGI) as fit:
+    options = {"reward": "recovery", "beams": 0, "temperature": 1.0, "spec": {"batch": 6, "samples": 4}}
+    with begin_fit(tmp_path / "home", planner, **options, **OPENAGI) as fit:
         rollouts = fit.evaluate()
         window = gather(fit)
         learnt = run_item(fit.recipe, window).feedback[0]
@@ -281,13 +283,13 @@ def test_an_encoder_with_a_decoder_learns_from_what_it_wrote(tmp_path):
 def test_any_formulation_and_score_will_do(tmp_path):
     """LUMOS-O: the planner alone learns. The grounder knows the answer of every other task."""
     make_tiny_model(tmp_path / "planner", context=1024)
-    tasks = list(zip(range(4), open_benchmark("wordmath").read(None, "train"), strict=False))
+    tasks = list(zip(range(4), open_benchmark("wordmath").read(None, "dev"), strict=False))
     rules = [
         {"contains": task.question, "reply": f"R1 = Calculator({task.gold['answer']} + {number % 2})"}
         for number, task in tasks
     ]
     (tmp_path / "rules.json").write_text(json.dumps(rules))
-    wordmath = {"benchmark": "wordmath", "split": "train", "formulation": "one-pass", "limit": 4,
+    wordmath = {"benchmark": "wordmath", "split": "dev", "formulation": "one-pass", "limit": 4,
                 "grounder": f"scripted:{tmp_path / 'rules.json'}"}  # fmt: skip
     start = tmp_path / "planner"
     options = {"reward": "accuracy", "beams": 0, "temperature": 1.0, "spec": {"batch": 4}}

@@ -58,6 +58,13 @@ def url(request, tmp_path_factory):
             "WHERE task = (SELECT min(task) FROM episode WHERE job = 'aaaaaaa7') AND job = 'aaaaaaa7')",
             "UPDATE score SET value = 1 WHERE metric = 'accuracy' AND episode IN (SELECT id FROM episode "
             "WHERE task = (SELECT max(task) FROM episode WHERE job = 'aaaaaaa7') AND job = 'aaaaaaa7')",
+            # What optimizer steps learnt from: the episodes of other jobs.
+            *(
+                "INSERT INTO feedback_step (job, fit, step, item, rollouts, episodes, reward, baseline, feasible, "
+                f"entropy, kl, epsilon) SELECT job, '', {step}, id, '{rollouts}', {step}, 0.5, 0.25, NULL, 2.0, "
+                f"{step}.5, 0.2 FROM item WHERE id = {step}"
+                for step, rollouts in ((1, "aaaaaaa7"), (2, "aaaaaaa4"))
+            ),
             "INSERT INTO label (episode, value, note, labeller, labelled_at) VALUES (1, 'unsure', '', 'somebody', 0)",
             "INSERT INTO label (episode, value, note, labeller, labelled_at) VALUES (3, '10', '', 'somebody', 0), "
             "(4, '2', '', 'somebody', 0)",

@@ -91,7 +91,7 @@ def _backward(
         part = ordered[at : at + MICRO_BATCH]
         scores = score_replies(policy, [one for _, one, _ in part], began)
         for (ask, _, _), score in zip(part, scores, strict=True):
-            _check_weights(ask, float(score.logprob))
+            _check_weights(ask, float(score.logprob.detach()))
         terms = [weight * score.logprob for (_, _, weight), score in zip(part, scores, strict=True)]
         total = torch.stack(terms).sum()
         total.backward()

@@ -1,0 +1,89 @@
+"""Jobs that wait for another one: which may be worked on, and what is said of them."""
+
+from __future__ import annotations
+
+from db.commit import Batch, commit
+from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
+from db.schedule import await_job, awaited_jobs, back_off, begin_work, find_awaited, runnable_jobs
+from tests.claims import claim, finish, holder, new_job
+from tests.stored import state
+
+POOLS = ("cpu", "llm")
+WHY = "the rollouts of step 1"
+
+
+def jobs(database) -> tuple[str, str]:
+    """A job that trains, and the evaluation of two tasks that it waits for."""
+    mine = new_job(database, tasks=0, kind="train", pool="cpu", digest="cd" * 32, ordered=True, windows=2)
+    other = new_job(database, tasks=2)
+    assert runnable_jobs(database, POOLS) == [mine, other]
+    found = await_job(database, mine, other, f"{WHY}: job {other}")
+    assert found is not None and (found.id, found.kind, found.items, found.pool) == (other, "evaluate", 2, "llm")
+    return mine, other
+
+
+def row(database, job: str):
+    with database.engine.connect() as connection:
+        return get_job(connection, job)
+
+
+def awaited(database, job: str):
+    with database.engine.connect() as connection:
+        return find_awaited(connection, get_job(connection, job))
+
+
+def do_items(database, job: str, wanted: int) -> None:
+    who = holder(database, job)
+    items = claim(database, who, wanted)
+    commit(database, who, Batch({one.id: one.claim for one in items}, finished=[finish(one) for one in items]))
+    finish_if_idle(database, job)
+
+
+def test_a_job_is_left_out_until_the_other_is_done(database):
+    mine, other = jobs(database)
+    assert runnable_jobs(database, POOLS) == [other] and awaited_jobs(database, mine) == [mine, other]
+    assert awaited(database, mine).done == 0
+    do_items(database, other, 1)
+    assert runnable_jobs(database, POOLS) == [other] and awaited(database, mine).done == 1
+    do_items(database, other, 1)
+    assert runnable_jobs(database, POOLS) == [mine] and awaited(database, mine) is None
+    assert begin_work(database, mine, ())
+    assert (row(database, mine).awaits, row(database, mine).waiting) == (None, "")
+    assert await_job(database, mine, other, WHY) is None, "what is done is not waited for"
+    assert runnable_jobs(database, POOLS) == [mine]
+
+
+def test_a_job_goes_on_when_the_other_is_stopped_or_removed(database):
+    mine, other = jobs(database)
+    pause(database, other)
+    assert runnable_jobs(database, POOLS) == [mine] and awaited_jobs(database, mine) == [mine]
+    resume(database, other)
+    assert runnable_jobs(database, POOLS) == [other], "it waits until it has looked itself"
+    cancel(database, other)
+    remove(database, other)
+    assert runnable_jobs(database, POOLS) == [mine] and awaited(database, mine) is None
+
+
+def test_a_job_that_is_stopped_waits_for_nothing(database):
+    mine, other = jobs(database)
+    pause(database, mine)
+    assert awaited_jobs(database, mine) == [] and runnable_jobs(database, POOLS) == [other]
+    assert awaited(database, mine) is None and await_job(database, mine, other, WHY) is None
+    resume(database, mine)
+    assert row(database, mine).waiting == "" and awaited_jobs(database, mine) == [mine, other]
+    cancel(database, mine)
+    assert (state(database, mine), state(database, other)) == ("cancelled", "queued")
+
+
+def test_the_latest_thing_that_a_job_waits_for_is_told(database):
+    mine, _ = jobs(database)
+    back_off(database, mine, "endpoint: nothing answers", 60.0)
+    assert row(database, mine).waiting == "endpoint: nothing answers" and awaited(database, mine) is None
+
+
+def test_a_job_that_is_resumed_after_the_other_is_not_held_up_by_it_later(database):
+    mine, other = jobs(database)
+    pause(database, mine)
+    do_items(database, other, 2)
+    resume(database, mine)
+    assert begin_work(database, mine, ()) and row(database, mine).awaits is None
