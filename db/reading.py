@@ -221,6 +221,8 @@ class Trajectory:
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
     """The episode at that place of the job. Raises SpecError when there is none, or none has begun."""
     item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
+    if job.kind == "train":
+        raise SpecError(f"Job {job.id} trains a model: it has no episodes. See: lumos report {job.id}")
     if item is None or item.task is None:
         raise SpecError(f"Job {job.id} has no episode {ordinal}: its episodes are 0 to {job.items - 1}.")
     episode = connection.execute(select(EpisodeRow.__table__).where(EpisodeRow.id == item.id)).first()

@@ -34,6 +34,18 @@ def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
         output.console().print(f"  {MAX_SHOWN} of {len(steps)} steps; --json has all of them, as has v_feedback_steps")
 
 
+def format_steps(steps: Sequence[int]) -> str:
+    """Ascending steps in words: 'steps 1, 4 to 6'."""
+    runs: list[list[int]] = []
+    for step in steps:
+        if runs and step == runs[-1][-1] + 1:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    said = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+    return f"step{'s' * (len(steps) > 1)} {said}"
+
+
 def _spread(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if len(steps) <= MAX_SHOWN:
         return list(steps)

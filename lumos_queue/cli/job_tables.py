@@ -79,8 +79,18 @@ def print_job(job: dict[str, Any]) -> None:
 
 
 def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The limits, settings and samplings that a stored agent has beside what every agent has, each as one line."""
-    agent = spec.get("infer", spec).get("agent")
+    """What a stored job was asked beside what every job is, each as one line: of a training job its recipe and folders,
+    of an agent limits, settings and samplings."""
+    asked = spec.get("evaluation") or spec.get("infer", spec)
+    if spec.get("recipe"):
+        yield "recipe", spec["recipe"]
+    if spec.get("evaluation"):  # it learns from rollouts
+        tried = f"{asked['benchmark']}, {asked['formulation']}"
+        yield "learns", f"{', '.join(spec['roles'])}, from '{spec['reward']}' of {len(spec['rows']):,} tasks of {tried}"
+    for name in ("start", "folder"):
+        if spec.get("recipe") and spec.get(name):
+            yield name, str(spec[name])
+    agent = asked.get("agent")
     if not isinstance(agent, Mapping):
         return
     for name in ("limits", "settings"):

@@ -16,6 +16,7 @@ from db.reading import live_sessions, running_score, seconds_by_phase, totals
 from db.schedule import find_awaited
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
+from lumos_queue.cli.live_training import describe_awaited, describe_training
 from lumos_queue.cli.outage import Outage, Patience, format_give_up
 from lumos_queue.scoring.statistics import wilson
 from lumos_queue.settings import Settings
@@ -111,7 +112,7 @@ class Progress:
                 self._live.update(self._block(connection, job, items, awaited), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
-                output.say(f"{job.id}  {job.state}  {done}/{job.items} items" + _describe_awaited(job, awaited))
+                output.say(f"{job.id}  {job.state}  {done}/{job.items} items" + describe_awaited(job, awaited))
         # These reads must cost the database little, however large the job is.
         self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
 
@@ -152,7 +153,7 @@ class Progress:
         )
         lines = [f"{rate:.1f} items/s · {token_rate:,.0f} tokens/s · {sums.calls:,} calls · {tokens:,} tokens"]
         if job.kind == "train":  # its items ask no model
-            lines = [f"{60 * rate:.1f} items/min{_describe_awaited(job, awaited)}"]
+            lines = describe_training(connection, job, awaited, rate)
         if endings := count_endings(connection, self.job):
             lines.append("endings  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))
         total_score, scored = running_score(connection, self.job)
@@ -166,8 +167,3 @@ class Progress:
         if (held := awaited or job).waiting:
             lines.append(f"waiting: {held.waiting}")
         return Group(head, *(Text(line) for line in lines))
-
-
-def _describe_awaited(job: Any, awaited: Any) -> str:
-    """How far the job is that this one waits for, to follow other figures."""
-    return f" · {job.waiting}, {awaited.done}/{awaited.items} done" if awaited else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
-from lumos_queue.cli.feedback_tables import print_feedback
+from lumos_queue.cli.feedback_tables import format_steps, print_feedback
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
@@ -209,11 +210,12 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
     )
     for name in ("fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "seconds"):
         table.add_column(name, justify="right")
-    others = []
+    others, noted = [], defaultdict(list)
     feedback = report.get("feedback_steps", ())
     for window in report["windows"]:
         if window.get("reward") is not None:
-            others += [{"note": f"step {window['step']}: {note}"} for note in window.get("notes", ())]
+            for note in window.get("notes", ()):
+                noted[note].append(window["step"])
         elif window.get("loss") is not None:
             table.add_row(
                 window["fit"],
@@ -235,5 +237,9 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
     for window in others:
         for name, value in (window.get("counts") or window).items():
             console.print(f"  {name}: {value}", markup=False)
+    for note, steps in noted.items():
+        console.print(f"  note: {note} ({format_steps(steps)})", markup=False)
+    if report["waiting"] and not report.get("reason"):
+        console.print(f"{report['job']} waits: {escape(report['waiting'])}")
     if text := remark(report):
         console.print(f"{report['job']} is {text}", soft_wrap=True)

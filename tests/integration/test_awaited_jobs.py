@@ -5,6 +5,8 @@ from __future__ import annotations
 from db.commit import Batch, commit
 from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
 from db.schedule import await_job, awaited_jobs, back_off, begin_work, find_awaited, runnable_jobs
+from lumos_queue.cli.live import Progress
+from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
 from tests.stored import state
 
@@ -87,3 +89,14 @@ def test_a_job_that_is_resumed_after_the_other_is_not_held_up_by_it_later(databa
     do_items(database, other, 2)
     resume(database, mine)
     assert begin_work(database, mine, ()) and row(database, mine).awaits is None
+
+
+def test_the_progress_says_how_far_the_other_is_and_calls_it_no_outage(database, capsys):
+    mine, other = jobs(database)
+    do_items(database, other, 1)
+    with Progress(database, Settings(), mine) as shown:
+        shown.show()
+        assert capsys.readouterr().err.splitlines() == [f"{mine}  queued  0/2 items · {WHY}: job {other}, 1/2"]
+        back_off(database, other, "endpoint: nothing answers", 60.0)
+        shown.show()
+    assert capsys.readouterr().err.splitlines() == [f"job {mine} waits: endpoint: nothing answers"]

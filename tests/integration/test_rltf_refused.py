@@ -118,4 +118,4 @@ def test_rewards_that_are_all_equal_are_told_in_the_report(lumos, planner, tmp_p
         fit.work()
         assert [one.state for one in fit.items()][:2] == ["done", "done"]
     report = lumos("report", fit.job)
-    assert "step 1: all rewards are equal: nothing tells one plan from another" in report.out
+    assert "note: all rewards are equal: nothing tells one plan from another (step 1)" in " ".join(report.out.split())
