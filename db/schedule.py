@@ -111,6 +111,13 @@ def find_awaited(connection: Connection, job: Row) -> Row | None:
     return connection.execute(wanted).first()
 
 
+def jobs_awaiting(database: Database, job: str) -> list[Row]:
+    """Id, kind and pool of the open jobs that wait for the job."""
+    wanted = select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.awaits == job, JobRow.state.in_(OPEN))
+    with database.engine.connect() as connection:
+        return list(connection.execute(wanted))
+
+
 def reset_backoff(database: Database, job: str) -> None:
     """An item of the job was finished: the next wait is again the first one."""
     with database.writer.begin() as connection:

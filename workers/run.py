@@ -12,7 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
-from db.schedule import await_job, back_off, begin_work, reset_backoff
+from db.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
+from db.states import OPEN
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
@@ -121,8 +122,9 @@ async def _slice(worker: WorkerContext, session: WorkerSession, job_id: str, sho
     finally:
         marking.cancel()
         session.leave(row.id)
-        if not session.lost:
-            finish_if_idle(database, row.id)
+        if not session.lost and finish_if_idle(database, row.id) not in OPEN and settings.broker_url:
+            for waiting in jobs_awaiting(database, row.id):
+                notify_workers(settings, waiting.kind, waiting.id, 1, waiting.pool)
 
 
 def _clear_outage(worker: WorkerContext) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from db.states import JobState
+from db.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submit import finish
@@ -37,7 +37,14 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
 
     What it stored is kept.
     """
-    _, row = _change(job, "cancel")
+    from db.jobs import find_job
+    from lumos_queue.submission.database import database
+
+    settings, row = _change(job, "cancel")
+    with database(settings) as opened, opened.engine.connect() as connection:
+        other = find_job(connection, row.awaits) if row.awaits else None
+    if other and other.state in OPEN:
+        output.say(f"job {other.id}, which it waited for, is still {other.state}. To stop it: lumos cancel {other.id}")
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
     )

@@ -13,16 +13,20 @@ from lumos_queue.util.version import code_version
 
 
 def make_new_job(
-    job: Job[Any], settings: Settings, *, split: str = "", licence: str = "", priority: int = 0, origin: str = "run"
-) -> NewJob:
-    """The row of a job. `split` and `licence` are its dataset's; `origin` is that of its episodes."""
+    job: Job[Any], settings: Settings, *, split: str = "", licence: str = "", priority: int = 0, origin: str = "run",
+    named_by: str = "",
+) -> NewJob:  # fmt: skip
+    """The row of a job. `split` and `licence` are its dataset's; `origin` is that of its episodes.
+
+    `named_by`: the code version that its digest is made of; '' for that of this process.
+    """
     spec = job.as_json()
     inner = spec.get("infer", spec)
     agent = getattr(getattr(job, "infer", job), "agent", None)
     return NewJob(
         kind=job.kind,
         pool=job.pool,
-        digest=digest(job.kind, code_version(), json.dumps(spec, sort_keys=True)),
+        digest=digest(job.kind, named_by or code_version(), json.dumps(spec, sort_keys=True)),
         spec=spec,
         benchmark=inner.get("benchmark", ""),
         formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import redis
 from safetensors.torch import load_file
 from sqlalchemy import delete, func, select, text, update
 
@@ -30,6 +31,7 @@ from tests.tiny_model import make_tiny_model
 from tests.tiny_planners import write_planner, write_t5_planner
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
+from workers.run import run_slice
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated")
@@ -307,3 +309,31 @@ def test_any_formulation_and_score_will_do(tmp_path):
     assert len({one["asks"][0]["reply"] for one in episodes}) == 4
     assert any(not torch.equal(before[name], after[name]) for name in before)
     assert (done.feedback[0].reward, done.feedback[0].feasible, "notes" in done.output) == (0.5, None, False)
+
+
+def test_workers_are_told_of_a_job_when_what_it_waits_for_is_done(lumos, planner, tmp_path, redis_server):  # noqa: F811
+    broker = redis_server.fresh()
+    with begin_fit(tmp_path / "home", planner) as fit:
+        fit.work()
+        (rollouts,) = fit.rollouts()
+        process = WorkerContext(fit.settings.model_copy(update={"broker_url": broker}))
+        try:
+            run_slice(process, rollouts, lambda: 0)
+        finally:
+            process.close()
+        client = redis.Redis.from_url(broker)
+        messages = [json.loads(one)["headers"] for one in client.lrange("cpu", 0, -1)]
+        assert [(one["task"], one["argsrepr"]) for one in messages] == [("train_shard", f"['{fit.job}']")]
+
+
+def test_a_cancelled_job_names_what_it_waited_for(lumos, planner, tmp_path):  # noqa: F811
+    with begin_fit(tmp_path / "home", planner) as fit:
+        fit.work()
+        (rollouts,) = fit.rollouts()
+        done = lumos("cancel", fit.job)
+        assert done.out == f"job {fit.job} is cancelled\n"
+        assert done.err == (
+            f"job {rollouts}, which it waited for, is still queued. To stop it: lumos cancel {rollouts}\n"
+        )
+        lumos("cancel", rollouts)
+        assert lumos("cancel", fit.job).err == ""
