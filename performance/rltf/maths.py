@@ -39,7 +39,8 @@ def main(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     rollouts = lumos(folder, "evaluate", "wordmath", "--planner", f"local:{start}", *sampled, "--max-tokens", "128")
     if not (folder / "home/builds/chosen").exists():
         where = f"job={rollouts['job']} score=1"
-        lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass", "--per-task", "2")
+        lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass",
+              "--select", "newest", "--per-task", "2")  # fmt: skip
     sft = ("--from", start, "--preset", "scratch", "--formulation", "one-pass", "--module", "planner")
     lumos(folder, "train", "sft", "--data", "chosen", *sft, "--folder", str(chosen), "--epochs", "2", "--batch", "32",
           "--seed", str(seed))  # fmt: skip

@@ -44,9 +44,9 @@ class WindowResult:
 
     output: dict[str, Any]  #: what the report shows of it, as JSON
     steps: tuple[TrainingStep, ...] = ()
-    feedback: tuple[FeedbackStep, ...] = ()
     models: tuple[TrainedModel, ...] = ()
     pause: str = ""  #: why the job should pause after this (accepted) item
+    feedback: tuple[FeedbackStep, ...] = ()  #: what the steps learnt from, where that was rewards
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -57,7 +57,7 @@ class WindowResult:
         steps = tuple(TrainingStep(**step) for step in value["steps"])
         feedback = tuple(FeedbackStep(**step) for step in value["feedback"])
         models = tuple(TrainedModel(**{**model, "builds": tuple(model["builds"])}) for model in value["models"])
-        return cls(value["output"], steps, feedback, models, value["pause"])
+        return cls(value["output"], steps, models, value["pause"], feedback)
 
 
 #: The work of a recipe: carries out one item. A dictionary is the output of a result that is nothing else.

@@ -86,7 +86,7 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
     }  # fmt: skip
     if len({one.reward for one in rollouts.episodes}) == 1:
         output["notes"] = ["all rewards are equal: nothing tells one plan from another"]
-    return WindowResult(output, (done,), (learnt,))
+    return WindowResult(output, (done,), feedback=(learnt,))
 
 
 def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:

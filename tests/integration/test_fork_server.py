@@ -1,0 +1,132 @@
+"""Items in processes that are forked from one which has loaded the libraries: results, errors, and every way to end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lumos_queue.jobs.forked import ForkServer
+from lumos_queue.jobs.train import Train
+from lumos_queue.training.engine.checkpoints import checkpoint_of
+from tests.tiny_planners import gold_rollouts, tiny_recipe, write_planner
+
+BLOCKED = """
+import asyncio, json, sys
+from pathlib import Path
+from lumos_queue.jobs.forked import ForkServer
+asyncio.run(ForkServer().run(json.loads(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory):
+    return write_planner(tmp_path_factory.mktemp("forked") / "planner")
+
+
+@pytest.fixture
+def server():
+    one = ForkServer()
+    yield one
+    one.end()
+
+
+def request_of(recipe, **window):
+    return {"train": Train(recipe).as_json(), "window": window}
+
+
+def blocked_request(recipe):
+    """An item that waits for ever for somebody to write the seal that it reads."""
+    checkpoint = checkpoint_of(recipe.checkpoints(), 1)
+    checkpoint.mkdir(parents=True)
+    os.mkfifo(checkpoint / "seal.json")
+    return request_of(recipe, do="update", step=1, rollouts=gold_rollouts({20: 1.0}).as_json())
+
+
+def processes_below(process: int) -> list[psutil.Process]:
+    return psutil.Process(process).children(recursive=True)
+
+
+def wait_until(condition, seconds: float = 30.0):
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, "it did not come about in time"
+        time.sleep(0.05)
+    return found
+
+
+def test_items_share_a_server_and_nothing_else(planner, tmp_path, server):
+    recipe = tiny_recipe(planner, tmp_path / "fit")
+    code, output, problems = asyncio.run(server.run(request_of(recipe, do="prepare"), tmp_path))
+    assert code == 0, problems.decode()
+    assert b'"steps": 6' in output.splitlines()[-1]
+    before = server._process.pid
+    rollouts = gold_rollouts({20: 1.0, 110: 0.0}).as_json()
+    # Another event loop, as of another slice.
+    code, output, problems = asyncio.run(
+        server.run(request_of(recipe, do="update", step=1, rollouts=rollouts), tmp_path)
+    )
+    assert code == 0 and b'"reward": 0.5' in output, problems.decode()
+    assert server._process.pid == before
+    assert not processes_below(before), "the items' processes have ended"
+
+
+def test_what_a_person_has_to_fix_comes_back_with_its_exit_code(planner, tmp_path, server):
+    recipe = tiny_recipe(planner, tmp_path / "fit")
+    wrong = gold_rollouts({20: float("nan")}).as_json()
+    code, _, problems = asyncio.run(server.run(request_of(recipe, do="update", step=1, rollouts=wrong), tmp_path))
+    assert code == 2
+    assert problems.decode().splitlines()[-1] == "The reward of episode 1 of job aaaaaaaa is nan."
+    code, _, problems = asyncio.run(server.run({"train": {"recipe": "rltf"}, "window": {}}, tmp_path))
+    assert code == 1 and b"KeyError" in problems
+
+
+def test_an_item_that_is_given_up_is_killed_and_the_next_one_has_a_new_server(planner, tmp_path, server):
+    recipe = tiny_recipe(planner, tmp_path / "fit")
+
+    async def give_up():
+        work = asyncio.create_task(server.run(blocked_request(recipe), tmp_path))
+        while not (server._process and processes_below(server._process.pid)):
+            await asyncio.sleep(0.05)
+        found = processes_below(server._process.pid)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        return found
+
+    killed = asyncio.run(give_up())
+    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in killed))
+    fresh = tiny_recipe(planner, tmp_path / "other")
+    assert asyncio.run(server.run(request_of(fresh, do="prepare"), tmp_path))[0] == 0
+
+
+def test_a_killed_item_is_told_from_one_that_failed(planner, tmp_path, server):
+    recipe = tiny_recipe(planner, tmp_path / "fit")
+
+    async def kill():
+        work = asyncio.create_task(server.run(blocked_request(recipe), tmp_path))
+        while not (server._process and processes_below(server._process.pid)):
+            await asyncio.sleep(0.05)
+        processes_below(server._process.pid)[0].kill()
+        return await work
+
+    assert asyncio.run(kill())[0] == -signal.SIGKILL
+
+
+def test_server_and_item_end_with_whoever_started_them(planner, tmp_path):
+    recipe = tiny_recipe(planner, tmp_path / "fit")
+    asked = json.dumps(blocked_request(recipe))
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen([sys.executable, "-c", BLOCKED, asked, str(tmp_path)], cwd=root) as owner:
+        found = wait_until(lambda: [one for one in processes_below(owner.pid) if one.ppid() != owner.pid])
+        found += processes_below(owner.pid)
+        owner.kill()
+    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in found))
