@@ -16,14 +16,15 @@ from lumos_queue.experts.plan_constraint import PlanConstraint
 
 DATA = ("--option", "profile=strong", "--option", "samples=4", "--tool", "experts=own:")
 DECODED = ("--setting", "schema=fine-tuning", "--setting", "decoding=constrained")
-STEPS = 40  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
-SAMPLED = ("--temperature", "1", "--samples", "2")
-#: Fits from rewards, by the name of their arm. All take STEPS steps.
+STEPS = 132  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
+SAMPLED = ("--temperature", "1", "--samples", "2", "--rate", "0.0007")
+FURTHER = ("--split", "feedback", "--batch", "10", "--epochs", "12")
+#: Fits from rewards, by the name of their arm. All take STEPS steps, of about 20 rollouts.
 FITS = {
-    "RLTF on 110 further tasks": ("--split", "feedback", "--batch", "28", "--epochs", "10"),
-    "RLTF on 110, rewards shuffled": ("--split", "feedback", "--batch", "28", "--epochs", "10", "--shuffle-rewards"),
-    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "5", "--epochs", "10"),
-    "RLTF on 110, b = 0": ("--split", "feedback", "--batch", "28", "--epochs", "10", "--no-baseline"),
+    "RLTF on 110 further tasks": FURTHER,
+    "RLTF on 110, rewards shuffled": (*FURTHER, "--shuffle-rewards"),
+    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "10", "--epochs", "66"),
+    "RLTF on 110, b = 0": (*FURTHER, "--no-baseline"),
 }
 SFT, MORE, UNTRAINED = "SFT", "SFT, as many steps more", "untrained"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from db.commit import Batch, commit
 from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
 from db.schedule import await_job, awaited_jobs, back_off, begin_work, find_awaited, runnable_jobs
+from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -91,9 +92,10 @@ def test_a_job_that_is_resumed_after_the_other_is_not_held_up_by_it_later(databa
     assert begin_work(database, mine, ()) and row(database, mine).awaits is None
 
 
-def test_the_progress_says_how_far_the_other_is_and_calls_it_no_outage(database, capsys):
+def test_the_progress_says_how_far_the_other_is_and_calls_it_no_outage(database, capsys, monkeypatch):
     mine, other = jobs(database)
     do_items(database, other, 1)
+    monkeypatch.setattr(output, "as_json", False)  # as of a process that has printed nothing for programs
     with Progress(database, Settings(), mine) as shown:
         shown.show()
         assert capsys.readouterr().err.splitlines() == [f"{mine}  queued  0/2 items · {WHY}: job {other}, 1/2"]
