@@ -16,14 +16,14 @@ from lumos_queue.experts.plan_constraint import PlanConstraint
 
 DATA = ("--option", "profile=strong", "--option", "samples=4", "--tool", "experts=own:")
 DECODED = ("--setting", "schema=fine-tuning", "--setting", "decoding=constrained")
-STEPS = 132  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
-SAMPLED = ("--temperature", "1", "--samples", "2", "--rate", "0.0007")
-FURTHER = ("--split", "feedback", "--batch", "10", "--epochs", "12")
-#: Fits from rewards, by the name of their arm. All take STEPS steps, of about 20 rollouts.
+STEPS = 40  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
+SAMPLED = ("--temperature", "1", "--rate", "0.0007")
+FURTHER = ("--split", "feedback", "--batch", "55", "--samples", "2", "--epochs", "20")
+#: Fits from rewards, by the name of their arm. All take STEPS steps of about as many rollouts.
 FITS = {
     "RLTF on 110 further tasks": FURTHER,
     "RLTF on 110, rewards shuffled": (*FURTHER, "--shuffle-rewards"),
-    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "10", "--epochs", "66"),
+    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "20", "--samples", "6", "--epochs", "40"),
     "RLTF on 110, b = 0": (*FURTHER, "--no-baseline"),
 }
 SFT, MORE, UNTRAINED = "SFT", "SFT, as many steps more", "untrained"
