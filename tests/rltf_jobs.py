@@ -90,14 +90,16 @@ class BegunFit:
 
 
 @contextmanager
-def begin_fit(home: Path, start: Path, *, reward: str = "feasible", beams: int = 3, temperature: float | None = None,
-              spec: Mapping[str, Any] = SPEC, **evaluation: Any) -> Iterator[BegunFit]:  # fmt: skip
+def begin_fit(
+    home: Path, start: Path, *, reward: str = "feasible", beams: int = 3, temperature: float | None = None,
+    epsilon: float | None = None, spec: Mapping[str, Any] = SPEC, **evaluation: Any,
+) -> Iterator[BegunFit]:  # fmt: skip
     """Submit the job and do its first item here; the folder of the fit is `home / "fit"`."""
     settings = Settings(home=home, poll_seconds=0.1)
     database = open_database(settings.database)
     upgrade(database)
     asked = InferenceOptions(**{**_NOTHING, **(evaluation or OPENAGI)})
-    options = RltfOptions(start, home / "fit", "planner", reward, beams, temperature, {**SPEC, **spec})
+    options = RltfOptions(start, home / "fit", "planner", reward, beams, epsilon, temperature, {**SPEC, **spec})
     job, rows = make_rltf_job(options, asked, settings, lambda line: None)
     recipe = job.recipe
     assert isinstance(recipe, Rltf)

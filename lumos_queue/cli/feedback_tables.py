@@ -16,7 +16,9 @@ MAX_SHOWN = 24  #: steps: of more, these are spread over all of them, the first 
 def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
     """A line for each step, or for some of many."""
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("step", "reward", "baseline", "feasible", "entropy", "KL", "epsilon", "rollouts"):
+    searched = any(step["epsilon"] for step in steps)
+    names = ("step", "reward", "baseline", "feasible", "entropy", "KL", *["epsilon"] * searched, "rollouts")
+    for name in names:
         table.add_column(name, justify="left" if name == "rollouts" else "right", no_wrap=True)
     for step in _spread(steps):
         table.add_row(
@@ -26,7 +28,7 @@ def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
             "" if step["feasible"] is None else f"{100 * step['feasible']:.0f} %",
             f"{step['entropy']:.2f}",
             f"{step['kl']:.3f}",
-            f"{step['epsilon']:.3f}",
+            *[f"{step['epsilon']:.3f}"] * searched,
             step["rollouts"],
         )
     output.console().print(table)

@@ -135,8 +135,8 @@ def train_rltf(
     samples: Annotated[int, typer.Option(min=1, max=1000, help="Rollouts of each task.")] = 1,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     beams: Annotated[int, typer.Option(min=0, max=1000, help="Plans to choose from; 0: the preset's.")] = 0,
-    epsilon: Annotated[float, typer.Option(
-        min=0.0, max=1.0, help="How often another than the best plan is tried at first.")] = 0.2,
+    epsilon: Annotated[float | None, typer.Option(
+        min=0.0, max=1.0, help="How often another than the best plan is tried at first. Default: 0.2.")] = None,
     epsilon_decay: Annotated[float, typer.Option(min=0.0, max=1.0, help="Its factor at each step.")] = 0.9,
     temperature: Annotated[float | None, typer.Option(
         min=0.0, help="Sample rollouts instead of choosing among beams.")] = None,
@@ -173,11 +173,11 @@ def train_rltf(
     )  # fmt: skip
     values = {"epochs": epochs, "batch": batch, "rate": rate, "lora": LoraShape(rank=lora) if lora else None}
     given = {name: value for name, value in values.items() if value} | {
-        "samples": samples, "epsilon": epsilon, "epsilon_decay": epsilon_decay, "momentum": momentum, "seed": seed,
+        "samples": samples, "epsilon_decay": epsilon_decay, "momentum": momentum, "seed": seed,
         "baseline": not no_baseline, "shuffle": shuffle_rewards, "infeasible": infeasible,
         "device": _device(settings, device),
     }  # fmt: skip
-    options = RltfOptions(start, folder, preset, reward, beams, temperature, given)
+    options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, given)
     job, rows = make_rltf_job(options, evaluation, settings, output.say)
     submit_and_finish(settings, job, rows, windows=len(job.windows()), priority=priority, again=again, follow=follow)
 

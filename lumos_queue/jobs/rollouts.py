@@ -93,8 +93,7 @@ class Rollouts:
         samplings = dict(agent.samplings)
         for role in recipe.roles:
             sampling: Sampling = samplings.get(role, agent.sampling)
-            greedy = sampling.temperature == 0
-            samplings[role] = replace(sampling, epsilon=recipe.spec.epsilon_at(step) if greedy else 0.0)
+            samplings[role] = replace(sampling, epsilon=recipe.spec.epsilon_at(step))
         weights = dict.fromkeys(recipe.roles, identity(folder)["sha256"])
         agent = replace(
             agent, roles={**agent.roles, **played}, samplings=samplings, weights={**agent.weights, **weights}

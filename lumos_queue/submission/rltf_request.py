@@ -34,6 +34,7 @@ class RltfOptions:
     preset: str
     reward: str  #: '': the benchmark's own
     beams: int  #: 0: the preset's
+    epsilon: float | None  #: None: the preset's
     temperature: float | None  #: of rollouts; 0: beams; None: 0 where the planner can be searched, else 1
     spec: dict[str, Any]  #: fields of RltfSpec that differ from the preset's
 
@@ -71,6 +72,8 @@ def make_rltf_job(
         samplings += [f"{trained}.temperature={temperature}"]
         if options.beams:
             raise SpecError("--beams are of a search, which needs temperature 0: leave out --temperature, or --beams.")
+        if options.epsilon is not None:
+            raise SpecError("--epsilon draws among the plans of a search: leave out --temperature, or --epsilon.")
     elif searched:
         beams = options.beams or preset.beams
         chosen += [] if "candidates" in given else [f"candidates={beams}"]
@@ -103,7 +106,8 @@ def make_rltf_job(
         raise SpecError(f"No task of '{evaluation.benchmark}' ({evaluation.split}) has the reward '{reward}'.")
     if left_out := len(learnt) - len(places):
         remark(f"{left_out} of {len(tasks)} tasks are left out: nothing gives them the reward '{reward}'")
-    spec = replace(preset.spec, **options.spec)
+    epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if options.epsilon is None else options.epsilon
+    spec = replace(preset.spec, **options.spec, epsilon=epsilon)
     infer = job.infer.as_json() | {"limit": 0}
     recipe = rltf(options.start, options.folder, infer, (trained,), places, reward, spec)
     return Train(recipe), rows

@@ -47,6 +47,11 @@ def planner(tmp_path_factory) -> Path:
         ("openagi", {"--setting": "candidates=1"}, "every try of a task would be the same. Ask for more."),
         ("openagi", {"--setting": "candidates=9"}, "candidates=9 is more than --sampling planner.beams=5"),
         ("openagi", {"--temperature": "1", "--beams": "4"}, "--beams are of a search, which needs temperature 0"),
+        (
+            "openagi",
+            {"--temperature": "1", "--epsilon": "0.5"},
+            "--epsilon draws among the plans of a search: leave out",
+        ),
         ("openagi", {"--temperature": "1", "--setting": "candidates=4"}, "needs --sampling planner.temperature=0"),
         ("openagi", {"--temperature": "inf"}, "--temperature must be a finite number, not inf."),
         ("openagi", {"--infeasible": "-inf"}, "--infeasible must be a finite number, not -inf."),

@@ -128,11 +128,12 @@ def test_a_plan_that_cannot_run_is_worse_than_one_that_is_wrong(planner, tmp_pat
     assert min(scores["recovery"]) == 0.0, "the score of such a plan stays what it is"
     assert learnt.feasible == pytest.approx(sum(scores["feasible"]) / 24)
     assert learnt.reward == pytest.approx(sum(reward for _, reward in found) / 24)
+    assert learnt.epsilon == 0, "no beams, nothing drawn among them"
 
 
 def test_an_encoder_with_a_decoder_learns_from_what_it_wrote(tmp_path):
     start = write_t5_planner(tmp_path / "t5")
-    with begin_fit(tmp_path / "home", start, spec={"epsilon": 1.0}, **OPENAGI) as fit:
+    with begin_fit(tmp_path / "home", start, epsilon=1.0, **OPENAGI) as fit:
         fit.evaluate()
         window = fit.gather()
         done = run_item(fit.recipe, window)

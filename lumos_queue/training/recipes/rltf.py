@@ -38,7 +38,7 @@ class RltfSpec:
     weight_decay: float = 1e-6
     warm_up: float = 0.1  #: the first part of the steps, in which the rate rises linearly
     clip: float = 1.0  #: largest norm of the gradient
-    epsilon: float = 0.2  #: probability with which a plan is drawn from the beams' softmax instead of the best one
+    epsilon: float = 0.2  #: probability with which a plan is drawn from the beams' softmax; 0 where all are sampled
     epsilon_decay: float = 0.9  #: its factor at each step
     momentum: float = 0.9  #: of the baseline: the weight of what it was before a step
     baseline: bool = True  #: whether anything is subtracted from rewards

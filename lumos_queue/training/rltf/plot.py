@@ -8,6 +8,8 @@ from typing import Any
 
 from lumos_queue.records import FeedbackStep
 
+SHARE = "feasible plans"
+
 
 def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
     """Write the figures of the steps as SVG, a panel below the other, with optimizer steps to the right."""
@@ -18,7 +20,7 @@ def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
 
     lines = [
         ("reward", {"reward": [one.reward for one in steps], "baseline": [one.baseline for one in steps]}),
-        ("feasible plans", {"share": [one.feasible for one in steps]}),
+        (SHARE, {"share": [one.feasible for one in steps]}),
         ("nats", {"entropy": [one.entropy for one in steps], "KL to the start": [one.kl for one in steps]}),
     ]
     if all(one.feasible is None for one in steps):
@@ -30,6 +32,8 @@ def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
             for name, values in curves.items():
                 panel.plot([one.step for one in steps], values, label=name, marker=".", markersize=3, linewidth=1)
             panel.set_ylabel(title)
+            if title == SHARE:
+                panel.set_ylim(-0.05, 1.05)
             if len(curves) > 1:
                 panel.legend(frameon=False)
         panels[-1][0].set_xlabel("optimizer step")
