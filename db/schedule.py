@@ -102,9 +102,14 @@ def awaited_jobs(database: Database, job: str) -> list[str]:
     return found
 
 
+def awaits_job(job: Row) -> bool:
+    """Whether what a job (its row) waits for is another job, which may have ended since."""
+    return bool(job.awaits) and job.awaits in job.waiting  # else it has met something since
+
+
 def find_awaited(connection: Connection, job: Row) -> Row | None:
     """The row of the open job that a job (its row) waits for, with how many of its items are `done`; None if none."""
-    if not job.awaits or job.awaits not in job.waiting:  # it has met something else since
+    if not awaits_job(job):
         return None
     done = select(func.count()).where(Item.job == JobRow.id, Item.state == ItemState.DONE).scalar_subquery()
     wanted = select(JobRow.__table__, done.label("done")).where(JobRow.id == job.awaits, JobRow.state.in_(OPEN))

@@ -13,7 +13,7 @@ from db.awaiting import HOW
 from db.connection import Database
 from db.jobs import count_endings, get_job, progress
 from db.reading import live_sessions, running_score, seconds_by_phase, totals
-from db.schedule import find_awaited
+from db.schedule import awaits_job, find_awaited
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.live_training import describe_awaited, describe_training
@@ -106,7 +106,8 @@ class Progress:
             left = {state for state in UNFINISHED if items.get(state)}
             self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
             held = awaited or job
-            self._waiting = held.waiting if held.state in OPEN and HOW not in held.waiting else ""
+            outage = held.state in OPEN and HOW not in held.waiting and not awaits_job(held)
+            self._waiting = held.waiting if outage else ""
             self._notice_a_stall(connection, held, (done, awaited.done if awaited else None))
             if self._live:
                 self._live.update(self._block(connection, job, items, awaited), refresh=True)

@@ -102,3 +102,12 @@ def test_the_progress_says_how_far_the_other_is_and_calls_it_no_outage(database,
         back_off(database, other, "endpoint: nothing answers", 60.0)
         shown.show()
     assert capsys.readouterr().err.splitlines() == [f"job {mine} waits: endpoint: nothing answers"]
+
+
+def test_what_was_waited_for_is_no_outage_when_it_is_done_and_nothing_has_gone_on(database, capsys):
+    mine, other = jobs(database)
+    do_items(database, other, 2)
+    assert row(database, mine).waiting == f"{WHY}: job {other}" and awaited(database, mine) is None
+    with Progress(database, Settings(), mine) as shown:
+        shown.show()
+    assert "waits:" not in capsys.readouterr().err
