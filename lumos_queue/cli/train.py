@@ -130,7 +130,7 @@ def train_rltf(
         help="planner (a small model), or as the paper: flan-t5-large, vicuna-7b, llama-2-13b.")] = "planner",
     reward: Annotated[str, typer.Option(
         help="The score that is the reward: a metric, or an overall score. Default: the benchmark's.")] = "",
-    epochs: Annotated[int, typer.Option(min=0, help="Passes over the tasks; 0: 10.")] = 0,
+    epochs: Annotated[int, typer.Option(min=0, help="Passes over the tasks; 0: the preset's.")] = 0,
     batch: Annotated[int, typer.Option(min=0, help="Tasks of an optimizer step; 0: the preset's.")] = 0,
     samples: Annotated[int, typer.Option(min=1, max=1000, help="Rollouts of each task.")] = 1,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,

@@ -20,7 +20,7 @@ _T5 = LoraShape(rank=8, alpha=16, dropout=0.05, targets=("q", "v"))
 _LLAMA = LoraShape(rank=8, alpha=16, dropout=0.05, targets=("q_proj", "v_proj"))
 PRESETS: dict[str, RltfPreset] = {
     #: A model of well under a million parameters: `lumos train sft --preset planner` makes one to start from.
-    "planner": RltfPreset(RltfSpec(rate=5e-4, batch=28, weight_decay=0.0)),
+    "planner": RltfPreset(RltfSpec(epochs=20, batch=55, rate=7e-4, weight_decay=0.0)),
     "flan-t5-large": RltfPreset(RltfSpec(rate=1e-5, batch=5, warm_up=0.1, lora=_T5), beams=30),
     "vicuna-7b": RltfPreset(RltfSpec(rate=5e-6, batch=1, warm_up=0.0, lora=_LLAMA), beams=20),
     "llama-2-13b": RltfPreset(RltfSpec(rate=1e-5, batch=1, warm_up=0.0, lora=_LLAMA), beams=20),

@@ -17,9 +17,9 @@ from lumos_queue.experts.plan_constraint import PlanConstraint
 DATA = ("--option", "profile=strong", "--option", "samples=4", "--tool", "experts=own:")
 DECODED = ("--setting", "schema=fine-tuning", "--setting", "decoding=constrained")
 STEPS = 40  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
-SAMPLED = ("--temperature", "1", "--rate", "0.0007")
-FURTHER = ("--split", "feedback", "--batch", "55", "--samples", "2", "--epochs", "20")
-#: Fits from rewards, by the name of their arm. All take STEPS steps of about as many rollouts.
+SAMPLED = ("--temperature", "1")
+FURTHER = ("--split", "feedback", "--samples", "2")
+#: Fits from rewards, by the name of their arm. All take STEPS steps of about as many rollouts, by the preset `planner`.
 FITS = {
     "RLTF on 110 further tasks": FURTHER,
     "RLTF on 110, rewards shuffled": (*FURTHER, "--shuffle-rewards"),
