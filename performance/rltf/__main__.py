@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from performance.rltf.arms import Seed
+from performance.rltf.arms import MAIN, Seed
 from performance.rltf.summary import print_table
 
 app = typer.Typer(rich_markup_mode=None)
@@ -33,7 +33,7 @@ def show(
     metric: Annotated[str, typer.Option(help="proxies, or the name of a metric.")] = "proxies",
 ) -> None:
     """Print the table of these seeds, a folder each."""
-    print_table(dict(enumerate(folders)), metric)
+    print_table(dict(enumerate(folders)), metric, MAIN)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,25 @@ DATA = ("--option", "profile=strong", "--option", "samples=4", "--tool", "expert
 DECODED = ("--setting", "schema=fine-tuning", "--setting", "decoding=constrained")
 STEPS = 40  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
 SAMPLED = ("--temperature", "1")
-FURTHER = ("--split", "feedback", "--samples", "2")
+FURTHER = ("--split", "feedback", "--samples", "2", *SAMPLED)
+MAIN = "RLTF on 110 further tasks"
 #: Fits from rewards, by the name of their arm. All take STEPS steps of about as many rollouts, by the preset `planner`.
 FITS = {
-    "RLTF on 110 further tasks": FURTHER,
+    MAIN: FURTHER,
     "RLTF on 110, rewards shuffled": (*FURTHER, "--shuffle-rewards"),
-    "RLTF on the 20 tasks of SFT": ("--split", "labelled", "--batch", "20", "--samples", "6", "--epochs", "40"),
+    "RLTF on the 20 tasks of SFT": (
+        "--split",
+        "labelled",
+        "--batch",
+        "20",
+        "--samples",
+        "6",
+        "--epochs",
+        "40",
+        *SAMPLED,
+    ),
     "RLTF on 110, b = 0": (*FURTHER, "--no-baseline"),
+    "RLTF on 110, beams and epsilon": ("--split", "feedback", "--samples", "2"),
 }
 SFT, MORE, UNTRAINED = "SFT", "SFT, as many steps more", "untrained"
 
@@ -53,7 +65,7 @@ class Seed:
         self._model(MORE, self._fit("more", str(sft), ("--steps", str(STEPS))))
         for number, (arm, options) in enumerate(FITS.items()):
             folder = self._folder / f"rltf{number}"
-            values = (*options, *SAMPLED, "--reward", self._reward, "--seed", str(self._seed))
+            values = (*options, "--reward", self._reward, "--seed", str(self._seed))
             self._lumos("train", "rltf", "openagi", "--from", str(sft), "--folder", str(folder), *DATA, *values)
             self._model(arm, folder / "export")
 

@@ -1,6 +1,7 @@
 """Feedback on LUMOS episodes: a small maths planner learns from its rollouts' accuracy, beside rejection sampling.
 
-python -m performance.rltf.maths FOLDER [--seed 0]    one seed, ten minutes on one core; resumable
+python -m performance.rltf.maths run FOLDER [--seed 0]    one seed, half an hour on one core; resumable
+python -m performance.rltf.maths show FOLDER FOLDER …     the tables of those that are done
 
 The planner begins as the shipped small model for one-pass, whose weights also ground, and stay as they are. Both ways
 of learning see equally many rollouts of the same training problems. Accuracy is of problems held out: new ones of the
@@ -19,41 +20,52 @@ from typing import Annotated
 import typer
 
 from lumos_queue.models.starter import FROM_SCRATCH, starter_url
+from performance.rltf.summary import print_table
 
-TASKS, SAMPLES, BATCH, RATE = 512, 2, 32, "0.00005"
+TASKS, SAMPLES, BATCH, RATE = 1920, 2, 64, "0.0001"
 HELD_OUT = ("familiar", "test")
-LIMIT = 300
+LIMIT = 500
+START, MAIN, CHOSEN = "start", "RLTF", "rejection sampling"
+
+app = typer.Typer(rich_markup_mode=None)
 
 
-def main(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
-    """Prints, for each planner and split, right of all, and the rollouts' mean reward at the first and last step."""
+@app.command()
+def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
+    """Train and evaluate the planners of one seed. The same command goes on where the last one ended."""
     start = starter_url("one-pass", FROM_SCRATCH).removeprefix("local:")
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    common = ("--formulation", "one-pass", "--grounder", f"local:{start}")
-    tasks = ("--split", "train", "--limit", str(TASKS))
+    common = ("--formulation", "one-pass", "--grounder", f"local:{start}", "--max-tokens", "128")
+    sampled = (*common, "--split", "train", "--limit", str(TASKS), "--temperature", "1", "--samples", str(SAMPLES),
+               "--seed", str(seed))  # fmt: skip
     learnt, chosen = folder / "rltf", folder / "chosen"
-    sampled = (*common, *tasks, "--temperature", "1", "--samples", str(SAMPLES), "--seed", str(seed))
-    fit = ("--epochs", "1", "--batch", str(BATCH), "--rate", RATE, "--max-tokens", "128")
-    trained = lumos(folder, "train", "rltf", "wordmath", "--from", start, "--folder", str(learnt), *sampled, *fit)
-    rollouts = lumos(folder, "evaluate", "wordmath", "--planner", f"local:{start}", *sampled, "--max-tokens", "128")
+    fit = ("--epochs", "1", "--batch", str(BATCH), "--rate", RATE)
+    lumos(folder, "train", "rltf", "wordmath", "--from", start, "--folder", str(learnt), *sampled, *fit)
+    rollouts = lumos(folder, "evaluate", "wordmath", "--planner", f"local:{start}", *sampled)
     if not (folder / "home/builds/chosen").exists():
         where = f"job={rollouts['job']} score=1"
         lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass",
-              "--select", "newest", "--per-task", "2")  # fmt: skip
+              "--select", "newest", "--per-task", str(SAMPLES))  # fmt: skip
     sft = ("--from", start, "--preset", "scratch", "--formulation", "one-pass", "--module", "planner")
     lumos(folder, "train", "sft", "--data", "chosen", *sft, "--folder", str(chosen), "--epochs", "2", "--batch", "32",
           "--seed", str(seed))  # fmt: skip
-    steps = trained["feedback_steps"]
-    found: dict[str, object] = {"rollouts": sum(one["episodes"] for one in steps), "steps": len(steps)}
-    found |= {"reward, first step": steps[0]["reward"], "reward, last step": steps[-1]["reward"]}
-    for name, model in (("start", start), ("RLTF", learnt / "export"), ("rejection sampling", chosen / "export")):
-        for split in HELD_OUT:
-            asked = ("--split", split, "--limit", str(LIMIT), "--planner", f"local:{model}", *common)
-            report = lumos(folder, "evaluate", "wordmath", *asked, "--max-tokens", "128")
-            found[f"{name}, {split}"] = [report["correct"], report["n"]]
-    (folder / "found.json").write_text(json.dumps(found, indent=1))
-    print(json.dumps(found, indent=1))
+    for split in HELD_OUT:
+        asked = ("--split", split, "--limit", str(LIMIT), *common)
+        models = ((START, start), (MAIN, learnt / "export"), (CHOSEN, chosen / "export"))
+        jobs = {
+            name: lumos(folder, "evaluate", "wordmath", "--planner", f"local:{model}", *asked)["job"]
+            for name, model in models
+        }
+        (folder / f"{split}.json").write_text(json.dumps(jobs, indent=1))
+
+
+@app.command()
+def show(folders: list[Path]) -> None:
+    """Print a table for each held-out split, of these seeds, a folder each."""
+    for split in HELD_OUT:
+        print(f"\nwordmath, {split}")
+        print_table(dict(enumerate(folders)), "accuracy", MAIN, f"{split}.json")
 
 
 def lumos(folder: Path, *arguments: str) -> dict:
@@ -67,4 +79,4 @@ def lumos(folder: Path, *arguments: str) -> dict:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

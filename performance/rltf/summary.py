@@ -13,21 +13,19 @@ from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.openagi.scores import proxy_of
 
-MAIN = "RLTF on 110 further tasks"
 DRAWS = 10_000
-#: Of an arm: task to value, for each seed.
-Values = Mapping[int, Mapping[str, float]]
 
 
-def read_values(folders: Mapping[int, Path], metric: str) -> dict[str, dict[int, dict[str, float]]]:
-    """Arm → seed → task → reward in an evaluation: 0 for an infeasible plan. `metric`: 'proxies', or a metric's name.
+def read_values(folders: Mapping[int, Path], metric: str, jobs: str) -> dict[str, dict[int, dict[str, float]]]:
+    """Arm → seed → task → score in an evaluation: 0 where nothing was scored, as of an infeasible plan.
 
-    Tasks that nothing judges without weights (a picture from a text) are left out of `proxies`.
+    `metric`: 'proxies', or a metric's name; `jobs`: the file of each folder that names the evaluations, by arm. Tasks
+    that nothing judges without weights (a picture from a text) are left out of `proxies`.
     """
     found: dict[str, dict[int, dict[str, float]]] = {}
     for seed, folder in folders.items():
         database = open_database(f"sqlite:///{folder.resolve()}/home/lumos.db")
-        for arm, job in json.loads((folder / "jobs.json").read_text()).items():
+        for arm, job in json.loads((folder / jobs).read_text()).items():
             for episode in stream_episodes(database, parse_where(f"job={job}")):
                 name = proxy_of(episode.task) if metric == "proxies" else metric
                 if name:
@@ -45,12 +43,13 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
     return float(means.mean()), float(low), float(high)
 
 
-def print_table(folders: Mapping[int, Path], metric: str) -> None:
-    """Each arm with the mean of each seed, the mean over all, and what RLTF on further tasks has more."""
-    found = read_values(folders, metric)
+def print_table(folders: Mapping[int, Path], metric: str, main: str, jobs: str = "jobs.json") -> None:
+    """Each arm with the mean of each seed, the mean over all, and what the arm `main` has more."""
+    found = read_values(folders, metric, jobs)
     seeds = sorted(folders)
     tasks = sorted({row for arm in found.values() for values in arm.values() for row in values})
     print(f"\n{metric}: mean over {len(tasks)} held-out tasks and {len(seeds)} seeds [95 %, bootstrap over tasks]")
+    print(f"right: what '{main}' has more")
     tables = {
         arm: np.array([[values[seed][row] for seed in seeds] for row in tasks])
         for arm, values in found.items()
@@ -60,7 +59,7 @@ def print_table(folders: Mapping[int, Path], metric: str) -> None:
         mean, low, high = interval(table)
         each = " ".join(f"{value:.3f}" for value in table.mean(0))
         line = f"  {arm:30} {mean:.3f} [{low:.3f}, {high:.3f}]   seeds {each}"
-        if MAIN in tables and arm != MAIN:
-            mean, low, high = interval(tables[MAIN] - table)
-            line += f"   RLTF-110 has {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+        if main in tables and arm != main:
+            mean, low, high = interval(tables[main] - table)
+            line += f"   {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
         print(line)
