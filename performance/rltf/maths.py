@@ -5,7 +5,8 @@ python -m performance.rltf.maths show FOLDER FOLDER …     the tables of those 
 
 The planner begins as the shipped small model for one-pass, whose weights also ground, and stay as they are. Both ways
 of learning see equally many rollouts of the same training problems. Accuracy is of problems held out: new ones of the
-training's kinds (`familiar`), and ones of other kinds (`test`).
+training's kinds (`familiar`), and ones of other kinds (`test`). What learns is the policy that is sampled, so that is
+compared, too.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import typer
 from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from performance.rltf.summary import print_table
 
-TASKS, SAMPLES, BATCH, RATE = 1920, 2, 64, "0.0001"
-HELD_OUT = ("familiar", "test")
+TASKS, BATCH, RATE = 5120, 128, "0.0004"
+SAMPLED = ("--temperature", "1")
+#: What is compared, by name: the split, and how it is decoded.
+HELD_OUT = {"familiar": ("familiar", ()), "test": ("test", ()), "familiar-sampled": ("familiar", SAMPLED)}
 LIMIT = 500
 START, MAIN, CHOSEN = "start", "RLTF", "rejection sampling"
 
@@ -37,8 +40,8 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     common = ("--formulation", "one-pass", "--grounder", f"local:{start}", "--max-tokens", "128")
-    sampled = (*common, "--split", "train", "--limit", str(TASKS), "--temperature", "1", "--samples", str(SAMPLES),
-               "--seed", str(seed))  # fmt: skip
+    sampled = (*common, "--split", "train", "--limit", str(TASKS), *SAMPLED, "--seed",
+               str(seed))  # fmt: skip
     learnt, chosen = folder / "rltf", folder / "chosen"
     fit = ("--epochs", "1", "--batch", str(BATCH), "--rate", RATE)
     lumos(folder, "train", "rltf", "wordmath", "--from", start, "--folder", str(learnt), *sampled, *fit)
@@ -46,26 +49,26 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     if not (folder / "home/builds/chosen").exists():
         where = f"job={rollouts['job']} score=1"
         lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass",
-              "--select", "newest", "--per-task", str(SAMPLES))  # fmt: skip
+              "--select", "newest")  # fmt: skip
     sft = ("--from", start, "--preset", "scratch", "--formulation", "one-pass", "--module", "planner")
     lumos(folder, "train", "sft", "--data", "chosen", *sft, "--folder", str(chosen), "--epochs", "2", "--batch", "32",
           "--seed", str(seed))  # fmt: skip
-    for split in HELD_OUT:
-        asked = ("--split", split, "--limit", str(LIMIT), *common)
+    for compared, (split, decoding) in HELD_OUT.items():
+        asked = ("--split", split, "--limit", str(LIMIT), *common, *decoding)
         models = ((START, start), (MAIN, learnt / "export"), (CHOSEN, chosen / "export"))
         jobs = {
             name: lumos(folder, "evaluate", "wordmath", "--planner", f"local:{model}", *asked)["job"]
             for name, model in models
         }
-        (folder / f"{split}.json").write_text(json.dumps(jobs, indent=1))
+        (folder / f"{compared}.json").write_text(json.dumps(jobs, indent=1))
 
 
 @app.command()
 def show(folders: list[Path]) -> None:
-    """Print a table for each held-out split, of these seeds, a folder each."""
-    for split in HELD_OUT:
-        print(f"\nwordmath, {split}")
-        print_table(dict(enumerate(folders)), "accuracy", MAIN, f"{split}.json")
+    """Print a table of each thing that is compared, of these seeds, a folder each."""
+    for compared in HELD_OUT:
+        print(f"\nwordmath, {compared}")
+        print_table(dict(enumerate(folders)), "accuracy", MAIN, f"{compared}.json")
 
 
 def lumos(folder: Path, *arguments: str) -> dict:
