@@ -55,7 +55,7 @@ class CausalPrompt:
         import torch
 
         with torch.inference_mode():
-            done = self._model(torch.tensor(rows), past_key_values=self._cache, use_cache=True, logits_to_keep=1)
+            done = self._model(torch.tensor(rows), cache=self._cache, use_cache=True, logits_to_keep=1)
         return done.logits[:, -1]
 
 
@@ -91,7 +91,7 @@ class EncodedPrompt:
             done = self._model(
                 encoder_outputs=encoded,
                 decoder_input_ids=torch.tensor([[token] for token in tokens]),
-                past_key_values=self._cache,
+                cache=self._cache,
                 use_cache=True,
             )
         return done.logits[:, -1]

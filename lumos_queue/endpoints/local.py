@@ -253,7 +253,7 @@ class Batcher:
             torch.tensor([[0] * (width - len(new)) + new for new in unread]),
             attention_mask=mask,
             position_ids=(mask.cumsum(1) - 1).clamp(min=0)[:, known:],
-            past_key_values=cache,
+            cache=cache,
             logits_to_keep=1,
         ).logits[:, -1]
         width += known
@@ -279,7 +279,7 @@ class Batcher:
             torch.tensor([row.tokens[-1:] for row in self._rows]),
             attention_mask=self._mask,
             position_ids=torch.tensor([[len(row.tokens) - 1] for row in self._rows]),
-            past_key_values=self._cache,
+            cache=self._cache,
         ).logits[:, -1]
         self._extend(self._rows, logits, 0)
 

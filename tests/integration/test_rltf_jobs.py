@@ -26,7 +26,6 @@ from workers.dispatcher import Dispatcher
 from workers.run import run_slice
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.tiny_planners import write_planner
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated")
 OPENAGI_OPTIONS = {"--split": "feedback", "--limit": "4", "--tool": "experts=oracle:", "--option": "samples=1"}
 SAMPLED = "Without it every try of a task would be the same."
 

@@ -23,7 +23,6 @@ from tests.tiny_model import make_tiny_model
 from tests.tiny_planners import write_planner, write_t5_planner
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated")
 
 
 @pytest.fixture(scope="module")
