@@ -48,8 +48,7 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     rollouts = lumos(folder, "evaluate", "wordmath", "--planner", f"local:{start}", *sampled)
     if not (folder / "home/builds/chosen").exists():
         where = f"job={rollouts['job']} score=1"
-        lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass",
-              "--select", "newest")  # fmt: skip
+        lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass")
     sft = ("--from", start, "--preset", "scratch", "--formulation", "one-pass", "--module", "planner")
     lumos(folder, "train", "sft", "--data", "chosen", *sft, "--folder", str(chosen), "--epochs", "2", "--batch", "32",
           "--seed", str(seed))  # fmt: skip
