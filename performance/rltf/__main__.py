@@ -1,6 +1,6 @@
 """What a planner learns from feedback: ten planners over several seeds, on OpenAGI's held-out tasks.
 
-python -m performance.rltf run FOLDER [--seed 0] [--reward proxies]    one seed, under an hour on one core; resumable
+python -m performance.rltf run FOLDER [--seed 0] [--reward proxies]    one seed, half an hour on one core; resumable
 python -m performance.rltf show FOLDER FOLDER … [--metric proxies]     the table of those that are done
 """
 
