@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.services import CeleryWorker
 
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}
@@ -76,6 +78,7 @@ def test_a_sweep_goes_on_after_a_kill_and_is_not_done_twice(tmp_path):
     assert wait(again) == found
 
 
+@pytest.mark.long
 def test_a_sweep_is_carried_out_by_the_workers_of_a_deployment(tmp_path, redis_url, postgres_url):
     servers = {"database_url": postgres_url, "broker_url": redis_url, "home": str(tmp_path / "home")}
     with CeleryWorker(tmp_path, "llm,cpu", **servers):

@@ -163,6 +163,7 @@ def test_rows_kept_for_development_are_about_one_in_twelve(shared_data):
     assert 60 < sum(is_dev(record["Question"]) for record in records) < 170
 
 
+@pytest.mark.long
 def test_no_training_problem_equals_one_that_is_kept_for_development(shared_data):
     sources = StarterData(shared_data, generated=10, variants=1)
     development = {mask(task.question) for task, _ in sources.dev_problems()}
