@@ -19,22 +19,13 @@ DECODED = ("--setting", "schema=fine-tuning", "--setting", "decoding=constrained
 STEPS = 40  #: optimizer steps of each fit from rewards, and of the fit on gold plans that is compared with them
 SAMPLED = ("--temperature", "1")
 FURTHER = ("--split", "feedback", "--samples", "2", *SAMPLED)
+REPEATED = ("--batch", "20", "--samples", "6", "--epochs", "40")
 MAIN = "RLTF on 110 further tasks"
 #: Fits from rewards, by the name of their arm. All take STEPS steps of about as many rollouts, by the preset `planner`.
 FITS = {
     MAIN: FURTHER,
     "RLTF on 110, rewards shuffled": (*FURTHER, "--shuffle-rewards"),
-    "RLTF on the 20 tasks of SFT": (
-        "--split",
-        "labelled",
-        "--batch",
-        "20",
-        "--samples",
-        "6",
-        "--epochs",
-        "40",
-        *SAMPLED,
-    ),
+    "RLTF on the 20 tasks of SFT": ("--split", "labelled", *REPEATED, *SAMPLED),
     "RLTF on 110, b = 0": (*FURTHER, "--no-baseline"),
     "RLTF on 110, beams and epsilon": ("--split", "feedback", "--samples", "2"),
 }
