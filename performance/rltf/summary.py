@@ -24,6 +24,8 @@ def read_values(folders: Mapping[int, Path], metric: str, jobs: str) -> dict[str
     """
     found: dict[str, dict[int, dict[str, float]]] = {}
     for seed, folder in folders.items():
+        if not (folder / jobs).is_file():
+            raise SystemExit(f"{folder} has no {jobs}: its seed has not come so far. Go on with: run {folder}")
         database = open_database(f"sqlite:///{folder.resolve()}/home/lumos.db")
         for arm, job in json.loads((folder / jobs).read_text()).items():
             for episode in stream_episodes(database, parse_where(f"job={job}")):
