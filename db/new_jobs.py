@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
 from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
-from db.models import JobRow
+from db.models import JobRow, JobTag
 from db.removal import remove_leftovers
 from db.states import HIDDEN, JobState
 
@@ -47,6 +48,10 @@ class NewJob:
     code_version: str
     ordered: bool = False
     origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
+    name: str = ""  #: this and what follows is not part of the digest
+    tags: Mapping[str, str] = field(default_factory=dict)
+    parent: str | None = None  #: the job that it reruns or extends
+    chosen: str = ""  #: the filter by which its tasks were chosen from the parent's
 
 
 def create_job(
@@ -128,7 +133,10 @@ def _being_submitted(connection: Connection, digest: str) -> bool:
 def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> None:
     """Insert the job's row; `values` are the columns of which the request says nothing."""
     columns = asdict(new) | {"id": job, "waiting": "", "not_before_at": 0.0, "waits": 0, "created_at": now()}
+    tags = columns.pop("tags")
     connection.execute(insert(JobRow).values(columns | values))
+    if tags:
+        connection.execute(insert(JobTag), [{"job": job, "key": key, "value": value} for key, value in tags.items()])
 
 
 def _publish(connection: Connection, job: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from db.models.base import Base
 from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
-from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, TaskRow
+from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, JobTag, TaskRow
 from db.models.review import Audit, AuditSample, Label
 from db.models.steps import (
     STEPS,
@@ -21,6 +21,7 @@ from db.models.steps import (
     TextBlock,
     ToolCallRow,
 )
+from db.models.sums import BaselineRow, CallSum, ItemSum, ScoreSum, VersionSum
 from db.models.training import FeedbackStepRow, ModelRow, TrainingStepRow
 from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
 
@@ -32,6 +33,8 @@ __all__ = [
     "Audit",
     "AuditSample",
     "Base",
+    "BaselineRow",
+    "CallSum",
     "CompletionRow",
     "Dataset",
     "DatasetArtifact",
@@ -44,17 +47,21 @@ __all__ = [
     "FeedbackStepRow",
     "Heartbeat",
     "Item",
+    "ItemSum",
     "JobEndpoint",
     "JobRow",
+    "JobTag",
     "Label",
     "ModelRow",
     "RefusedMessage",
     "ScoreRow",
+    "ScoreSum",
     "SubgoalRow",
     "TaskRow",
     "TextBlock",
     "ToolCallRow",
     "TrainingStepRow",
     "VerdictRow",
+    "VersionSum",
     "WorkerSessionRow",
 ]

@@ -74,6 +74,21 @@ class JobRow(Base, table=True):
     created_at: Mapped[float] = instant(nullable=False)
     started_at: Mapped[float | None] = instant()
     finished_at: Mapped[float | None] = instant()
+    name: Mapped[str] = Field(default="")  # what its submitter calls it; not part of the digest
+    parent: Mapped[str | None] = Field(default=None)  # the job that it reruns or extends
+    chosen: Mapped[str] = long_text()  # the filter by which its tasks were chosen from the parent's; empty: not so
+
+
+class JobTag(Base, table=True):
+    """A word that its submitter hung on a job: KEY=VALUE. Not part of the digest."""
+
+    __tablename__ = "job_tag"
+    __table_args__ = (Index("job_tag_value_index", "key", "value"),)
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    key: Mapped[str] = Field(primary_key=True)
+    value: Mapped[str]
 
 
 class JobEndpoint(Base, table=True):
@@ -116,6 +131,12 @@ class Item(Base, table=True):
             "job",
             sqlite_where=text(f"state = '{ItemState.AWAITING}'"),
             postgresql_where=text(f"state = '{ItemState.AWAITING}'"),
+        ),
+        Index(
+            "item_problem_index",
+            "job",
+            sqlite_where=text("problem <> ''"),
+            postgresql_where=text("problem <> ''"),
         ),
     )
     id: Mapped[int] = key()

@@ -1,0 +1,96 @@
+"""The tables of sums over a job's ended items, kept in the transaction that ends an item (db/sums.py).
+
+Each row belongs to one worker session, so that no two processes ever wait for the same row; session 0 holds what people
+and the dispatcher change: cancelled items, endings taken back. What a job has is the sum over its sessions. Rows may be
+negative or zero: what one session ended, another process may have taken back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, ForeignKey, Text
+from sqlmodel import Field
+
+from db.models.base import Base, Key, Mapped, instant, json
+
+
+def _job() -> Any:
+    column = Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
+    return Field(sa_column=column)
+
+
+def _session() -> Any:
+    return Field(sa_column=Column(Key, primary_key=True, autoincrement=False, nullable=False))
+
+
+def _count() -> Any:
+    return Field(default=0, sa_type=Key)
+
+
+class ItemSum(Base, table=True):
+    """Ended items by state and, of episodes, by ending and shape. Columns beside the key are sums over them."""
+
+    __tablename__ = "item_sum"
+    job: Mapped[str] = _job()
+    session: Mapped[int] = _session()
+    state: Mapped[str] = Field(primary_key=True)  # done, cancelled, quarantined
+    ending: Mapped[str] = Field(primary_key=True)  # of its episode; empty: none, or not done
+    subgoals: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))
+    replies: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))  # given ones too
+    items: Mapped[int] = _count()
+    calls: Mapped[int] = _count()
+    prompt_tokens: Mapped[int] = _count()
+    completion_tokens: Mapped[int] = _count()
+    action_seconds: Mapped[float] = Field(default=0.0)
+
+
+class CallSum(Base, table=True):
+    """Model calls of finished episodes, of the accepted attempt, by role; seconds by phase (records.Completion)."""
+
+    __tablename__ = "call_sum"
+    job: Mapped[str] = _job()
+    session: Mapped[int] = _session()
+    role: Mapped[str] = Field(primary_key=True)
+    calls: Mapped[int] = _count()
+    seconds: Mapped[float] = Field(default=0.0)
+    waited: Mapped[float] = Field(default=0.0)
+    lost: Mapped[float] = Field(default=0.0)
+    queued: Mapped[float] = Field(default=0.0)
+
+
+class ScoreSum(Base, table=True):
+    """How many episodes have which score. Those that ended with infra_error have none."""
+
+    __tablename__ = "score_sum"
+    job: Mapped[str] = _job()
+    session: Mapped[int] = _session()
+    metric: Mapped[str] = Field(primary_key=True)
+    version: Mapped[str] = Field(primary_key=True)
+    value: Mapped[float] = Field(primary_key=True)
+    trials: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))
+    episodes: Mapped[int] = _count()
+
+
+class VersionSum(Base, table=True):
+    """Finished episodes by the code that began their accepted attempt, and by the head of each role's prompts."""
+
+    __tablename__ = "version_sum"
+    job: Mapped[str] = _job()
+    session: Mapped[int] = _session()
+    role: Mapped[str] = Field(primary_key=True)  # empty: `value` is a code version; else a digest of text
+    value: Mapped[str] = Field(primary_key=True)
+    episodes: Mapped[int] = _count()
+
+
+class BaselineRow(Base, table=True):
+    """What rules without a model score on some tasks of a dataset: computed once for each version of the code."""
+
+    __tablename__ = "baseline"
+    dataset: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    tasks: Mapped[str] = Field(primary_key=True)  # which: a digest of their keys
+    code_version: Mapped[str] = Field(primary_key=True)
+    found: Mapped[Any] = json()
+    computed_at: Mapped[float] = instant(nullable=False)
