@@ -76,6 +76,29 @@ def update_rows(
         connection.execute(_update(table, columns, only, stamp), {"rows": _as_json(rows)})
 
 
+def add_rows(
+    connection: Connection,
+    table: Table,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+) -> None:
+    """Insert rows of sums, or add to those that are there: columns beside the primary key are numbers."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(_add_each(table, columns), list(rows))
+    else:
+        connection.execute(_add(table, columns), {"rows": _as_json(rows)})
+
+
+def adding(table: Table) -> str:
+    """SQL that adds what an INSERT brings to the row of sums that is there."""
+    keys = [column.name for column in table.primary_key.columns]
+    sums = (column.name for column in table.columns if not column.primary_key)
+    changes = ", ".join(f'"{name}" = "{table.name}"."{name}" + excluded."{name}"' for name in sums)
+    return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
+
+
 _as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode  # made once, not a row
 
 
@@ -117,6 +140,19 @@ def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> TextClause:
     return text(
         f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
     )
+
+
+@cache
+def _add_each(table: Table, columns: tuple[str, ...]) -> str:
+    names = ", ".join(f'"{name}"' for name in columns)
+    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join("?" * len(columns))}) {adding(table)}'
+
+
+@cache
+def _add(table: Table, columns: tuple[str, ...]) -> TextClause:
+    names = ", ".join(f'"{name}"' for name in columns)
+    arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
+    return text(f'INSERT INTO "{table.name}" ({names}) {arriving} {adding(table)}')
 
 
 @cache

@@ -26,10 +26,10 @@ _LARGEST_BATCH = select(func.max(Item.batch)).where(
     Item.batch > bindparam("busy"),
     Item.not_before_at <= now(),
 )
-_NEWEST_ATTEMPTS = (
-    select(Attempt.episode, func.max(Attempt.number))
+_ATTEMPTS = (
+    select(Attempt.episode, Attempt.number, Attempt.code_version)
     .where(Attempt.episode.op("IN")(numbers(bindparam("episodes"))))
-    .group_by(Attempt.episode)
+    .order_by(Attempt.episode, Attempt.number)
 )
 _TASKS = select(TaskRow.id, TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold).where(
     TaskRow.id.op("IN")(numbers(bindparam("keys")))
@@ -56,6 +56,7 @@ class Claimed:
     sample: int
     task: Task | None
     attempt: int
+    code_version: str  #: of the code that began the attempt
     steps: tuple[RecordedStep, ...]  #: what an earlier holder recorded
 
 
@@ -90,11 +91,11 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
         rows = _claim_suspects(connection, holder, request)
     if not rows:
         return []
-    attempts: dict[int, int] = {}
+    attempts: dict[int, tuple[int, str]] = {}
     if holder.job.kind != "train":
         _open_episodes(connection, holder, [row for row in rows if row.claim == 1])
         attempts = _newest_attempts(connection, [row.id for row in rows if row.claim > 1])
-    steps = load_steps(connection, attempts) if attempts else {}
+    steps = load_steps(connection, {item: number for item, (number, _) in attempts.items()}) if attempts else {}
     tasks = _tasks(connection, holder.job.benchmark, [row.task for row in rows if row.task is not None])
     return [
         Claimed(
@@ -104,7 +105,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
             row.batch,
             row.sample,
             tasks.get(row.task),
-            attempts.get(row.id, 1),
+            *attempts.get(row.id, (1, holder.code_version)),
             tuple(steps.get(row.id, ())),
         )
         for row in sorted(rows, key=lambda row: row.ordinal)
@@ -181,10 +182,10 @@ def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]
     insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
 
 
-def _newest_attempts(connection: Connection, episodes: list[int]) -> dict[int, int]:
-    if not episodes:
-        return {}
-    return dict(connection.execute(_NEWEST_ATTEMPTS, {"episodes": json.dumps(episodes)}).all())
+def _newest_attempts(connection: Connection, episodes: list[int]) -> dict[int, tuple[int, str]]:
+    """Number and code version of the newest attempt of each episode."""
+    rows = connection.execute(_ATTEMPTS, {"episodes": json.dumps(episodes)}) if episodes else ()
+    return {episode: (number, code_version) for episode, number, code_version in rows}  # the newest come last
 
 
 def _tasks(connection: Connection, benchmark: str, keys: list[int]) -> dict[int, Task]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +16,11 @@ from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.jobs import lock_job
-from db.journal import COLUMNS, COMPARED, Contents
+from db.journal import COLUMNS, COMPARED, Contents, EpisodeFigures
 from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.states import ItemState, JobState
 from db.stops import JobStop, stop_job
+from db.sums import add_counted, add_sums
 from db.text_blocks import insert_texts
 from db.training import insert_feedback, insert_models, insert_steps
 from lumos_queue.records import (
@@ -61,6 +62,7 @@ class Finished:
     feedback_steps: Sequence[FeedbackStep] = ()
     models: Sequence[TrainedModel] = ()
     stop: JobStop | None = None  #: whether its job must not go on with the next item, and why
+    figures: EpisodeFigures | None = None  #: for the job's sums; None: they are counted from the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +119,13 @@ def commit(database: Database, holder: LeaseHolder, batch: Batch, request: Claim
             lock_job(connection, holder.job.id)  # before its items
         held = _held(connection, batch)
         _write_steps(connection, batch, held)
-        _finish(connection, holder.job.id, [done for done in batch.finished if done.item in held])
+        _finish(connection, holder, [done for done in batch.finished if done.item in held], held)
         for back in batch.given_back:
             if back.item in held:
                 _give_back(connection, back)
-        for item in held & stops.keys():
+        for item in held.keys() & stops.keys():
             stop_job(connection, holder.job.id, stops[item])
-        return claim_items(connection, holder, request) if request.items and not held & stops.keys() else []
+        return claim_items(connection, holder, request) if request.items and not held.keys() & stops.keys() else []
 
 
 def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> None:
@@ -138,14 +140,14 @@ def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> 
         )
 
 
-def _held(connection: Connection, batch: Batch) -> set[int]:
-    """The items the batch is about that are still this process's own."""
+def _held(connection: Connection, batch: Batch) -> dict[int, str]:
+    """The items the batch is about that are still this process's own, each with its state."""
     items = {row[0] for table in (Attempt, EpisodeArtifact, *COMPARED) for row in batch.rows.get(table, ())}
     items.update(one.item for one in (*batch.finished, *batch.given_back))
     if not items:
-        return set()
+        return {}
     rows = connection.execute(_HELD_ITEMS, {"items": json.dumps(sorted(items))})
-    return {row.id for row in rows if row.claim == batch.claims[row.id] and row.state in HELD}
+    return {row.id: row.state for row in rows if row.claim == batch.claims[row.id] and row.state in HELD}
 
 
 def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, problem: str) -> None:
@@ -158,7 +160,8 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
         hold_fence(connection, holder.session)
         if holder.job.kind == "train":
             lock_job(connection, holder.job.id)  # before its items
-        if item not in _held(connection, Batch({item: claim}, given_back=[GivenBack(item)])):
+        held = _held(connection, Batch({item: claim}, given_back=[GivenBack(item)]))
+        if item not in held:
             return
         attempt = connection.execute(select(func.max(Attempt.number)).where(Attempt.episode == item)).scalar()
         if attempt is None:
@@ -175,10 +178,10 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
         )  # fmt: skip
         calls, asked, written = connection.execute(stored).one()
         outcome = Outcome(None, Ending.INFRA_ERROR, problem)
-        _finish(connection, holder.job.id, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))])
+        _finish(connection, holder, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))], held)
 
 
-def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
+def _write_steps(connection: Connection, batch: Batch, held: Collection[int]) -> None:
     insert_texts(connection, batch.contents.texts)
     names = [row for row in batch.rows.get(EpisodeArtifact, ()) if row[0] in held]
     named = {digest for _, digest in names}
@@ -192,9 +195,11 @@ def _write_steps(connection: Connection, batch: Batch, held: set[int]) -> None:
         insert_rows(connection, table.__table__, COLUMNS[table], kept, compared, stamp)
 
 
-def _finish(connection: Connection, job: str, finished: list[Finished]) -> None:
+def _finish(connection: Connection, holder: LeaseHolder, finished: list[Finished], held: Mapping[int, str]) -> None:
+    """`held`: the state that each item had before this transaction; one that is done already is in the sums."""
     if not finished:
         return
+    job = holder.job.id
     episodes = [
         (done.item, done.attempt, str(done.outcome.ending), done.outcome.answer, done.outcome.message, done.calls,
          done.prompt_tokens, done.completion_tokens, done.seconds, str(done.level))
@@ -221,6 +226,10 @@ def _finish(connection: Connection, job: str, finished: list[Finished]) -> None:
     items = [(done.item, _DONE, None, "", done.output) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
     update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
+    ended = [done for done in finished if held[done.item] == ItemState.CLAIMED]
+    add_sums(connection, job, holder.session, [done for done in ended if done.figures])
+    if uncounted := [done.item for done in ended if not done.figures]:
+        add_counted(connection, holder.session, Item.id.in_(uncounted))
 
 
 def _give_back(connection: Connection, back: GivenBack) -> None:

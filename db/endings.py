@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     Connection,
     Select,
+    and_,
     case,
     cast,
     delete,
@@ -24,6 +25,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from db.connection import now
 from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
 from db.states import ItemState
+from db.sums import add_counted
 
 TAKEN_BACK = "infra_error"
 STORED = ("imported", "corrected")  #: origins of jobs whose episodes no worker runs: they are stored whole
@@ -41,10 +43,10 @@ def take_back(connection: Connection, job: str) -> int:
     """
     accepted = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
     runs = exists().where(JobRow.id == job, JobRow.origin.not_in(STORED))
+    which = and_(Item.job == job, Item.state == ItemState.DONE, accepted, runs)
+    add_counted(connection, 0, which, sign=-1)
     owed = connection.execute(
-        update(Item)
-        .where(Item.job == job, Item.state == ItemState.DONE, accepted, runs)
-        .values(state=ItemState.OWED, not_before_at=0.0, deaths=0, problem="")
+        update(Item).where(which).values(state=ItemState.OWED, not_before_at=0.0, deaths=0, problem="")
     ).rowcount
     if not owed:
         return 0

@@ -23,6 +23,7 @@ from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
 from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
 from db.new_jobs import NewJob, insert_job, new_id
 from db.states import ItemState, JobState
+from db.sums import add_counted
 from db.text_blocks import insert_texts
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
@@ -174,8 +175,7 @@ def _store_chunk(
         buffer.add(Attempt, (item, 1, new.code_version))
         rows.append((
             item, job, key, episode.sample, new.formulation, new.agent, origin, new.split, new.licence, episode.parent,
-            str(episode.level), 1, "", outcome.answer, outcome.message, journal.calls, journal.prompt_tokens,
-            journal.completion_tokens, 0.0,
+            str(episode.level), 1, "", outcome.answer, outcome.message, *_counts(journal), 0.0,
         ))  # fmt: skip
         scores += [(item, one.metric, one.version, one.value, one.detail, one.of) for one in episode.scores]
         verdicts += [(item, one.module, one.name, one.rejects, one.detail) for one in episode.verdicts]
@@ -189,6 +189,10 @@ def _store_chunk(
     insert_rows(connection, VerdictRow.__table__, ("episode", "module", "name", "rejects", "detail"), verdicts)
 
 
+def _counts(journal: EpisodeJournal) -> tuple[int, int, int]:
+    return journal.figures.calls, journal.figures.prompt_tokens, journal.figures.completion_tokens
+
+
 def _publish(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
     """Give every episode its ending, and the job its state: from here on people see them."""
     with database.writer.begin() as connection:
@@ -197,6 +201,7 @@ def _publish(database: Database, job: str, dataset: str | None, ended: dict[str,
             for start in range(0, len(keys), 10_000):
                 rows = [(key, ending) for key in keys[start : start + 10_000]]
                 update_rows(connection, EpisodeRow.__table__, ("id", "ending"), rows, "s.ending = ''", "finished_at")
+        add_counted(connection, 0, Item.job == job)
         count = sum(map(len, ended.values()))
         stored = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
         if dataset:

@@ -12,6 +12,7 @@ from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
 from db.quarantine import update_waiting
 from db.removal import hide, remove_rest
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
+from db.sums import change_states
 from db.sweep import change_items
 from lumos_queue.errors import SpecError
 
@@ -81,7 +82,7 @@ def finish_if_idle(database: Database, job: str) -> str:
         if state == JobState.CANCELLING and not cancelled:
             return state  # since a moment ago: the process that cancels it is at work, and finishes it
         if state == JobState.CANCELLING:  # what its workers gave back will not run either
-            connection.execute(update(Item).where(Item.job == job, _UNHELD).values(state=ItemState.CANCELLED))
+            change_states(connection, job, and_(Item.job == job, _UNHELD), {"state": ItemState.CANCELLED})
         if after := _AFTER.get(state):
             finished = {"state": after, "finished_at": now(), "waiting": ""}
             connection.execute(update(JobRow).where(JobRow.id == job, *_idle()).values(finished))
@@ -165,8 +166,7 @@ def resume(database: Database, job: str) -> str:
 
 def _open_again(connection: Connection, job: str, below: int) -> str:
     """Owe the unfinished ones of the items before that ordinal, and open the job if anything of it is left to do."""
-    mine = (Item.job == job, Item.ordinal < below)
-    connection.execute(update(Item).where(*mine, _UNFINISHED).values(**_OWED_AGAIN))
+    change_states(connection, job, and_(Item.job == job, Item.ordinal < below, _UNFINISHED), _OWED_AGAIN)
     connection.execute(
         update(JobRow)
         .where(JobRow.id == job, not_(and_(*_idle())))
@@ -206,22 +206,6 @@ def _work_on(connection: Connection, job: str) -> list[str]:
     }
     found = {what: connection.execute(wanted).scalar_one() for what, wanted in counts.items()}
     return [f"{count:,} {what}" for what, count in found.items() if count]
-
-
-def progress(connection: Connection, job: str) -> dict[str, int]:
-    """How many items of the job are in each state."""
-    rows = connection.execute(select(Item.state, func.count()).where(Item.job == job).group_by(Item.state))
-    return dict(rows.all())
-
-
-def count_endings(connection: Connection, job: str) -> dict[str, int]:
-    """How many finished episodes of the job ended in each way."""
-    rows = connection.execute(
-        select(EpisodeRow.ending, func.count())
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "")
-        .group_by(EpisodeRow.ending)
-    )
-    return dict(rows.all())
 
 
 def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str, int]]:

@@ -160,12 +160,41 @@ class Buffer:
             await self._emptied.wait()
 
 
+@dataclass(slots=True)
+class EpisodeFigures:
+    """What is counted of an attempt, replayed steps included."""
+
+    code_version: str = ""  #: of the code that began the attempt
+    subgoals: int = 0
+    replies: int = 0  #: of models, and those that the task gave
+    calls: int = 0  #: replies that a model was asked for
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    action_seconds: float = 0.0
+    #: By role: calls, and their seconds: in the server, waiting here, lost in failed requests, in the server's queue.
+    roles: dict[str, list[float]] = field(default_factory=dict)
+    prompts: set[tuple[str, str]] = field(default_factory=set)  #: (role, digest of the text that prompts begin with)
+
+    def add_reply(self, role: str, done: Completion, prefix: str | None) -> None:
+        self.replies += 1
+        self.prompt_tokens += done.prompt_tokens
+        self.completion_tokens += done.completion_tokens
+        if done.finish_reason == FinishReason.GIVEN:
+            return
+        self.calls += 1
+        sums = self.roles.setdefault(role, [0, 0.0, 0.0, 0.0, 0.0])
+        for place, value in enumerate((1, done.seconds, done.waited, done.lost, done.queued)):
+            sums[place] += value
+        if prefix is not None:
+            self.prompts.add((role, prefix))
+
+
 class EpisodeJournal:
     """The recorded steps of one attempt, and the way in for new ones."""
 
-    def __init__(self, episode: int, attempt: int, buffer: Buffer, heads: Mapping[str, str]):
+    def __init__(self, episode: int, attempt: int, buffer: Buffer, heads: Mapping[str, str], code_version: str = ""):
         self.episode, self.attempt = episode, attempt
-        self.calls = self.prompt_tokens = self.completion_tokens = 0
+        self.figures = EpisodeFigures(code_version)
         self._buffer, self._heads = buffer, heads
         self._known: dict[tuple[int, int], tuple[str, Result]] = {}
         self._bases = PromptBases()
@@ -179,9 +208,13 @@ class EpisodeJournal:
             return
         self._known[step.position, step.branch] = (step.command, step.result)
         if isinstance(step.result, Completion):
-            self._count(step.result)
+            self.figures.add_reply(step.role, step.result, step.prefix)
             self._bases.add(step.role, step.prompt, step.position, step.branch, step.parent)
         else:
+            if isinstance(step.detail, Subgoal):
+                self.figures.subgoals += 1
+            elif isinstance(step.detail, Action) and step.result is not None:
+                self.figures.action_seconds += step.result.seconds
             self._bases.add_other(step.position, step.parent)
 
     def keep(self, data: bytes, media_type: str) -> str:
@@ -203,6 +236,7 @@ class EpisodeJournal:
             assert isinstance(done, Execution)
             action = command.action
             self._bases.add_other(step.position, command.parent)
+            self.figures.action_seconds += done.seconds
             self._buffer.add(ExecutionRow, (
                 *place, list(action.variables), action.name, action.arguments, action.raw, *self._outcome_of(done),
                 command.parent,
@@ -214,6 +248,7 @@ class EpisodeJournal:
         elif isinstance(command, Approve):
             self._buffer.add(Approval, (*place, command.shown, *_answer_of(done)), len(command.shown))
         else:
+            self.figures.subgoals += 1
             self._buffer.add(SubgoalRow, (*place, command.subgoal.number, command.subgoal.text))
 
     def _record_completion(self, place: tuple, ask: Ask, done: Completion, step: Step) -> None:
@@ -230,7 +265,7 @@ class EpisodeJournal:
             done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
             done.lost, done.queued, done.note, ask.parent, [[one.text, one.logprob] for one in done.candidates] or None,
         ), len(delta) + len(done.text))  # fmt: skip
-        self._count(done)
+        self.figures.add_reply(ask.role, done, prefix)
         self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
 
     def _outcome_of(self, done: Execution) -> tuple:
@@ -246,11 +281,6 @@ class EpisodeJournal:
     def _pack(self, text: str) -> tuple[str, str | None]:
         """The text as its row keeps it, and the digest under which it is kept elsewhere when it is long."""
         return (text, None) if len(text) < LONG else ("", self._buffer.add_text(text))
-
-    def _count(self, done: Completion) -> None:
-        self.calls += done.finish_reason != FinishReason.GIVEN
-        self.prompt_tokens += done.prompt_tokens
-        self.completion_tokens += done.completion_tokens
 
 
 def _answer_of(done: Result) -> tuple[str, str, str]:
@@ -272,6 +302,7 @@ class RecordedStep:
     role: str = ""
     prompt: str = ""
     parent: int | None = None  #: as of Ask and Do
+    prefix: str | None = None  #: digest of the text that the prompt begins with, where that is kept apart
 
 
 def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
@@ -319,7 +350,8 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
             tuple(Candidate(text, logprob) for text, logprob in row.candidates or ()),
         )  # fmt: skip
-        steps.append(RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt, row.parent))
+        step = RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt, row.parent, row.prefix)
+        steps.append(step)
     return steps
 
 

@@ -17,6 +17,7 @@ from db.claims import its_turn
 from db.connection import now
 from db.models import EndpointShare, Item, JobRow, WorkerSessionRow
 from db.states import OPEN, ItemState, JobState
+from db.sums import add_ended
 
 AT_ONCE = 2  #: deaths after which an item is tried again at once
 WAITS = (60.0, 300.0, 900.0)  #: seconds before it is tried again after each further one
@@ -70,6 +71,8 @@ def _charge(connection: Connection, session: int | None) -> None:
     connection.execute(
         update(Item).where(Item.id == fatal.id).values(state=ItemState.QUARANTINED, session=None, problem=problem)
     )
+    # Under the dead session, whose rows nobody else writes any more.
+    add_ended(connection, fatal.job, session or 0, {ItemState.QUARANTINED: 1})
     # What comes after an item of an ordered job waits for it: a person has to decide.
     connection.execute(
         update(JobRow)

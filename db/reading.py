@@ -1,91 +1,32 @@
-"""Reading what was stored: figures of a job, its episodes, and the steps of one of them."""
+"""Reading what was stored: jobs, their tasks and messages, and the steps of one episode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, ScalarSelect, case, func, select
+from sqlalchemy import Connection, func, select
 
 from db.connection import now
+from db.figures import done_items
 from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
 from db.models import (
-    CompletionRow,
     EndingHistory,
     EpisodeRow,
-    ExecutionRow,
     Heartbeat,
     Item,
     JobEndpoint,
     JobRow,
     RefusedMessage,
     ScoreRow,
-    SubgoalRow,
     TaskRow,
     VerdictRow,
     WorkerSessionRow,
 )
 from db.states import HIDDEN, ItemState, JobState
 from lumos_queue.errors import SpecError
-from lumos_queue.records import MAIN_METRICS, FinishReason, Task
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over the finished episodes of a job."""
-
-    finished: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-
-
-def totals(connection: Connection, job: str) -> Totals:
-    row = connection.execute(
-        select(
-            func.count(),
-            func.coalesce(func.sum(EpisodeRow.calls), 0),
-            func.coalesce(func.sum(EpisodeRow.prompt_tokens), 0),
-            func.coalesce(func.sum(EpisodeRow.completion_tokens), 0),
-        ).where(EpisodeRow.job == job, EpisodeRow.ending != "")
-    ).one()
-    return Totals(*map(int, row))
-
-
-def running_score(connection: Connection, job: str) -> tuple[float, int]:
-    """(sum of values, scored episodes) so far, by the main metric."""
-    row = connection.execute(
-        select(func.coalesce(func.sum(ScoreRow.value), 0), func.count())
-        .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
-        .where(EpisodeRow.job == job, ScoreRow.metric.in_(MAIN_METRICS), EpisodeRow.ending != "infra_error")
-    ).one()
-    return float(row[0]), int(row[1])
-
-
-def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
-    """Seconds waiting for each role's model and running actions, added up over episodes that ran at the same time."""
-    episodes = select(EpisodeRow.id).where(EpisodeRow.job == job)
-    phases = {role: calls * means["seconds"] for role, calls, means in latency_by_role(connection, job)}
-    acting = connection.execute(select(func.sum(ExecutionRow.seconds)).where(ExecutionRow.episode.in_(episodes)))
-    return phases | {"actions": float(acting.scalar() or 0.0)}
-
-
-def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
-    """(role, model calls, mean seconds of a call by phase); what the phases are: records.Completion.
-
-    Replies that the task gave do not count as calls.
-    """
-    phases = ("waited", "lost", "seconds", "queued")
-    means: list[Any] = [func.avg(getattr(CompletionRow, phase)) for phase in phases]
-    rows = connection.execute(
-        select(CompletionRow.role, func.count(), *means)
-        .where(CompletionRow.episode.in_(select(EpisodeRow.id).where(EpisodeRow.job == job)))
-        .where(CompletionRow.finish_reason != FinishReason.GIVEN.value)
-        .group_by(CompletionRow.role)
-        .order_by(CompletionRow.role)
-    )
-    return [(row[0], row[1], dict(zip(phases, map(float, row[2:]), strict=True))) for row in rows]
+from lumos_queue.records import Task
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
@@ -100,42 +41,6 @@ def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[i
     for metric, task, value, trials in rows:
         found.setdefault(metric, []).append((task, value, trials))
     return found
-
-
-def score_versions(connection: Connection, job: str) -> dict[str, dict[str, int]]:
-    """Each metric's scored episodes by the version of the scorer that judged them, as `values_by_metric` has them."""
-    rows = connection.execute(
-        select(ScoreRow.metric, ScoreRow.version, func.count())
-        .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error")
-        .group_by(ScoreRow.metric, ScoreRow.version)
-        .order_by(ScoreRow.metric, ScoreRow.version)
-    )
-    found: dict[str, dict[str, int]] = {}
-    for metric, version, episodes in rows:
-        found.setdefault(metric, {})[version] = episodes
-    return found
-
-
-def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, int, int]]:
-    """(ending, subgoals, model calls, episodes): how many episodes had so many subgoals and made so many calls.
-
-    Counted from the tables of completions and subgoals, not from the episodes' own counters; so replies that the task
-    gave count here, as the rule of how many calls an episode makes does not ask who answered.
-    """
-
-    def count(table: Any) -> ScalarSelect[int]:
-        mine = (table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt)
-        return select(func.count()).where(*mine).scalar_subquery()
-
-    per_episode = (
-        select(EpisodeRow.ending, count(SubgoalRow).label("subgoals"), count(CompletionRow).label("calls"))
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "")
-        .subquery()
-    )
-    columns = (per_episode.c.ending, per_episode.c.subgoals, per_episode.c.calls)
-    rows = connection.execute(select(*columns, func.count()).group_by(*columns).order_by(*columns))
-    return [(ending, subgoals, calls, episodes) for ending, subgoals, calls, episodes in rows]
 
 
 def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[str, str, int]]:
@@ -163,14 +68,20 @@ def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
     return {row.id: Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows}
 
 
+def first_task(connection: Connection, job: str) -> Task | None:
+    """The task of a job's first item; None when its items have none."""
+    rows = connection.execute(
+        select(TaskRow.__table__, JobRow.benchmark)
+        .join(Item, Item.task == TaskRow.id)
+        .join(JobRow, JobRow.id == Item.job)
+        .where(Item.job == job, Item.ordinal == 0)
+    )
+    return next((Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows), None)
+
+
 def list_jobs(connection: Connection, limit: int) -> list[Any]:
     """The newest jobs, each with how many of its items are done."""
-    done = (
-        select(func.coalesce(func.sum(case((Item.state == ItemState.DONE, 1), else_=0)), 0))
-        .where(Item.job == JobRow.id)
-        .scalar_subquery()
-    )
-    wanted = select(JobRow.__table__, done.label("done")).where(JobRow.state.not_in(HIDDEN))
+    wanted = select(JobRow.__table__, done_items().label("done")).where(JobRow.state.not_in(HIDDEN))
     return list(connection.execute(wanted.order_by(JobRow.created_at.desc()).limit(limit)))
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import aliased
 
 from db.claims import its_turn
 from db.connection import Database, now
+from db.figures import done_items
 from db.jobs import lock_job
 from db.models import Item, JobEndpoint, JobRow
 from db.states import OPEN, UNFINISHED, ItemState, JobState
@@ -111,8 +112,7 @@ def find_awaited(connection: Connection, job: Row) -> Row | None:
     """The row of the open job that a job (its row) waits for, with how many of its items are `done`; None if none."""
     if not awaits_job(job):
         return None
-    done = select(func.count()).where(Item.job == JobRow.id, Item.state == ItemState.DONE).scalar_subquery()
-    wanted = select(JobRow.__table__, done.label("done")).where(JobRow.id == job.awaits, JobRow.state.in_(OPEN))
+    wanted = select(JobRow.__table__, done_items().label("done")).where(JobRow.id == job.awaits, JobRow.state.in_(OPEN))
     return connection.execute(wanted).first()
 
 

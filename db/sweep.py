@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, and_, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from db.chunks import Chunks
 from db.models import Item
+from db.sums import change_states
 
 
 def change_items(
@@ -34,6 +35,6 @@ def change_items(
             if not look(connection):
                 return below
             mine = (Item.job == job, Item.ordinal >= start, Item.ordinal < below)
-            connection.execute(update(Item).where(*mine, which).values(**values))
+            change_states(connection, job, and_(*mine, which), values)
         below = start
     return below

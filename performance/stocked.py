@@ -97,7 +97,7 @@ class Stock:
             journal = EpisodeJournal(item.id, item.attempt, buffer, heads)
             outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
-            done.append(Finished(item.id, outcome, self._scores(item.task, outcome), calls=journal.calls))
+            done.append(Finished(item.id, outcome, self._scores(item.task, outcome), calls=journal.figures.calls))
             if buffer.size >= steps or item is items[-1]:
                 batches.append(Batch(claims, *buffer.take(), done))
                 done, claims = [], {}

@@ -37,7 +37,7 @@ class ItemRunner:
         go on, and NeedsAttention when a person has to look at it first.
         """
         started = time.monotonic()
-        journal = self._journal(item, item.attempt)
+        journal = self._journal(item, item.attempt, item.code_version)
         for step in item.steps:
             journal.recall(step)
         try:
@@ -45,7 +45,7 @@ class ItemRunner:
                 result = await self._do(item, journal)
             except Diverged as difference:
                 log.warning("item %s begins a new attempt: %s", item.id, difference)
-                journal = self._journal(item, item.attempt + 1)
+                journal = self._journal(item, item.attempt + 1, self._code_version)
                 self._buffer.add(Attempt, (item.id, journal.attempt, self._code_version))
                 result = await self._do(item, journal)
         except InfrastructureError:
@@ -65,9 +65,10 @@ class ItemRunner:
             outcome=result.outcome,
             scores=result.scores,
             attempt=journal.attempt,
-            calls=journal.calls,
-            prompt_tokens=journal.prompt_tokens,
-            completion_tokens=journal.completion_tokens,
+            calls=journal.figures.calls,
+            prompt_tokens=journal.figures.prompt_tokens,
+            completion_tokens=journal.figures.completion_tokens,
+            figures=journal.figures,
             seconds=time.monotonic() - started,
             output=result.output,
             verdicts=result.verdicts,
@@ -78,8 +79,8 @@ class ItemRunner:
             stop=stop_for(item, JobState.PAUSED, result.pause) if result.pause else None,
         )
 
-    def _journal(self, item: Claimed, attempt: int) -> EpisodeJournal:
-        return EpisodeJournal(item.id, attempt, self._buffer, self._heads)
+    def _journal(self, item: Claimed, attempt: int, code_version: str) -> EpisodeJournal:
+        return EpisodeJournal(item.id, attempt, self._buffer, self._heads, code_version)
 
     async def _do(self, item: Claimed, journal: EpisodeJournal) -> ItemResult:
         return await self._job.run(Work(item.ordinal, item.sample, item.task, item.id), journal, self._context)

@@ -25,7 +25,8 @@ def data_captions(
 
     The job has the formulation `caption`; the file is for --option captions=FILE.
     """
-    from db.jobs import get_job, progress
+    from db.figures import progress
+    from db.jobs import get_job
     from db.trajectories import reading
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings

@@ -86,6 +86,26 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         database.close()
 
 
+def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
+    """Compare the kept sums of every job with its rows; with `repair` put right those of jobs that are at rest."""
+    from db import recount
+    from lumos_queue.submission.database import database
+
+    jobs = wrong = 0
+    with database(settings) as opened:
+        for job, found in recount.recount(opened):
+            jobs += 1
+            if not found:
+                continue
+            wrong += 1
+            if repair:
+                recount.repair(opened, job)
+            said = "; ".join(map(str, found[:3])) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
+            way = "put right" if repair else "put right with: lumos doctor --recount --repair"
+            yield Finding(f"sums of job {job}", repair, f"{said}: {way}")
+    yield Finding("sums", not wrong or repair, f"{jobs - wrong:,} of {jobs:,} jobs have the sums of their rows")
+
+
 def _check_broker(settings: Settings) -> Finding:
     if not settings.broker_url:
         return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")

@@ -46,9 +46,9 @@ def jobs(
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:
     """Show a job's settings, state and endpoints."""
-    from db.jobs import get_job, problems, progress
+    from db.figures import code_versions, progress
+    from db.jobs import get_job, problems
     from db.reading import endpoints_of
-    from db.versions import code_versions
     from lumos_queue.cli.job_tables import SETTINGS, print_job
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

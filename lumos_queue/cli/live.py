@@ -11,8 +11,9 @@ from sqlalchemy.exc import DBAPIError
 
 from db.awaiting import HOW
 from db.connection import Database
-from db.jobs import count_endings, get_job, progress
-from db.reading import live_sessions, running_score, seconds_by_phase, totals
+from db.figures import count_endings, progress, running_score, seconds_by_phase, totals
+from db.jobs import get_job
+from db.reading import live_sessions
 from db.schedule import awaits_job, find_awaited
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output

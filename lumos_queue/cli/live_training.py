@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.jobs import count_endings
+from db.figures import count_endings
 from db.training import list_feedback
 
 

@@ -100,6 +100,10 @@ app.command("export-toolbench")(toolbench.export_toolbench)
 def doctor(
     planner: opt.Planner = "",
     grounder: opt.Grounder = "",
+    recount: Annotated[
+        bool, typer.Option("--recount", help="Compare the kept sums of every job with its rows instead.")
+    ] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="With --recount: put right what differs.")] = False,
     json: opt.Json = False,
 ) -> None:
     """Check everything that a job needs.
@@ -108,12 +112,17 @@ def doctor(
     """
     from dataclasses import asdict
 
-    from lumos_queue.cli.doctor import examine
+    from lumos_queue.cli.doctor import examine, recount_jobs
+    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+
+    if repair and not recount:
+        raise SpecError("--repair goes with --recount.")
 
     marks = {True: "[green]ok[/]", False: "[red]no[/]", None: "[yellow]--[/]"}
     console, found = output.console(), []
-    for finding in examine(read_settings(), [url for url in (planner, grounder) if url]):
+    settings, urls = read_settings(), [url for url in (planner, grounder) if url]
+    for finding in recount_jobs(settings, repair) if recount else examine(settings, urls):
         found.append(asdict(finding))
         if not output.as_json:
             what, told = output.escape(finding.what), output.escape(finding.found)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from db.jobs import count_endings, get_job, progress
+from db.figures import count_endings, progress
+from db.jobs import get_job
 from db.states import JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit

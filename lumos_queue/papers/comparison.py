@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import endpoints_of_kind, jobs_of_kind, keyed_tasks, values_by_metric
+from db.reading import endpoints_of_kind, jobs_of_kind
 from db.states import JobState
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
 from lumos_queue.errors import unknown
@@ -29,7 +29,7 @@ from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
 from lumos_queue.papers.tuned import TunedPlanners
 from lumos_queue.papers.visual_rows import VISUAL, VISUAL_TITLE, visual_rows
 from lumos_queue.papers.yields import conversions
-from lumos_queue.reports.scores import scores
+from lumos_queue.reports.scores import job_scores
 
 LUMOS_KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
 TOOL_KEYS = (*TOOL_TABLES, VISUAL)
@@ -62,9 +62,7 @@ class EvaluationScores:
     def scores(self, job: Any) -> dict[str, Any]:
         assert self.connection is not None
         if job.id not in self._scores:
-            metrics = open_benchmark(job.benchmark).metrics
-            values = values_by_metric(self.connection, job.id)
-            self._scores[job.id] = scores(job, values, metrics, keyed_tasks(self.connection, job.id))
+            self._scores[job.id] = job_scores(self.connection, job, open_benchmark(job.benchmark).metrics)
         return self._scores[job.id]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.reading import keyed_tasks, score_versions, values_by_metric
+from db.figures import score_versions
+from db.reading import keyed_tasks, values_by_metric
 from db.states import JobState
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS

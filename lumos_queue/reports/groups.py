@@ -8,7 +8,7 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
-from lumos_queue.reports.scores import Values, measure_metric
+from lumos_queue.reports.scores import Values, measure_metric, samples_of
 from lumos_queue.scoring.statistics import weighted_interval
 
 Report = dict[str, Any]
@@ -30,11 +30,6 @@ def split_by_group(
     if benchmark.overalls:
         found["overall"] = _measure_overalls(job, values, benchmark, tasks)
     return found
-
-
-def samples_of(job: Any) -> int:
-    """How many items each task of a job has."""
-    return job.spec.get("infer", job.spec).get("samples", 1)
 
 
 def _measure_groups(

@@ -7,22 +7,19 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.jobs import count_endings, progress
-from db.reading import (
+from db.figures import (
     calls_by_ending,
-    clock,
-    endpoints_of,
-    keyed_tasks,
+    code_versions,
+    count_endings,
     latency_by_role,
-    messages,
-    outputs,
+    progress,
+    prompt_heads,
     score_versions,
     seconds_by_phase,
     totals,
-    values_by_metric,
 )
+from db.reading import clock, endpoints_of, keyed_tasks, messages, outputs, values_by_metric
 from db.states import ItemState
-from db.versions import code_versions, prompt_heads
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
@@ -34,7 +31,7 @@ from lumos_queue.reports.expert_runs import expert_runs
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
-from lumos_queue.reports.scores import baselines, scores
+from lumos_queue.reports.scores import baselines, job_scores, scores
 from lumos_queue.reports.state_manager import state_figures
 from lumos_queue.reports.training import training_figures
 from lumos_queue.scoring.limit import at_limit_of
@@ -82,16 +79,16 @@ def make_report(connection: Connection, job: Any) -> Report:
         report |= scores(job, values, [main], keyed_tasks(connection, job.id))
         report |= conversion_report(connection, job)
     elif job.kind == "evaluate":
-        benchmark, tasks = open_benchmark(job.benchmark), keyed_tasks(connection, job.id)
-        infer = job.spec["infer"]
-        values = values_by_metric(connection, job.id)
-        report |= scores(job, values, benchmark.metrics, tasks)
-        report |= split_by_group(job, values, benchmark, tasks)
+        benchmark, infer = open_benchmark(job.benchmark), job.spec["infer"]
+        report |= job_scores(connection, job, benchmark.metrics)
+        if benchmark.groups or benchmark.overalls:
+            values = values_by_metric(connection, job.id)
+            report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
-        report["baselines"] = baselines(benchmark, list(tasks.values()))
+        report["baselines"] = baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
         if job.formulation == "tooleval" or _calls_functions(job):
-            found = split_scores(connection, job, tasks)
+            found = split_scores(connection, job, keyed_tasks(connection, job.id))
             report |= {"by_provenance": found} if found else {}
     return report
 

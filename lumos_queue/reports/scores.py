@@ -7,14 +7,45 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
+from sqlalchemy import Connection
+
+from db.figures import ScoreCount, count_scores
+from db.reading import first_task, keyed_tasks, values_by_metric
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
-from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.scoring.statistics import counted_interval, weighted_interval
 
 #: (task, value from 0 to 1, trials it is the mean of), one for each scored episode
 Values = Sequence[tuple[int, float, int]]
+
+
+def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict[str, Any]:
+    """`scores` of a job (its row), without reading its episodes or tasks where its sums say enough."""
+    if is_clustered(connection, job):
+        return scores(job, values_by_metric(connection, job.id), metrics, keyed_tasks(connection, job.id))
+    counts = count_scores(connection, job.id)
+    missing = job.items - sum(one.episodes for one in counts.get(metrics[0], ()))
+    found = {name: measure_counts(counts[name], missing) for name in metrics if name in counts}
+    main = [(one.value, one.trials, one.episodes) for one in counts.get(metrics[0], ())]
+    return _summary(metrics, found, found.get(metrics[0]) or measure_counts([], missing), missing, main)
+
+
+def is_clustered(connection: Connection, job: Any) -> bool:
+    """Whether some of a job's items are not independent, or weigh more than others.
+
+    So are the samples of a task, tasks derived from one row, and tasks that are drawn into several sets.
+    """
+    if samples_of(job) > 1:
+        return True
+    task = first_task(connection, job.id)
+    return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)
+
+
+def samples_of(job: Any) -> int:
+    """How many items each task of a job has."""
+    return job.spec.get("infer", job.spec).get("samples", 1)
 
 
 def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]) -> dict[str, Any]:
@@ -28,14 +59,25 @@ def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks
     missing = job.items - len(main)
     found = {name: measure_metric(job, values[name], missing, tasks) for name in metrics if name in values}
     first = found.get(metrics[0]) or measure_metric(job, [], missing, tasks)
+    return _summary(metrics, found, first, missing, [(value, trials, 1) for _, value, trials in main])
+
+
+def _summary(
+    metrics: Sequence[str],
+    found: Mapping[str, Any],
+    first: Mapping[str, Any],
+    missing: int,
+    main: Sequence[tuple[float, int, int]],
+) -> dict[str, Any]:
+    """`main`: (value, trials, how many episodes) of the main metric, whose measure is `first`."""
     report: dict[str, Any] = {
         "metric": metrics[0],
         "value": first["value"],
         "ci95": first["ci95"],
         "complete": not missing,
     }
-    if all(value in (0, 1) and trials == 1 for _, value, trials in main):
-        report["correct"] = int(sum(value for _, value, _ in main))
+    if all(value in (0, 1) and trials == 1 for value, trials, _ in main):
+        report["correct"] = int(sum(value * episodes for value, _, episodes in main))
     if missing:
         report["bounds"] = first["bounds"]
     return report | {"metrics": found}
@@ -84,13 +126,29 @@ def measure_metric(job: Any, values: Values, missing: int, tasks: Mapping[int, T
     return found
 
 
+def measure_counts(counts: Sequence[ScoreCount], missing: int) -> dict[str, Any]:
+    """`measure_metric` of items that are independent of one another."""
+    known = [(one.value, float(one.trials), one.episodes) for one in counts]
+    judged = sum(one.episodes for one in counts)
+    trials = sum(one.trials * one.episodes for one in counts)
+    heavy = trials / judged if judged else 1.0
+    worst = counted_interval([*known, (0.0, heavy, missing)]) or (0.0, 0.0, 1.0)
+    best = counted_interval([*known, (1.0, heavy, missing)]) or (0.0, 0.0, 1.0)
+    found: dict[str, Any] = {
+        "value": round(worst[0], 6),
+        "ci95": [round(worst[1], 6), round(best[2], 6)],
+        "of": trials + round(heavy * missing),
+    }
+    return found | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing else {})
+
+
 def _weigh_missing(
     job: Any, seen: Sequence[tuple[int, float, float]], missing: int, tasks: Mapping[int, Task], sets: Mapping[int, int]
 ) -> list[tuple[Any, float]]:
     """(cluster, weight) of the samples that were not judged, each with the average weight of a judged one."""
     if not missing:
         return []
-    samples = job.spec.get("infer", job.spec).get("samples", 1)
+    samples = samples_of(job)
     heavy = fmean(weight for _, _, weight in seen) if seen else 1.0
     judged: dict[int, int] = {}
     for task, *_ in seen:

@@ -89,8 +89,7 @@ def weighted_interval(
     """
     weights: dict[Hashable, float] = defaultdict(float)
     for cluster, value, weight in values:
-        if not 0 <= value <= 1 or not 0 <= weight < math.inf:
-            raise ValueError(f"value {value} with weight {weight} is not a share")
+        _check_share(value, weight)
         weights[cluster] += weight
     total = math.fsum(weights.values())
     if not total:
@@ -100,13 +99,45 @@ def weighted_interval(
         share = counted[0][1]
     else:
         share = math.fsum(weight * value for _, value, weight in counted) / total
-    size = total * total / math.fsum(weight * weight for weight in weights.values())
+    deviations: dict[Hashable, float] = defaultdict(float)
+    for cluster, value, weight in counted:
+        deviations[cluster] += weight * (value - share)
+    squares = math.fsum(weight * weight for weight in weights.values())
+    return _cluster_interval(
+        share, total, squares, math.fsum(one * one for one in deviations.values()), len(deviations), z
+    )
+
+
+def counted_interval(groups: Sequence[tuple[float, float, int]], z: float = Z_95) -> tuple[float, float, float] | None:
+    """`weighted_interval` of values none of which has a cluster beside it, from (value, weight, how many) triples."""
+    for value, weight, _ in groups:
+        _check_share(value, weight)
+    counted = [one for one in groups if one[1] and one[2]]
+    total = math.fsum(weight * count for _, weight, count in counted)
+    if not total:
+        return None
+    if len({value for value, _, _ in counted}) == 1:
+        share = counted[0][0]
+    else:
+        share = math.fsum(weight * value * count for value, weight, count in counted) / total
+    squares = math.fsum(weight * weight * count for _, weight, count in counted)
+    deviations = math.fsum((weight * (value - share)) ** 2 * count for value, weight, count in counted)
+    return _cluster_interval(share, total, squares, deviations, sum(count for *_, count in counted), z)
+
+
+def _check_share(value: float, weight: float) -> None:
+    if not 0 <= value <= 1 or not 0 <= weight < math.inf:
+        raise ValueError(f"value {value} with weight {weight} is not a share")
+
+
+def _cluster_interval(
+    share: float, total: float, squares: float, deviations: float, clusters: int, z: float
+) -> tuple[float, float, float]:
+    """From Σw, and over clusters Σ (Σw)² and Σ (Σ w(v - share))²: see `weighted_interval`."""
+    size = total * total / squares
     if most := share * (1 - share):
-        deviations: dict[Hashable, float] = defaultdict(float)
-        for cluster, value, weight in counted:
-            deviations[cluster] += weight * (value - share)
-        variance = math.fsum(one * one for one in deviations.values()) / (total * total)
-        seen, clusters = variance * size / most, len(deviations)  # 1: as clusters whose members all agree
+        variance = deviations / (total * total)
+        seen = variance * size / most  # 1: as clusters whose members all agree
         size /= max(seen, (clusters * seen + _PRIOR_CLUSTERS) / (clusters + _PRIOR_CLUSTERS))
     return share, *_wilson(share, size, z)
 

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import func, select
 
 from db.connection import open_database
-from db.jobs import cancel, progress, resume
+from db.figures import progress
+from db.jobs import cancel, resume
 from db.models import CompletionRow, EpisodeRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling

@@ -14,7 +14,8 @@ from db.claims import ClaimRequest
 from db.commit import Batch, Finished, GivenBack, commit, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
-from db.jobs import cancel, finish_if_idle, get_job, progress, remove, resume
+from db.figures import progress
+from db.jobs import cancel, finish_if_idle, get_job, remove, resume
 from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
 from db.schedule import find_idle_jobs, runnable_jobs
@@ -162,8 +163,8 @@ def test_the_next_holder_gets_the_recorded_steps_with_their_prompts(database):
     recalled = EpisodeJournal(item.id, 1, Buffer(), HEADS)
     for one in again.steps:
         recalled.recall(one)
-    assert (recalled.calls, recalled.prompt_tokens, recalled.completion_tokens) == (3, 13, 13)
-    assert journal.calls == 3
+    assert (recalled.figures.calls, recalled.figures.prompt_tokens, recalled.figures.completion_tokens) == (3, 13, 13)
+    assert journal.figures.calls == 3
 
 
 def test_ordered_items_are_claimed_one_after_the_other(database):

@@ -14,7 +14,8 @@ from db.claims import ClaimRequest, LeaseHolder, claim_items
 from db.commit import Batch, GivenBack, commit
 from db.connection import now
 from db.fence import Fenced, beat, end_session, hold_fence, reap
-from db.jobs import cancel, finish_if_idle, get_job, pause, progress, remove, resume
+from db.figures import progress
+from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
 from db.models import EndpointShare, Heartbeat, Item, JobRow
 from db.quarantine import AT_ONCE, DEATHS, WAITS
 from db.schedule import back_off, begin_work, reset_backoff, runnable_jobs

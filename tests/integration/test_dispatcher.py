@@ -11,7 +11,8 @@ import pytest
 
 from db.commit import Batch, GivenBack, commit
 from db.connection import open_database
-from db.jobs import cancel, pause, progress, remove
+from db.figures import progress
+from db.jobs import cancel, pause, remove
 from db.migrate import upgrade
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert

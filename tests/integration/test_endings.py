@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import func, insert, literal, select
 
 from db.commit import Batch, Finished, commit
-from db.jobs import count_endings, finish_if_idle, get_job, progress, resume
+from db.figures import count_endings, progress
+from db.jobs import finish_if_idle, get_job, resume
 from db.labels import NewLabel, add_labels
 from db.models import Attempt, EndingHistory, EpisodeRow, Item, JobRow, Label, ScoreRow, VerdictRow
 from db.reading import get_trajectory

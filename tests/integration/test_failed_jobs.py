@@ -7,7 +7,8 @@ import pytest
 from db.claims import ClaimRequest
 from db.commit import Batch, GivenBack, commit
 from db.fence import beat
-from db.jobs import cancel, get_job, pause, progress, remove, resume
+from db.figures import progress
+from db.jobs import cancel, get_job, pause, remove, resume
 from db.schedule import back_off, begin_work, find_idle_jobs, runnable_jobs
 from db.states import JobState
 from db.stops import JobStop

@@ -14,7 +14,7 @@ import pytest
 from kombu import Connection
 
 from db.connection import open_database
-from db.jobs import progress
+from db.figures import progress
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate

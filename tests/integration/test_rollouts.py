@@ -15,9 +15,10 @@ import typer
 from sqlalchemy import func, select
 
 from db.derived import tries_of
+from db.figures import calls_by_ending, latency_by_role
 from db.jobs import get_job
 from db.models import CompletionRow, EpisodeRow
-from db.reading import calls_by_ending, keyed_tasks, latency_by_role
+from db.reading import keyed_tasks
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import stages_of
 from lumos_queue.cli.rollouts import reground, rollouts_app

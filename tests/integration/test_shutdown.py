@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import func, select, text
 
 from db.connection import open_database
-from db.jobs import progress
+from db.figures import progress
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.evaluate import Evaluate

@@ -21,7 +21,8 @@ from db.claims import ClaimRequest
 from db.commit import Batch, GivenBack, commit
 from db.connection import now
 from db.fence import Fenced
-from db.jobs import cancel, get_job, pause, progress
+from db.figures import progress
+from db.jobs import cancel, get_job, pause
 from db.models import Attempt, CompletionRow, EpisodeRow, Item
 from lumos_queue.commands import Ask, Step
 from lumos_queue.episode import Diverged

@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from db.jobs import get_job
 from db.models import Attempt, CompletionRow, EpisodeRow
+from db.recount import differences, repair
 from lumos_queue.cli.report_tables import print_reports
 from lumos_queue.reports.report import make_report
 from tests.integration.going_on import evaluated, long_rows
@@ -27,6 +28,8 @@ def mixed(folder, url):
                                                              started_at=0.0))  # fmt: skip
         changed = (CompletionRow.episode == two[0], CompletionRow.role == "planner", CompletionRow.prefix.is_not(None))
         connection.execute(CompletionRow.__table__.update().where(*changed).values(prefix="e" * 64))
+        assert {one.table for one in differences(connection, job)} == {"version_sum"}
+    repair(database, job)
     return database, job, own
 
 

@@ -106,4 +106,4 @@ def test_a_reply_that_came_with_the_task_is_no_call():
     journal = EpisodeJournal(1, 1, Buffer(), {})
     journal.record(Step(0, 0, Ask("planner", "p"), Completion("given", FinishReason.GIVEN)))
     journal.record(Step(1, 0, Ask("planner", "q"), Completion("asked", "stop", 5, 3)))
-    assert (journal.calls, journal.prompt_tokens, journal.completion_tokens) == (1, 5, 3)
+    assert (journal.figures.calls, journal.figures.prompt_tokens, journal.figures.completion_tokens) == (1, 5, 3)

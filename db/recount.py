@@ -1,0 +1,86 @@
+"""Comparing the kept sums of a job with what its rows add up to, and putting them right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+
+from db.connection import Database
+from db.jobs import lock_job
+from db.models import Item, JobRow
+from db.states import HIDDEN, OPEN, ItemState, JobState
+from db.sums import TABLES, add_counted, count_ended
+from db.trajectories import reading
+from lumos_queue.errors import SpecError
+
+SECONDS = 1e-6  #: by which sums of seconds may differ, relative to their size: they are added up in different orders
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Sums that are not what the rows add up to."""
+
+    job: str
+    table: str
+    key: tuple[Any, ...]  #: the key of the row of sums, less the job
+    kept: dict[str, float]
+    counted: dict[str, float]
+
+    def __str__(self) -> str:
+        wrong = [name for name in self.counted if not _agree(self.kept[name], self.counted[name])]
+        told = ", ".join(f"{name} {self.kept[name]:g} kept, {self.counted[name]:g} counted" for name in wrong)
+        return f"{self.table} {' '.join(map(str, self.key))}: {told}"
+
+
+def recount(database: Database) -> Iterator[tuple[str, list[Difference]]]:
+    """Each job with the differences between its kept sums and its rows, each job in one snapshot of the database."""
+    with database.engine.connect() as connection:
+        jobs = list(
+            connection.execute(select(JobRow.id).where(JobRow.state.not_in(HIDDEN)).order_by(JobRow.id)).scalars()
+        )
+    for job in jobs:
+        with reading(database) as connection:
+            yield job, differences(connection, job)
+
+
+def differences(connection: Connection, job: str) -> list[Difference]:
+    """Where the job's sums over all sessions are not what its rows add up to."""
+    found = []
+    for table, counted in count_ended(Item.job == job).items():
+        keys = [one.name for one in table.__table__.primary_key if one.name not in ("job", "session")]
+        names = [column.name for column in table.__table__.columns if not column.primary_key]
+        columns = [getattr(table, name) for name in keys]
+        sums = [func.sum(getattr(table, name)).label(name) for name in names]
+        kept = _by_key(connection, select(*columns, *sums).where(table.job == job).group_by(*columns), keys, names)
+        right = _by_key(connection, counted, keys, names)
+        zero = dict.fromkeys(names, 0.0)
+        for key in sorted(kept.keys() | right.keys(), key=str):
+            one, other = kept.get(key, zero), right.get(key, zero)
+            if not all(_agree(one[name], other[name]) for name in names):
+                found.append(Difference(job, table.__tablename__, key, one, other))
+    return found
+
+
+def repair(database: Database, job: str) -> None:
+    """Replace the sums of a job by what its rows add up to. Raises SpecError while the job is being worked on."""
+    with database.writer.begin() as connection:
+        row = lock_job(connection, job)
+        held = select(func.count()).where(Item.job == job, Item.state == ItemState.CLAIMED)
+        if row is None or row.state in (*OPEN, JobState.CANCELLING) or connection.execute(held).scalar_one():
+            raise SpecError(f"Job {job} is being worked on: pause it first with: lumos pause {job}")
+        for table in TABLES:
+            connection.execute(delete(table).where(table.job == job))
+        add_counted(connection, 0, Item.job == job)
+
+
+def _by_key(connection: Connection, wanted: Any, keys: list[str], names: list[str]) -> dict[tuple, dict[str, float]]:
+    rows = connection.execute(wanted).mappings()
+    return {tuple(row[name] for name in keys): {name: float(row[name]) for name in names} for row in rows}
+
+
+def _agree(kept: float, counted: float) -> bool:
+    return math.isclose(kept, counted, rel_tol=SECONDS, abs_tol=SECONDS) if kept % 1 or counted % 1 else kept == counted

@@ -1,0 +1,173 @@
+"""Sums over a job's ended items (db/models/sums.py), changed in the transaction that ends an item or takes that back.
+
+A worker adds what it has counted while it ran an episode (`add_sums`). Whoever changes ended items by SQL adds what SQL
+counts of them (`add_counted`): before, with the sign -1, what they no longer are; afterwards what they have become.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, literal, select, union_all, update
+from sqlalchemy.orm import aliased
+
+from db.bulk import add_rows, insert_into
+from db.models import (
+    Attempt,
+    CallSum,
+    CompletionRow,
+    EpisodeRow,
+    ExecutionRow,
+    Item,
+    ItemSum,
+    ScoreRow,
+    ScoreSum,
+    SubgoalRow,
+    VersionSum,
+)
+from db.states import ItemState
+from lumos_queue.records import Ending, FinishReason
+
+if TYPE_CHECKING:
+    from db.commit import Finished
+
+ENDED = (ItemState.DONE, ItemState.CANCELLED, ItemState.QUARANTINED)  #: item states that are summed
+TABLES = (ItemSum, CallSum, ScoreSum, VersionSum)
+_COLUMNS = {table: tuple(column.name for column in table.__table__.columns) for table in TABLES}
+_DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
+
+
+def add_sums(connection: Connection, job: str, session: int, finished: Sequence[Finished]) -> None:
+    """Add items of one job that this transaction has finished, with what their worker has counted of them."""
+    if not finished:
+        return
+    sums: dict[Any, dict[tuple, list[float]]] = {table: defaultdict(list) for table in TABLES}
+
+    def add(table: Any, key: tuple, *values: float) -> None:
+        kept = sums[table][key]
+        sums[table][key] = [one + other for one, other in zip(kept, values, strict=True)] if kept else list(values)
+
+    for done in finished:
+        figures = done.figures
+        assert figures is not None
+        if done.outcome is None:
+            add(ItemSum, (_DONE, "", 0, 0), 1, 0, 0, 0, 0.0)
+            continue
+        add(
+            ItemSum, (_DONE, str(done.outcome.ending), figures.subgoals, figures.replies),
+            1, done.calls, done.prompt_tokens, done.completion_tokens, figures.action_seconds,
+        )  # fmt: skip
+        for role, values in figures.roles.items():
+            add(CallSum, (role,), *values)
+        for version in (("", figures.code_version), *figures.prompts):
+            add(VersionSum, version, 1)
+        for score in done.scores if done.outcome.ending != Ending.INFRA_ERROR else ():
+            add(ScoreSum, (score.metric, score.version, float(score.value), score.of), 1)
+    for table in TABLES:
+        rows = [(job, session, *key, *values) for key, values in sums[table].items()]
+        add_rows(connection, table.__table__, _COLUMNS[table], rows)
+
+
+def add_ended(connection: Connection, job: str, session: int, items: Mapping[str, int]) -> None:
+    """Add items without a result by their state, cancelled or quarantined; negative numbers take them back."""
+    rows = [(job, session, str(state), "", 0, 0, count, 0, 0, 0, 0.0) for state, count in items.items() if count]
+    add_rows(connection, ItemSum.__table__, _COLUMNS[ItemSum], rows)
+
+
+def change_states(
+    connection: Connection, job: str, which: ColumnElement[bool], values: Mapping[str, Any], session: int = 0
+) -> None:
+    """Update items of a job that have no result, and the sums of the states that they leave and come to.
+
+    The caller has locked the job.
+    """
+    left = dict(
+        connection.execute(
+            select(Item.state, func.count())
+            .where(which, Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED)))
+            .group_by(Item.state)
+        ).all()
+    )
+    changed = connection.execute(update(Item).where(which).values(**values)).rowcount
+    gone = {state: -count for state, count in left.items()}
+    if values["state"] in ENDED:
+        gone[values["state"]] = gone.get(values["state"], 0) + changed
+    add_ended(connection, job, session, gone)
+
+
+def add_counted(connection: Connection, session: int, which: ColumnElement[bool], sign: int = 1) -> None:
+    """Count the ended ones of these items from their rows, and add that to the sums; or subtract it, with sign -1."""
+    for table, counted in count_ended(which).items():
+        named = counted.subquery()
+        # The sums come last in each table, after its key.
+        keys = [column.name for column in table.__table__.primary_key.columns]
+        columns = [
+            literal(session).label("session") if name == "session"
+            else named.c[name] if name in keys else sign * named.c[name]
+            for name in _COLUMNS[table]
+        ]  # fmt: skip
+        statement = insert_into(connection, table).from_select(_COLUMNS[table], select(*columns).where(literal(1) == 1))
+        sums = [name for name in _COLUMNS[table] if name not in keys]
+        changes = {name: table.__table__.c[name] + statement.excluded[name] for name in sums}
+        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
+
+
+def count_ended(which: ColumnElement[bool]) -> dict[Any, Select]:
+    """For each table of sums the query that counts its rows from those of the items; without a session."""
+    # Aliases, as `which` may itself look at items and episodes.
+    item, episode = aliased(Item), aliased(EpisodeRow)
+    chosen = item.id.in_(select(Item.id).where(which))
+    score_keys = (ScoreRow.metric, ScoreRow.version, ScoreRow.value, ScoreRow.trials)
+    seconds = [func.sum(getattr(CompletionRow, name)).label(name) for name in ("seconds", "waited", "lost", "queued")]
+    calls = select(episode.job, CompletionRow.role, func.count().label("calls"), *seconds)
+    scores = select(episode.job, *score_keys, func.count().label("episodes"))
+    asked = CompletionRow.finish_reason != FinishReason.GIVEN.value
+    accepted = (item.id == episode.id, chosen, episode.ending != "")
+
+    def of_attempt(wanted: Select, table: Any, number: Any) -> Select:
+        return wanted.where(*accepted, table.episode == episode.id, number == episode.attempt)
+
+    codes = select(episode.job, literal("").label("role"), Attempt.code_version.label("value"))
+    codes = of_attempt(codes.add_columns(func.count().label("episodes")), Attempt, Attempt.number)
+    prompts = select(episode.job, CompletionRow.role, CompletionRow.prefix.label("value"))
+    prompts = prompts.add_columns(func.count(distinct(CompletionRow.episode)).label("episodes"))
+    prompts = of_attempt(prompts, CompletionRow, CompletionRow.attempt).where(CompletionRow.prefix.is_not(None), asked)
+    versions = union_all(
+        codes.group_by(episode.job, Attempt.code_version),
+        prompts.group_by(episode.job, CompletionRow.role, CompletionRow.prefix),
+    )
+    return {
+        ItemSum: _count_items(item, episode, chosen),
+        CallSum: of_attempt(calls, CompletionRow, CompletionRow.attempt)
+        .where(asked)
+        .group_by(episode.job, CompletionRow.role),
+        ScoreSum: scores.where(*accepted, ScoreRow.episode == episode.id, episode.ending != Ending.INFRA_ERROR.value)
+        .group_by(episode.job, *score_keys),
+        VersionSum: select(versions.subquery()),
+    }  # fmt: skip
+
+
+def _count_items(item: Any, episode: Any, chosen: ColumnElement[bool]) -> Select:
+    def of_episode(table: Any, what: ColumnElement) -> ColumnElement:
+        mine = (table.episode == episode.id, table.attempt == episode.attempt)
+        return select(what).select_from(table).where(*mine).scalar_subquery()
+
+    numbers = ("calls", "prompt_tokens", "completion_tokens")
+    seconds = func.coalesce(func.sum(ExecutionRow.seconds), 0.0)
+    ended = (
+        select(item.job, item.state, func.coalesce(episode.ending, "").label("ending"))
+        .add_columns(
+            of_episode(SubgoalRow, func.count()).label("subgoals"),
+            of_episode(CompletionRow, func.count()).label("replies"),
+            *(func.coalesce(getattr(episode, name), 0).label(name) for name in numbers),
+            of_episode(ExecutionRow, seconds).label("action_seconds"),
+        )
+        .join_from(item, episode, and_(episode.id == item.id, item.state == ItemState.DONE), isouter=True)
+        .where(chosen, item.state.in_(ENDED))
+        .subquery()
+    )
+    keys = (ended.c.job, ended.c.state, ended.c.ending, ended.c.subgoals, ended.c.replies)
+    sums = [func.sum(ended.c[name]).label(name) for name in (*numbers, "action_seconds")]
+    return select(*keys, func.count().label("items"), *sums).group_by(*keys)
