@@ -13,6 +13,9 @@ from sqlalchemy import Connection, text
 
 from db.connection import Database
 from db.migrate import upgrade
+from db.models import Item
+from db.states import ItemState
+from db.sums import add_counted
 from db.text_blocks import insert_texts
 from performance.million_sql import PEOPLE, THINGS, digest, insert, pick, question, subgoal
 
@@ -57,6 +60,7 @@ def make_store(database: Database, per_job: int = PER_JOB) -> int:
         _make_episodes(connection)
         _make_steps(connection)
         _make_judgements(connection)
+        add_counted(connection, 0, Item.state == ItemState.DONE)
     with database.writer.begin() as connection:
         connection.execute(text("ANALYZE"))
         tables = ("subgoal", "completion", "execution")

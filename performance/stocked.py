@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import text
+from sqlalchemy import and_, text
 
 from db.claims import Claimed, ClaimRequest, LeaseHolder
 from db.commit import Batch, Finished, commit
@@ -16,6 +16,7 @@ from db.jobs import get_job
 from db.journal import Buffer, EpisodeJournal
 from db.migrate import upgrade
 from db.models import EpisodeRow, Item
+from db.sums import add_counted
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import run_episode
 from lumos_queue.formulations.iterative import iterative
@@ -84,6 +85,7 @@ class Stock:
                 f"INSERT INTO episode ({_names(episodes)}) SELECT {', '.join(episodes.values())} FROM item i, "
                 f"episode t WHERE t.id = {first} AND i.job = :job AND i.ordinal < -:finished"
             ), values)  # fmt: skip
+            add_counted(connection, 0, and_(Item.job == self.holder.job.id, Item.ordinal < -self.finished))
         with self.database.writer.begin() as connection:
             connection.execute(text("ANALYZE"))
         self.finished = finished
@@ -94,10 +96,11 @@ class Stock:
         buffer, done, claims = Buffer(), [], {}
         for item in items:
             assert item.task
-            journal = EpisodeJournal(item.id, item.attempt, buffer, heads)
+            journal = EpisodeJournal(item.id, item.attempt, buffer, heads, item.code_version)
             outcome = asyncio.run(run_episode(iterative, item.task, AGENT, journal, perform(item.task))).outcome
             claims[item.id] = item.claim
-            done.append(Finished(item.id, outcome, self._scores(item.task, outcome), calls=journal.figures.calls))
+            scores, figures = self._scores(item.task, outcome), journal.figures
+            done.append(Finished(item.id, outcome, scores, calls=figures.calls, figures=figures))
             if buffer.size >= steps or item is items[-1]:
                 batches.append(Batch(claims, *buffer.take(), done))
                 done, claims = [], {}

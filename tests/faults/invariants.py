@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from db.recount import differences
+
 _STEPS = (
     "SELECT episode, attempt, position, branch FROM subgoal UNION ALL "
     "SELECT episode, attempt, position, branch FROM completion UNION ALL "
@@ -114,4 +116,7 @@ def broken(connection: Connection, lease_seconds: float, witnessed: bool = True)
         rows = connection.execute(text(query.replace("{clock}", clock) + " LIMIT 5"), values)
         if bad := [list(row) for row in rows]:
             found[name] = bad
+    jobs = connection.execute(text("SELECT id FROM job")).scalars().all()
+    if wrong := [[job, str(one)] for job in jobs for one in differences(connection, job)]:
+        found["I6 kept sums are those of the rows"] = wrong[:5]
     return found

@@ -109,7 +109,7 @@ def test_each_invariant_that_is_broken_is_named(database):
                   "VALUES (:item, 1, 1, 1, '', 1, '')", items[3])  # fmt: skip
     _write_unseen(database, "UPDATE job SET items = 7, state = 'done' WHERE :item > 0", items[0])
     _write_unseen(database, "UPDATE worker_session SET ended_at = 1 WHERE :item > 0", items[0])
-    assert {name[:2] for name in _broken(database)} == {"I1", "I2", "I3", "I4", "I5"}
+    assert {name[:2] for name in _broken(database)} == {"I1", "I2", "I3", "I4", "I5", "I6"}
     assert {name for name in _broken(database) if name[:2] != "I3"} == {
         "I1 an episode has no result before its item is done",
         "I1 an accepted result is scored once, anything else never",
@@ -121,6 +121,7 @@ def test_each_invariant_that_is_broken_is_named(database):
         "I5 who holds an item is a live session",
         "I5 no session holds an item that is not claimed",
         "I5 a job that is over has nothing to do",
+        "I6 kept sums are those of the rows",
     }
 
 
