@@ -65,7 +65,8 @@ def _names(url: str, said: str) -> list[str]:
     """Names for a model, the shortest first, the last ones longer and longer."""
     scheme, _, rest = url.partition(":")
     if scheme in ("local", "scripted"):
-        parts = [part for part in PurePosixPath(rest).parts if part != "/"] or [rest]
+        path = PurePosixPath(rest).with_suffix("") if rest.endswith(".json") else PurePosixPath(rest)
+        parts = [part for part in path.parts if part != "/"] or [rest]
         least = 2 if parts[-1].lower() in _GENERIC or parts[-1].isdigit() else 1
         return ["/".join(parts[-length:]) for length in range(min(least, len(parts)), len(parts) + 1)]
     if scheme not in TRANSPORTS:

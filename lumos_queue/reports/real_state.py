@@ -15,6 +15,7 @@ from db.models import JobRow
 from db.presence import Presence, read_presence
 from db.schedule import awaits_job
 from db.states import OPEN, JobState
+from lumos_queue.errors import unknown
 
 
 class RealState(StrEnum):
@@ -44,6 +45,14 @@ class Standing:
     def words(self) -> str:
         """For people, on one line: `running`, `waiting: tgi://… does not answer`. Not sanitized."""
         return f"{self.state}: {self.reason}" if self.reason else str(self.state)
+
+
+def read_state(text: str) -> RealState:
+    """The state with that name, or whose first word it is. Raises SpecError, listing them, for any other text."""
+    for state in RealState:
+        if text in (state, state.partition(" ")[0]):
+            return state
+    raise unknown("state", text, RealState)
 
 
 def real_states(

@@ -37,13 +37,28 @@ def read_tags(tags: Sequence[str]) -> dict[str, str]:
     for one in tags:
         key, equals, value = one.partition("=")
         if not equals or not _KEY.fullmatch(key):
-            raise SpecError(
-                f"'{harmless(one[:40])}' is not a tag: expected KEY=VALUE, where KEY has 1 to 64 letters A-Z, digits, "
-                "and any of _ . -"
-            )
+            raise _not_a_tag(one, "KEY=VALUE")
         if key in found:
             raise SpecError(f"The tag '{key}' is given twice.")
         found[key] = read_name(value, f"The value of the tag '{key}'")
     if len(found) > MAX_TAGS:
         raise SpecError(f"{len(found)} tags are given: a job has at most {MAX_TAGS}.")
     return found
+
+
+def read_tag_filter(tags: Sequence[str]) -> dict[str, str | None]:
+    """Key to value of texts `KEY=VALUE`, or to None of `KEY` alone. Raises SpecError for what is neither."""
+    found: dict[str, str | None] = {}
+    for one in tags:
+        key, equals, value = one.partition("=")
+        if not _KEY.fullmatch(key):
+            raise _not_a_tag(one, "KEY or KEY=VALUE")
+        found[key] = read_name(value, f"The value of the tag '{key}'") if equals else None
+    return found
+
+
+def _not_a_tag(text: str, form: str) -> SpecError:
+    return SpecError(
+        f"'{harmless(text[:40])}' is not a tag: expected {form}, where KEY has 1 to 64 letters A-Z, digits, and any of "
+        "_ . -"
+    )
