@@ -26,6 +26,8 @@ def import_files(
     again: Annotated[
         bool, typer.Option("--again", help="Import the files again even if they were imported before.")
     ] = False,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
     json: opt.Json = False,
 ) -> None:
     """Import a planner's and a grounder's training files.
@@ -37,8 +39,9 @@ def import_files(
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.tags import read_name_and_tags
 
-    licence = read_licence(licence)
+    licence, named = read_licence(licence), read_name_and_tags(name, tag)
     settings = read_settings()
     with open_join(plan, ground) as joining:
         found = joining.found
@@ -49,13 +52,13 @@ def import_files(
                 f"{found.bad_rows} rows cannot be read: {shown}{more}. "
                 "Nothing was stored. Fix them, or skip them with --skip-bad-rows."
             )
-        name = benchmark or (found.domains.copy().pop() if len(found.domains) == 1 else "unified")
+        benchmark = benchmark or (found.domains.copy().pop() if len(found.domains) == 1 else "unified")
         with database(settings, create=True) as opened:
-            job, new, verdicts = store_released(opened, settings, joining, name, split, licence, again)
+            job, new, verdicts = store_released(opened, settings, joining, benchmark, split, licence, again, named)
         told = {
             "job": job,
             "new": new,
-            "benchmark": name,
+            "benchmark": benchmark,
             "episodes": found.pairs,
             "planner_rows": found.rows["plan"],
             "grounder_rows": found.rows["ground"],

@@ -51,7 +51,7 @@ def convert(
         help="Maximum tokens of a training conversation; longer ones are rejected as 'overlong'.")] = 1024,
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts these tokens.")] = None,
     skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [],
-    again: opt.Again = False, follow: opt.Follow = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Turn gold rationales into annotated episodes.
@@ -61,8 +61,9 @@ def convert(
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+    from lumos_queue.submission.tags import read_name_and_tags
 
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
     options = ConversionOptions(
         source=source,
         data=data,
@@ -86,7 +87,7 @@ def convert(
         vision=vision,
     )
     job, rows = make_conversion_job(options, settings, output.say)
-    submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)
+    submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
 
 def budget(

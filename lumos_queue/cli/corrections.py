@@ -33,6 +33,8 @@ def correct(
     show: Annotated[
         bool, typer.Option("--print", help="Print the annotation in the format of --file; store nothing.")
     ] = False,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
     json: opt.Json = False,
 ) -> None:
     """Store a corrected copy of an episode.
@@ -45,19 +47,20 @@ def correct(
     from lumos_queue.review.edits import Changes
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.tags import read_name_and_tags
 
     if bool(subgoal or action) + bool(file) + show != 1:
         raise SpecError("Give either the changes (--subgoal and --action), or --file, or --print.")
     subgoals = {place[0]: text for place, text in _parse_changes("subgoal", _SUBGOAL, subgoal or ()).items()}
     actions = {(place[0], place[1]): text for place, text in _parse_changes("action", _ACTION, action or ()).items()}
     changes = Changes(subgoals, actions, _read_text(file))
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
     with database(settings) as opened:
         if show:
             found = annotation_text(opened, episode)
             output.result({"episode": episode, "annotation": found}, lambda _: output.show(found))
             return
-        made = store(opened, settings, episode, changes)
+        made = store(opened, settings, episode, changes, named)
     output.result(
         {
             "episode": made.episode,

@@ -24,6 +24,7 @@ from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent,
 from lumos_queue.submission.database import database
 
 if TYPE_CHECKING:
+    from db.tags import NameAndTags
     from lumos_queue.settings import Settings
 
 
@@ -47,7 +48,14 @@ class DerivedOptions:
 
 
 def submit_derived(
-    settings: Settings, asked: DerivedOptions, make: Make, *, priority: int, again: bool, follow: bool
+    settings: Settings,
+    asked: DerivedOptions,
+    make: Make,
+    *,
+    named: NameAndTags,
+    priority: int,
+    again: bool,
+    follow: bool,
 ) -> tuple[dict[str, Any], dict[str, str], int]:
     """Derive the datasets and submit an evaluation of each.
 
@@ -78,7 +86,7 @@ def submit_derived(
             rows.benchmark.name, rows.digest, rows.split, derived.formulation, agent, 0, asked.samples, asked.seed
         )
         jobs[name], ended = submit_and_run(
-            settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow
+            settings, Evaluate(infer), rows, named=named, priority=priority, again=again, follow=follow
         )
         if ended == Exit.INCOMPLETE and follow:
             check_completeness(settings, jobs[name])

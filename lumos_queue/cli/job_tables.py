@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
@@ -29,32 +27,6 @@ SETTINGS = (
     "agent",
     "code_version",
 )
-
-
-def print_jobs(jobs: list[dict[str, Any]]) -> None:
-    """The list of jobs."""
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("job", "kind", "benchmark", "formulation", "state", "done", "since (UTC)"):
-        table.add_column(name, justify="right" if name == "done" else "left", no_wrap=name in ("job", "done"))
-    for job in jobs:
-        when = datetime.fromtimestamp(job["created_at"], UTC).strftime("%m-%d %H:%M")
-        done = f"{job['done']:,}/{job['items']:,}"
-        cells = (
-            job["job"],
-            job["kind"],
-            job["benchmark"],
-            job["formulation"],
-            job["state"],
-            done,
-            when,
-        )
-        table.add_row(*map(escape, cells))
-    console = output.console()
-    console.print(table)
-    for job in jobs:
-        if job["waiting"]:
-            what = job["state"] if stop_reason(job["state"], job["waiting"]) else "waits"
-            console.print(f"{job['job']} {what}: {escape(job['waiting'])}", soft_wrap=True)
 
 
 def print_job(job: dict[str, Any]) -> None:

@@ -30,18 +30,36 @@ def show_reports(settings: Settings, jobs: list[str]) -> Exit:
 
 
 def jobs(
-    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="How many.")] = 20, json: opt.Json = False
+    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="How many.")] = 20,
+    tag: Annotated[
+        list[str], typer.Option(metavar="KEY[=VALUE]", help="Only jobs with this tag. May be repeated.")
+    ] = [],
+    name: Annotated[str, typer.Option(help="Only jobs whose name contains this.")] = "",
+    model: Annotated[str, typer.Option(help="Only jobs with a model whose name or address contains this.")] = "",
+    benchmark: Annotated[str, typer.Option(help="Only jobs of this benchmark.")] = "",
+    state: Annotated[
+        str, typer.Option(help="Only jobs in this state: queued, running, waiting, nobody, stopping, done, …")
+    ] = "",
+    before: Annotated[str, typer.Option(metavar="JOB", help="Only jobs submitted before this one.")] = "",
+    json: opt.Json = False,
 ) -> None:
-    """List the newest jobs."""
-    from db.reading import list_jobs
-    from lumos_queue.cli.job_tables import print_jobs
+    """List the newest jobs: what each was asked, its score so far, what happens to it."""
+    from db.job_list import JobFilter
+    from lumos_queue.cli.job_list import print_jobs
+    from lumos_queue.reports.job_list import list_jobs
+    from lumos_queue.reports.real_state import read_state
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.tags import read_tag_filter
+    from lumos_queue.util.sanitize import storable
 
-    names = ("kind", "benchmark", "formulation", "state", "waiting", "items", "done", "created_at", "submitted_by")
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
-        found = [{"job": row.id} | {name: getattr(row, name) for name in names} for row in list_jobs(connection, limit)]
-    output.result({"jobs": found}, lambda _: print_jobs(found))
+    settings = read_settings()
+    texts = [storable(text)[0] for text in (name, benchmark, before)]
+    wanted = JobFilter(texts[0], texts[1], read_tag_filter(tag), texts[2])
+    named = read_state(state) if state else ""
+    with database(settings) as opened, opened.engine.connect() as connection:
+        found, more = list_jobs(connection, wanted, limit, settings.lease_seconds, model, named)
+    output.result({"jobs": found, "more": more}, lambda _: print_jobs(found, more))
 
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:

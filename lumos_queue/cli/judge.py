@@ -25,7 +25,8 @@ def judge(
     job: opt.JobId, against: Against = "", votes: Votes = 3, role: JudgeRole = [],
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.2, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     framing: opt.Framing = "train",
-    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Have a model judge the runs of tool agents, as ToolEval does.
 
@@ -36,14 +37,15 @@ def judge(
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.tags import read_name_and_tags
 
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
     agent = _make_agent(settings, role, votes, temperature, top_p, max_tokens, framing)
     found = _read(settings, job, against)
     _tell(found, votes)
     rows = found.rows
     infer = Infer(rows.benchmark.name, rows.digest, rows.split, "tooleval", agent, seed=seed)
-    submit_and_finish(settings, Evaluate(infer), rows, priority=priority, again=again, follow=follow)
+    submit_and_finish(settings, Evaluate(infer), rows, named=named, priority=priority, again=again, follow=follow)
 
 
 def _make_agent(

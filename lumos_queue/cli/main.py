@@ -30,6 +30,7 @@ from lumos_queue.cli import (
     serving,
     submit,
     sweep,
+    tags,
     toolbench,
     train,
     workers,
@@ -40,6 +41,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},  # of all subcommands, too
     help="A job queue for language agents that plan, ground and execute.",
 )
 db_app = typer.Typer(rich_markup_mode=None, help="Commands of the database.")
@@ -84,10 +86,29 @@ for command in (
     job_state.resume,
     job_state.cancel,
     job_state.rm,
+    tags.tag,
     workers.workers,
     workers.endpoints,
 ):
     app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from lumos_queue.util.version import code_version
+
+        output.result({"version": code_version()}, lambda found: output.show(f"lumos-queue {found['version']}"))
+        raise typer.Exit
+
+
+@app.callback()
+def lumos(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version of the code.")
+    ] = False,
+    json: opt.Json = False,
+) -> None:
+    pass
 
 
 app.command("import")(compat.import_files)

@@ -24,6 +24,10 @@ Split = Annotated[str, typer.Option(help="Which split the rows are: train, dev, 
 Limit = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Use only the first so many rows; 0: all.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip rows that cannot be read, and report them.")]
 Again = Annotated[bool, typer.Option("--again", help="Run it again even if the same request was made before.")]
+Name = Annotated[str, typer.Option("--name", help="What you call the job; `lumos tag` changes it later.")]
+Tags = Annotated[
+    list[str], typer.Option("--tag", metavar="KEY=VALUE", help="A word to find the job by. May be repeated.")
+]
 Follow = Annotated[bool, typer.Option("--follow/--detach", help="With a broker: wait until the job ends, or not.")]
 Priority = Annotated[int, typer.Option(min=-MAX_INTEGER, max=MAX_INTEGER, help="Jobs with a higher priority go first.")]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or an unambiguous beginning of it.")]

@@ -23,8 +23,9 @@ def tables(
     planner: opt.Planner = "", grounder: opt.Grounder = "", solver: opt.Solver = "", role: opt.Roles = [],
     tool: opt.ToolOptions = [], option: opt.RowOptions = [], data: opt.Data = None,
     any_weights: Annotated[bool, typer.Option("--any-weights", help="Allow weights other than the row's.")] = False,
-    live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False, again: opt.Again = False,
-    follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Compare the papers' tables with stored jobs.
 
@@ -41,10 +42,12 @@ def tables(
     from lumos_queue.papers.running import find_row, options_of
     from lumos_queue.submission.agents import parse_pairs
     from lumos_queue.submission.job_request import make_inference_job
+    from lumos_queue.submission.tags import read_name_and_tags
 
+    named = read_name_and_tags(name, tag)
     _, row, column = find_row(what)
     given = {"planner": planner, "grounder": grounder, "solver": solver}
-    roles = {name: url for name, url in given.items() if url} | parse_pairs("--role", role)
+    roles = {one: url for one, url in given.items() if url} | parse_pairs("--role", role)
     if not any_weights:
         _require_weights(row, column, roles, settings)
     options = options_of(
@@ -59,7 +62,7 @@ def tables(
         skip_bad_rows=skip_bad_rows,
     )
     job, rows = make_inference_job("evaluate", options, settings, output.say)
-    submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)
+    submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
 
 def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], settings: Settings) -> None:

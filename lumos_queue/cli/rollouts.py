@@ -11,6 +11,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
+    from db.tags import NameAndTags
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import Make
 
@@ -33,8 +34,9 @@ def rollouts(
     agent: opt.AgentName = "", planner: opt.Planner = "", grounder: opt.Grounder = "", samples: opt.Samples = 4,
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.7, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
-    follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Continue stored episodes from their first subgoals.
 
@@ -45,14 +47,16 @@ def rollouts(
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.errors import unknown
     from lumos_queue.rollouts.stepwise import prefixes
+    from lumos_queue.submission.tags import read_name_and_tags
 
+    named = read_name_and_tags(name, tag)
     if at not in ("each", "last"):
         raise unknown("place to continue from", at, ("each", "last"))
     roles = {"planner": planner, "grounder": grounder}
     asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
-    _submit(asked, prefixes(at, unsettled), priority, again, follow, "lumos rollouts report {}")
+    _submit(asked, prefixes(at, unsettled), named, priority, again, follow, "lumos rollouts report {}")
 
 
 @rollouts_app.command(name="report")
@@ -82,8 +86,9 @@ def blame(
     grounder: opt.Grounder = "", samples: opt.Samples = 1, seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
     top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 0,
     framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
-    follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Find the module at fault in failed episodes.
 
@@ -95,12 +100,14 @@ def blame(
         return
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.blame import replacements
+    from lumos_queue.submission.tags import read_name_and_tags
 
+    named = read_name_and_tags(name, tag)
     roles = {"planner": planner, "grounder": grounder}
     asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
-    _submit(asked, replacements, priority, again, follow, "lumos blame report {} {}")
+    _submit(asked, replacements, named, priority, again, follow, "lumos blame report {} {}")
 
 
 @blame_app.command(name="report")
@@ -128,8 +135,9 @@ def reground(
     where: Where = "", agent: opt.AgentName = "", grounder: opt.Grounder = "", samples: opt.Samples = 1,
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.0, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "", again: opt.Again = False,
-    follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Ground the stored plans of episodes again.
 
@@ -137,7 +145,9 @@ def reground(
     """
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import regroundings
+    from lumos_queue.submission.tags import read_name_and_tags
 
+    named = read_name_and_tags(name, tag)
     asked = DerivedOptions(
         where,
         agent,
@@ -153,16 +163,20 @@ def reground(
         tool,
         at_limit,
     )
-    _submit(asked, regroundings, priority, again, follow, "lumos report {}")
+    _submit(asked, regroundings, named, priority, again, follow, "lumos report {}")
 
 
-def _submit(asked: DerivedOptions, make: Make, priority: int, again: bool, follow: bool, read_command: str) -> None:
+def _submit(
+    asked: DerivedOptions, make: Make, named: NameAndTags, priority: int, again: bool, follow: bool, read_command: str
+) -> None:
     from lumos_queue.cli.derived_jobs import submit_derived
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
     follow = follow or not settings.broker_url
-    chosen, jobs, code = submit_derived(settings, asked, make, priority=priority, again=again, follow=follow)
+    chosen, jobs, code = submit_derived(
+        settings, asked, make, named=named, priority=priority, again=again, follow=follow
+    )
     names = list(jobs.values())
 
     def print_submitted(found: dict[str, Any]) -> None:

@@ -7,11 +7,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 from typing import Any
 
 from db.figures import count_endings, progress
 from db.jobs import get_job
 from db.states import JobState
+from db.tags import UNNAMED, NameAndTags
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
@@ -29,12 +31,14 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def submit_and_run(
-    settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int = 0, again: bool, follow: bool,
-    tell_known: bool = True,
+    settings: Settings, job: Job, rows: Rows | None, *, named: NameAndTags | None = None,
+    windows: int = 0, priority: int = 0, again: bool, follow: bool, tell_known: bool = True,
 ) -> tuple[str, int]:  # fmt: skip
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     with database(settings, create=True) as opened:
-        identifier, new = submit(opened, settings, job, rows, windows=windows, priority=priority, again=again)
+        identifier, new = submit(
+            opened, settings, job, rows, named=named or UNNAMED, windows=windows, priority=priority, again=again
+        )
         with opened.engine.connect() as connection:
             row = get_job(connection, identifier)
     if rows and rows.bad:
@@ -44,9 +48,19 @@ def submit_and_run(
         output.say(
             f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
         )
+        if text := _keeps_name(row, named or UNNAMED):
+            output.say(text)
     if row.state in STOPPED:
         return identifier, check_completeness(settings, identifier, silent=follow)
     return identifier, run_stored(settings, row, follow)
+
+
+def _keeps_name(row: Any, named: NameAndTags) -> str:
+    """One line where a job that was stored before is called otherwise than it was asked to be now; else empty."""
+    if not (named.name and named.name != row.name):
+        return ""
+    before = f"keeps its name '{row.name}'" if row.name else "has no name"
+    return f"job {row.id} {before}. To give it another: lumos tag {row.id} --name {quote(named.name)}"
 
 
 def check_completeness(settings: Settings, job: str, silent: bool = False) -> Exit:

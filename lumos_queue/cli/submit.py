@@ -12,20 +12,29 @@ from lumos_queue.cli import output
 from lumos_queue.cli.jobs import show_reports
 
 if TYPE_CHECKING:
+    from db.tags import NameAndTags
     from lumos_queue.jobs.base import Job
     from lumos_queue.settings import Settings
     from lumos_queue.submission.store import Rows
 
 
 def submit_and_finish(
-    settings: Settings, job: Job, rows: Rows | None, *, windows: int = 0, priority: int, again: bool, follow: bool
+    settings: Settings,
+    job: Job,
+    rows: Rows | None,
+    *,
+    named: NameAndTags | None = None,
+    windows: int = 0,
+    priority: int,
+    again: bool,
+    follow: bool,
 ) -> None:
     """The last step of a command that submits a job: store it, run or queue it, and print its report or its id."""
     from lumos_queue.cli.run import submit_and_run
 
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(
-        settings, job, rows, windows=windows, priority=priority, again=again, follow=follow
+        settings, job, rows, named=named, windows=windows, priority=priority, again=again, follow=follow
     )
     finish(settings, identifier, code, follow)
 
@@ -55,12 +64,14 @@ def _inference_command(kind: str) -> Callable[..., None]:
         shots: opt.Shots = None, answer: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         setting: opt.SettingOptions = [], sampling: opt.Samplings = [], yes: opt.Yes = False,
-        again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+        name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+        priority: opt.Priority = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
         from lumos_queue.settings import read_settings
         from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+        from lumos_queue.submission.tags import read_name_and_tags
 
-        settings = read_settings()
+        settings, named = read_settings(), read_name_and_tags(name, tag)
         options = InferenceOptions(
             benchmark=benchmark,
             data=data,
@@ -94,7 +105,7 @@ def _inference_command(kind: str) -> Callable[..., None]:
             yes=yes,
         )
         job, rows = make_inference_job(kind, options, settings, output.say)
-        submit_and_finish(settings, job, rows, priority=priority, again=again, follow=follow)
+        submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
     return command
 

@@ -13,6 +13,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
+    from db.tags import NameAndTags
     from lumos_queue.settings import Settings
     from lumos_queue.sweeps.carry_out import Submission
 
@@ -23,6 +24,8 @@ def train_sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The sweep as TOML: see examples/sweeps.")],
     folder: Annotated[Path, typer.Option(help="For builds, models and the report; all workers need access to it.")],
     data: Annotated[Path, typer.Option(help="Folder that the file's paths of original files begin in.")] = Path(),
+    name: opt.Name = "",
+    tag: opt.Tags = [],
     json: opt.Json = False,
 ) -> None:
     """Train many models and compare them.
@@ -34,14 +37,15 @@ def train_sweep(
     from lumos_queue.cli.sweep_tables import print_sweep
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.sweeps.carry_out import carry_out
     from lumos_queue.sweeps.plan import read_plan
     from lumos_queue.sweeps.plot import write_plot
     from lumos_queue.sweeps.report import report_sweep
 
-    settings, plan = read_settings(), read_plan(file)
+    settings, plan, named = read_settings(), read_plan(file), read_name_and_tags(name, tag)
     folder = folder.resolve()
-    fits, sizes = carry_out(plan, data, folder, settings, lambda wanted: _work(settings, wanted), output.say)
+    fits, sizes = carry_out(plan, data, folder, settings, lambda wanted: _work(settings, wanted, named), output.say)
     with database(settings) as opened, opened.engine.connect() as connection:
         found = report_sweep(connection, plan, fits, sizes)
     (folder / RESULT).write_text(json_module.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -50,7 +54,7 @@ def train_sweep(
     raise typer.Exit(Exit.FINE if found["complete"] else Exit.INCOMPLETE)
 
 
-def _work(settings: Settings, wanted: list[Submission]) -> list[tuple[str, str]]:
+def _work(settings: Settings, wanted: list[Submission], named: NameAndTags) -> list[tuple[str, str]]:
     """Work on the jobs here one by one, or let the workers have all of them and wait."""
     from db.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
@@ -58,7 +62,7 @@ def _work(settings: Settings, wanted: list[Submission]) -> list[tuple[str, str]]
 
     def submit(one: Submission, follow: bool) -> str:
         job, code = submit_and_run(
-            settings, one.job, one.rows, windows=one.windows, again=False, follow=follow, tell_known=False
+            settings, one.job, one.rows, named=named, windows=one.windows, again=False, follow=follow, tell_known=False
         )
         if code == Exit.INTERRUPTED:
             output.say("the same command goes on with the sweep")

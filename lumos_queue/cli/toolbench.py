@@ -20,6 +20,8 @@ def import_toolbench(
     again: Annotated[
         bool, typer.Option("--again", help="Import the files again even if they were imported before.")
     ] = False,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
     json: opt.Json = False,
 ) -> None:
     """Import recorded searches and chains of ToolBench.
@@ -29,11 +31,12 @@ def import_toolbench(
     from lumos_queue.searches.importing import import_answer_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.tags import read_name_and_tags
 
-    licence = read_licence(licence)
+    licence, named = read_licence(licence), read_name_and_tags(name, tag)
     settings = read_settings()
     with database(settings, create=True) as opened:
-        found = import_answer_files(opened, settings, files, split, licence, again)
+        found = import_answer_files(opened, settings, files, split, licence, again, named)
     output.result(asdict(found), _print_import)
 
 

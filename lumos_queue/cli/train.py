@@ -13,6 +13,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli.submit import submit_and_finish
 
 if TYPE_CHECKING:
+    from db.tags import NameAndTags
     from lumos_queue.settings import Settings
     from lumos_queue.training.recipes.base import Recipe
 
@@ -52,25 +53,27 @@ def train_sft(
     device: Annotated[str, typer.Option(
         help="cpu, cuda (a worker of the pool gpu), or auto: cuda where this machine has a GPU.")] = AUTO,
     window: Window = 0, seed: FitSeed = 0,
-    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Train on builds."""
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
 
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
     chosen = {
         "epochs": epochs, "steps": steps, "batch": batch, "max_length": max_length, "rate": rate, "seed": seed,
         "gradient_checkpointing": gradient_checkpointing, "lora": LoraShape(rank=lora) if lora else None,
     }  # fmt: skip
-    given = {name: value for name, value in chosen.items() if value}
+    given = {key: value for key, value in chosen.items() if value}
     given["device"] = _device(settings, device)
     if precision:
         given["precision"] = _one_of("--precision", precision, ("bf16", "fp32"))
     builds = [find_data(settings, text) for text in data]
     recipe = sft(builds, start, folder, formulation, module=module, preset=preset, window=window, **given)
-    _submit(settings, recipe, priority=priority, again=again, follow=follow)
+    _submit(settings, recipe, named=named, priority=priority, again=again, follow=follow)
 
 
 @train_app.command("starter")
@@ -84,18 +87,21 @@ def train_starter(
     one_pass_steps: Annotated[int, typer.Option(min=1, help="Of the small model for one-pass.")] = 1500,
     generated: Annotated[int, typer.Option(min=1, help="wordmath problems to choose from.")] = 40_000,
     window: Window = 0, seed: FitSeed = 7,
-    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Train the models that come with the project."""
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.recipes.starter import FORMULATIONS, starter
 
-    chosen = {"fits": tuple(_one_of("--only", name, tuple(FORMULATIONS)) for name in only)} if only else {}
+    named = read_name_and_tags(name, tag)
+    chosen = {"fits": tuple(_one_of("--only", one, tuple(FORMULATIONS)) for one in only)} if only else {}
     recipe = starter(
         data, folder, start, window=window, seed=seed, adapter_steps=adapter_steps, steps=steps,
         one_pass_steps=one_pass_steps, generated=generated, **chosen,
     )  # fmt: skip
-    _submit(read_settings(), recipe, priority=priority, again=again, follow=follow)
+    _submit(read_settings(), recipe, named=named, priority=priority, again=again, follow=follow)
 
 
 @train_app.command("experts")
@@ -106,17 +112,20 @@ def train_experts(
     profile: Annotated[str, typer.Option(help="How strongly pictures are changed: released, strong or both.")] = "both",
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: 200 to 1500.")] = 0,
     seed: FitSeed = 0,
-    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Train small networks as experts.
 
     For --tool experts=own:FOLDER, one after the other.
     """
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.recipes.experts import experts
 
+    named = read_name_and_tags(name, tag)
     recipe = experts(folder, only, profile, steps, seed)
-    _submit(read_settings(), recipe, priority=priority, again=again, follow=follow)
+    _submit(read_settings(), recipe, named=named, priority=priority, again=again, follow=follow)
 
 
 @train_app.command("rltf")
@@ -152,7 +161,8 @@ def train_rltf(
     device: Annotated[str, typer.Option(
         help="cpu, cuda (a worker of the pool gpu), or auto: cuda where this machine has a GPU.")] = "cpu",
     seed: FitSeed = 0,
-    again: opt.Again = False, follow: opt.Follow = False, priority: opt.Priority = 0, json: opt.Json = False,
+    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
+    priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Learn from the rewards of tries.
 
@@ -162,9 +172,10 @@ def train_rltf(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.job_request import InferenceOptions
     from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
+    from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
 
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
     evaluation = InferenceOptions(
         benchmark=benchmark, data=data, split=split, formulation=formulation, agent="", planner="", grounder=grounder,
         solver="", limit=limit, samples=1, seed=0, temperature=0.0, top_p=1.0, max_tokens=max_tokens,
@@ -172,21 +183,27 @@ def train_rltf(
         options=option, settings=setting,
     )  # fmt: skip
     values = {"epochs": epochs, "batch": batch, "rate": rate, "lora": LoraShape(rank=lora) if lora else None}
-    given = {name: value for name, value in values.items() if value} | {
+    given = {key: value for key, value in values.items() if value} | {
         "samples": samples, "epsilon_decay": epsilon_decay, "momentum": momentum, "seed": seed,
         "baseline": not no_baseline, "shuffle": shuffle_rewards, "infeasible": infeasible,
         "device": _device(settings, device),
     }  # fmt: skip
     options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, given)
     job, rows = make_rltf_job(options, evaluation, settings, output.say)
-    submit_and_finish(settings, job, rows, windows=len(job.windows()), priority=priority, again=again, follow=follow)
+    submit_and_finish(
+        settings, job, rows, named=named, windows=len(job.windows()), priority=priority, again=again, follow=follow
+    )
 
 
-def _submit(settings: Settings, recipe: Recipe, *, priority: int, again: bool, follow: bool) -> None:
+def _submit(
+    settings: Settings, recipe: Recipe, *, named: NameAndTags, priority: int, again: bool, follow: bool
+) -> None:
     from lumos_queue.jobs.train import Train
 
     job = Train(recipe)
-    submit_and_finish(settings, job, None, windows=len(job.windows()), priority=priority, again=again, follow=follow)
+    submit_and_finish(
+        settings, job, None, named=named, windows=len(job.windows()), priority=priority, again=again, follow=follow
+    )
 
 
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
 from db.new_jobs import NewJob
+from db.tags import UNNAMED, NameAndTags
 from lumos_queue.commands import Do, Note, Step, digest
 from lumos_queue.compat.joining import Join
 from lumos_queue.compat.reading import ReleasedRow
@@ -102,7 +103,14 @@ def _is_self_alias(action: Action) -> bool:
 
 
 def import_job(
-    settings: Settings, identity: str, spec: dict[str, Any], benchmark: str, formulation: str, split: str, licence: str
+    settings: Settings,
+    identity: str,
+    spec: dict[str, Any],
+    benchmark: str,
+    formulation: str,
+    split: str,
+    licence: str,
+    named: NameAndTags = UNNAMED,
 ) -> NewJob:
     """The job that stored files belong to; `identity` is its digest, by which the same import is found again."""
     return NewJob(
@@ -120,11 +128,20 @@ def import_job(
         submitted_by=settings.user,
         priority=0,
         code_version=code_version(),
+        name=named.name,
+        tags=named.tags,
     )
 
 
 def store_released(
-    database: Database, settings: Settings, joining: Join, benchmark: str, split: str, licence: str, again: bool = False
+    database: Database,
+    settings: Settings,
+    joining: Join,
+    benchmark: str,
+    split: str,
+    licence: str,
+    again: bool = False,
+    named: NameAndTags = UNNAMED,
 ) -> tuple[str, bool, Counter[str]]:
     """Store every pair as an episode of an import job; returns its id, whether it is new, and the verdicts counted.
 
@@ -142,7 +159,7 @@ def store_released(
     dataset, verdicts = hasher.hexdigest(), Counter[str]()
     spec = {"files": found.sha256, "domains": sorted(found.domains), "rows": found.rows, "pairs": found.pairs}
     identity = digest("import", benchmark, split, licence, *found.sha256.values())
-    new = import_job(settings, identity, spec, benchmark, FORMULATIONS[found.formulation], split, licence)
+    new = import_job(settings, identity, spec, benchmark, FORMULATIONS[found.formulation], split, licence, named)
 
     def episodes() -> Iterator[ImportedEpisode]:
         for one in joined_annotations(joining, benchmark, dataset):

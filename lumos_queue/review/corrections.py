@@ -17,6 +17,7 @@ from db.imports import ImportedEpisode, store_episodes
 from db.named import finished_trajectory
 from db.new_jobs import NewJob
 from db.reading import Trajectory
+from db.tags import UNNAMED, NameAndTags
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
@@ -64,7 +65,9 @@ def annotation_text(database: Database, name: str) -> str:
         return write_annotation(_steps_of(finished_trajectory(connection, name), True))
 
 
-def correct(database: Database, settings: Settings, name: str, changes: Changes) -> Correction:
+def correct(
+    database: Database, settings: Settings, name: str, changes: Changes, named: NameAndTags = UNNAMED
+) -> Correction:
     """Store the episode of that name with the changes as a new one, submitted by `settings.user`.
 
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
@@ -91,6 +94,8 @@ def correct(database: Database, settings: Settings, name: str, changes: Changes)
         submitted_by=settings.user,
         priority=0,
         code_version=code_version(),
+        name=named.name,
+        tags=named.tags,
     )
     job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
     return Correction(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))

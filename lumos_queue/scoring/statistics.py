@@ -103,7 +103,7 @@ def weighted_interval(
     for cluster, value, weight in counted:
         deviations[cluster] += weight * (value - share)
     squares = math.fsum(weight * weight for weight in weights.values())
-    return _cluster_interval(
+    return cluster_interval(
         share, total, squares, math.fsum(one * one for one in deviations.values()), len(deviations), z
     )
 
@@ -122,7 +122,7 @@ def counted_interval(groups: Sequence[tuple[float, float, int]], z: float = Z_95
         share = math.fsum(weight * value * count for value, weight, count in counted) / total
     squares = math.fsum(weight * weight * count for _, weight, count in counted)
     deviations = math.fsum((weight * (value - share)) ** 2 * count for value, weight, count in counted)
-    return _cluster_interval(share, total, squares, deviations, sum(count for *_, count in counted), z)
+    return cluster_interval(share, total, squares, deviations, sum(count for *_, count in counted), z)
 
 
 def _check_share(value: float, weight: float) -> None:
@@ -130,7 +130,7 @@ def _check_share(value: float, weight: float) -> None:
         raise ValueError(f"value {value} with weight {weight} is not a share")
 
 
-def _cluster_interval(
+def cluster_interval(
     share: float, total: float, squares: float, deviations: float, clusters: int, z: float
 ) -> tuple[float, float, float]:
     """From Σw, and over clusters Σ (Σw)² and Σ (Σ w(v - share))²: see `weighted_interval`."""

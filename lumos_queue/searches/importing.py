@@ -10,6 +10,7 @@ from pathlib import Path
 
 from db.connection import Database
 from db.imports import ImportedEpisode, store_episodes
+from db.tags import UNNAMED, NameAndTags
 from lumos_queue.commands import digest
 from lumos_queue.compat.importing import import_job
 from lumos_queue.compat.toolbench.answer_file import AnswerFile
@@ -36,7 +37,13 @@ class ImportSummary:
 
 
 def import_answer_files(
-    database: Database, settings: Settings, paths: Sequence[Path], split: str, licence: str, again: bool = False
+    database: Database,
+    settings: Settings,
+    paths: Sequence[Path],
+    split: str,
+    licence: str,
+    again: bool = False,
+    named: NameAndTags = UNNAMED,
 ) -> ImportSummary:
     """Store each file as an episode. Raises SpecError for a file that is none, two of one name, trees beside chains."""
     if len(paths) > MAX_FILES:
@@ -45,7 +52,7 @@ def import_answer_files(
     identity = [text for name in sorted(digests) for text in (name, digests[name])]
     dataset = digest("answer files", *identity)
     key = digest("import answer files", split, licence, *identity)
-    new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence)
+    new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence, named)
     job, created = store_episodes(database, new, _episodes(paths, dataset), "imported", dataset, again)
     return ImportSummary(job, created, formulation, len(paths), *counts)
 

@@ -11,6 +11,7 @@ from db.artifacts import count_named, name_artifact, store_artifact
 from db.connection import Database
 from db.datasets import NewDataset
 from db.new_jobs import create_job
+from db.tags import UNNAMED, NameAndTags
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import digest
 from lumos_queue.errors import BadRow, SpecError, unknown
@@ -89,6 +90,7 @@ def submit(
     job: Job,
     rows: Rows | None,
     *,
+    named: NameAndTags = UNNAMED,
     windows: int = 0,
     priority: int = 0,
     again: bool = False,
@@ -107,6 +109,7 @@ def submit(
         priority=priority,
         origin=_origin(job, rows),
     )
+    new = replace(new, name=named.name, tags=named.tags)
     inner = new.spec.get("infer", new.spec)
     identifier, created = create_job(
         database,

@@ -1,0 +1,37 @@
+"""Which worker processes are alive, and of which jobs they hold items: two small queries, however large the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from db.connection import now
+from db.models import Heartbeat, Item, WorkerSessionRow
+from db.states import ItemState
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The worker processes that reported within the lease."""
+
+    workers: int
+    held: Mapping[str, int]  #: items that they hold, by job; what a silent process holds does not count
+
+
+def read_presence(connection: Connection, lease_seconds: float) -> Presence:
+    """Who is alive by the database's clock. A process that stays silent for longer than the lease has lost its items,
+    whether or not another process has noticed yet."""
+    alive = (
+        select(WorkerSessionRow.id)
+        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
+    )
+    sessions = list(connection.execute(alive).scalars())
+    held = (
+        select(Item.job, func.count())
+        .where(Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
+        .group_by(Item.job)
+    )
+    return Presence(len(sessions), dict(connection.execute(held).all()) if sessions else {})

@@ -1,0 +1,73 @@
+"""Columns of text that fit a terminal: one line for each row, whatever its width. Widths are in cells of the terminal,
+of which a Chinese character takes two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+
+ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its head and what it shows of each row at a given width."""
+
+    head: str
+    natural: int  #: width at which nothing of it is cut
+    least: int  #: it is cut to this before it is left out
+    rank: int  #: the column with the highest rank is left out first, where there is no room for all; 0: never
+    show: Callable[[int, int], str]  #: (number of the row, width) to text that is no wider
+
+
+def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle: bool = False) -> Column:
+    """A column of texts that are cut at their end, or in the middle."""
+    natural = max(map(cell_len, (head, *cells)))
+    return Column(head, natural, min(least, natural), rank, lambda row, width: cut(cells[row], width, middle))
+
+
+def fit(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
+    """The columns that there is room for, in their order, with their widths: the widest ones are cut first."""
+    shown = list(columns)
+    while True:
+        last = max(shown, key=lambda column: column.rank)
+        widths = _shrink(shown, width - gap * (len(shown) - 1), at_any_cost=not last.rank)
+        if widths:
+            return list(zip(shown, widths, strict=True))
+        shown.remove(last)
+
+
+def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int]:
+    """Widths for all of these columns, [] where there is no room for them; at any cost down to one cell for each."""
+    widths = [column.natural for column in columns]
+    while sum(widths) > room:
+        wide = [at for at, column in enumerate(columns) if widths[at] > column.least]
+        if not wide and at_any_cost:
+            wide = [at for at, width in enumerate(widths) if width > 1]
+        if not wide:
+            return widths if at_any_cost else []
+        widths[max(wide, key=lambda at: widths[at])] -= 1
+    return widths
+
+
+def cut(text: str, width: int, middle: bool = False) -> str:
+    """The text, or as much of it as fits with an ellipsis, at its end or in the middle."""
+    if cell_len(text) <= width:
+        return text
+    if width <= 1:
+        return ELLIPSIS[:width]
+    tail = (width - 1) // 2 if middle else 0
+    return _first_cells(text, width - 1 - tail) + ELLIPSIS + _first_cells(text[::-1], tail)[::-1]
+
+
+def _first_cells(text: str, width: int) -> str:
+    """The longest beginning of the text that is no wider."""
+    return chop_cells(text, width)[0] if width > 1 else text[:1] if width and cell_len(text[:1]) == 1 else ""
+
+
+def pad(text: str, width: int) -> str:
+    """The text with spaces up to the width; it must not be wider."""
+    return set_cell_size(text, max(width, cell_len(text)))

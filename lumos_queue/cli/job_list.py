@@ -1,0 +1,147 @@
+"""`lumos jobs` for people: one line for each job, in as many columns as the terminal has room for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from lumos_queue.cli import output
+from lumos_queue.cli.columns import Column, cut, fit, pad, plain_column
+from lumos_queue.reports.real_state import RealState
+
+_UNLIMITED = 1_000  #: cells, where the list is read by a program
+_ROOMY = 100  #: cells from which on there is room between columns, and for tags
+_STATE_LEAST = 11  #: cells, `incomplete` and an ellipsis
+_STYLES = {
+    RealState.RUNNING: "green",
+    RealState.WAITING: "yellow",
+    RealState.STOPPING: "yellow",
+    RealState.PAUSED: "yellow",
+    RealState.INCOMPLETE: "yellow",
+    RealState.NOBODY: "red",
+    RealState.FAILED: "red",
+}
+
+
+def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool) -> None:
+    """The list, and on standard error what to do about jobs that nobody works on, and how to see older ones."""
+    console = output.console()
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
+    gap = 2 if width >= _ROOMY else 1
+    if jobs:
+        columns = fit(_columns(jobs, width), width, gap)
+        between = " " * gap
+        heads = between.join(pad(cut(one.head, size), size) for one, size in columns)
+        console.print(Text(heads.rstrip(), "bold"), soft_wrap=True)
+        for row, job in enumerate(jobs):
+            line = Text(no_wrap=True)
+            for column, size in columns:
+                style = _STYLES.get(RealState(job["real_state"]), "") if column.head.endswith("state") else ""
+                line.append(pad(column.show(row, size), size), style)
+                line.append(between)
+            line.rstrip()
+            console.print(line, soft_wrap=True)
+    else:
+        output.say("no job matches")
+    if alone := [job["job"] for job in jobs if job["real_state"] == RealState.NOBODY]:
+        named = alone[0] if len(alone) == 1 else "JOB"
+        output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: go on with "
+                   f"lumos resume {named}, or start a worker with lumos worker")  # fmt: skip
+    if more:
+        output.say(f"older ones: lumos jobs --before {jobs[-1]['job']}")
+
+
+def _columns(jobs: Sequence[Mapping[str, Any]], width: int) -> list[Column]:
+    """All columns that say something of these jobs, in their order."""
+
+    def column(head: str, cells: list[str], least: int, rank: int, middle: bool = False) -> list[Column]:
+        safe = [output.harmless(cell) for cell in cells]
+        return [plain_column(head, safe, least, rank, middle)] if any(safe) else []
+
+    tags = [" ".join(f"{key}={value}" for key, value in job["tags"].items()) for job in jobs]
+    return [
+        *column("job", [job["job"] for job in jobs], 8, 0),
+        *column("name", [job["name"] for job in jobs], 8, 3),
+        *column("model", ["+".join(dict.fromkeys(job["models"].values())) for job in jobs], 7, 5, middle=True),
+        *column("benchmark", [_describe_work(job) for job in jobs], 9, 4),
+        _state_column(jobs),
+        *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 3, 2),
+        *column("age", [format_age(job["age"]) for job in jobs], 2, 6),
+        *(column("tags", tags, 8, 7) if width >= _ROOMY else []),
+    ]
+
+
+def _describe_work(job: Mapping[str, Any]) -> str:
+    """What is done, the most telling word first: `gsm8k iterative`, `convert gsm8k`, `train sft iterative`."""
+    words = {
+        "evaluate": (job["benchmark"], job["formulation"]),
+        "infer": ("infer", job["benchmark"], job["formulation"]),
+        "train": ("train", job["recipe"], job["benchmark"], job["formulation"]),
+    }
+    return " ".join(filter(None, words.get(job["kind"], (job["kind"], job["benchmark"]))))
+
+
+def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
+    """Score and state. Where a job has no score its state takes the place of both."""
+    scores = [_format_score(job["score"]) for job in jobs]
+    states = [_describe_state(job) for job in jobs]
+    wide = max(map(cell_len, scores))
+
+    def show(row: int, width: int) -> str:
+        score, (state, words) = scores[row], states[row]
+        if not score:
+            return cut(words, width)
+        if wide + 1 + cell_len(state) <= width:
+            return f"{pad(score, wide)} {cut(words, width - wide - 1)}"
+        both = f"{score} {state}"
+        return both if cell_len(both) <= width else cut(words, width)
+
+    head = f"{pad('score, % [95 %]', wide)} state" if wide else "state"
+    natural = max(cell_len(head), *(cell_len(words) + bool(score) * (wide + 1) for score, (_, words)
+                                    in zip(scores, states, strict=True)))  # fmt: skip
+    return Column(head, natural, min(natural, wide + 1 + _STATE_LEAST if wide else 20), 0, show)
+
+
+def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:
+    """The state alone, and with what is waited for or what stopped the job."""
+    state = str(job["real_state"])
+    reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job["reason"].split()))
+    return state, f"{state}: {reason}" if reason else state
+
+
+def _format_score(score: Mapping[str, Any] | None) -> str:
+    """In percent, with the interval as far as it is known; of an unfinished evaluation the range it can still reach."""
+    if not score:
+        return ""
+    if "bounds" in score:
+        low, high = score["bounds"]
+        return f"{100 * low:.1f} to {100 * high:.1f}"
+    if not 0 <= score["value"] <= 1:
+        return f"mean {score['value']:.3g}"
+    if score["ci95"] is None:
+        return f"{100 * score['value']:.1f}"
+    low, high = score["ci95"]
+    return f"{100 * score['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _format_progress(done: int, items: int) -> str:
+    return _format_count(items) if done >= items else f"{_format_count(done)}/{_format_count(items)}"
+
+
+def _format_count(count: int) -> str:
+    """At most five characters, never more than there are: 9,999 and 10k, 999k and 1.0M."""
+    if count < 10_000:
+        return str(count)
+    return f"{count // 1_000}k" if count < 1_000_000 else f"{count // 100_000 / 10:.1f}M"
+
+
+def format_age(seconds: float) -> str:
+    """Rounded down to one unit: `5s`, `12m`, `3h`, `12d`, `2y`."""
+    for unit, size in (("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f}{unit}"
+    return f"{seconds:.0f}s"

@@ -1,0 +1,115 @@
+"""What differs between jobs that are shown together: of each job short (name, value) pairs, the most telling first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from lumos_queue.reports.model_names import models_of, name_models
+
+#: The most telling ones, in this order; what else a request says comes after them, by its name.
+_FIRST = (
+    "name", "kind", "benchmark", "split", "rows", "limit", "samples", "formulation", "model", "planner", "grounder",
+    "solver", "policy", "teacher", "start", "weights", "seed", "temperature",
+)  # fmt: skip
+_LAST = ("folder", "code")
+#: At the top of a request: what the job's row says, too, or what follows from its dataset.
+_OF_ROW = frozenset(("benchmark", "dataset", "split", "formulation", "seed", "duplicates"))
+#: Anywhere in a request: models, which have names of their own (model_names.py), and what follows from others.
+_NAMED_OTHERWISE = frozenset(("roles", "teacher", "start", "base", "dataset", "domain", "stop", "content"))
+#: What these hold has a meaning by itself; elsewhere the name above is needed: `grounder max_tokens`.
+_PLAIN = frozenset(
+    ("agent", "sampling", "samplings", "tools", "limits", "settings", "fit", "spec", "evaluation", "shape")
+)
+#: What is no news where these are equal as well: the weights of a model whose name differs.
+_FOLLOWS = {"weights": ("model", "planner", "grounder", "solver", "policy"), "rows": ("benchmark", "split"),
+            "formulation_version": ("formulation",)}  # fmt: skip
+_SHORT = 12  #: characters of a digest
+
+#: Job to the model that the server at each of its addresses says it serves (model_names.models_told).
+Told = Mapping[str, Mapping[str, str]]
+
+
+def differences(jobs: Sequence[Any], told: Told | None = None) -> list[dict[str, str]]:
+    """Of each job (its row) what not all of these jobs have in common: name to value, in words.
+
+    What a job says nothing of is left out of its pairs. Names of models are as short as keeps them apart. Values are
+    of people, servers and files: escape them for where they are shown.
+    """
+    facts = [dict(_facts(job)) for job in jobs]
+    for fact, models in zip(facts, _name_roles(jobs, told or {}), strict=True):
+        fact |= models
+    names = dict.fromkeys(name for fact in facts for name in fact)
+    differ = [name for name in names if len({fact.get(name, "") for fact in facts}) > 1]
+    differ = sorted((name for name in differ if not _follows(name, facts)), key=_rank)
+    for name in differ:
+        _shorten_paths(name, facts)
+    return [{name: fact[name] for name in differ if fact.get(name, "") != ""} for fact in facts]
+
+
+def describe_differences(found: Mapping[str, str], most: int = 0) -> list[str]:
+    """The pairs of one job as lines: what speaks for itself as its value alone, else as `seed 5`. `most`: 0: all."""
+    plain = ("name", "kind", "benchmark", "split", "formulation", "model")
+    lines = [value if name in plain else f"{name} {value}" for name, value in found.items()]
+    return lines[: most or None]
+
+
+def _facts(job: Any) -> Iterator[tuple[str, str]]:
+    """Everything a job says of itself but its models: (name, value)."""
+    for name in ("name", "kind", "benchmark", "split", "formulation", "chosen"):
+        yield name, getattr(job, name, "") or ""
+    yield "rows", (job.dataset or "")[:_SHORT]
+    yield "seed", str(job.seed)
+    yield "code", job.code_version
+    asked = job.spec.get("infer", job.spec)
+    yield from _flatten({key: value for key, value in asked.items() if key not in _OF_ROW})
+
+
+def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Every value of a request by a name of its own."""
+    for key, value in values.items():
+        if key in _NAMED_OTHERWISE:
+            continue
+        if key == "weights" and isinstance(value, Mapping):
+            yield key, " ".join(dict.fromkeys(str(one)[:_SHORT] for one in value.values()))
+        elif isinstance(value, Mapping):
+            yield from _flatten(value, above if key in _PLAIN else f"{above}{key} ")
+        elif isinstance(value, (list, tuple)):
+            yield above + key, f"{len(value):,}" if len(value) > 3 else ", ".join(map(str, value))
+        elif value is not None:
+            yield above + key, "yes" if value is True else "no" if value is False else str(value)
+
+
+def _name_roles(jobs: Sequence[Any], told: Told) -> list[dict[str, str]]:
+    """Role to short name of each job's models; `model` where in every job one model has all roles."""
+    models = [models_of(job, told.get(job.id)) for job in jobs]
+    names = name_models(model for one in models for model in one.values())
+    named = [{role: names[model] for role, model in one.items()} for one in models]
+    if all(len(set(one.values())) <= 1 for one in named):
+        return [{"model": next(iter(one.values()))} if one else {} for one in named]
+    return named
+
+
+def _follows(name: str, facts: Sequence[Mapping[str, str]]) -> bool:
+    """Whether jobs differ in it only where something differs from which it follows."""
+    if name not in _FOLLOWS:
+        return False
+    grounds = [tuple(fact.get(ground, "") for ground in _FOLLOWS[name]) for fact in facts]
+    return len(set(grounds)) == len(set(zip(grounds, (fact.get(name, "") for fact in facts), strict=True)))
+
+
+def _shorten_paths(name: str, facts: Sequence[dict[str, str]]) -> None:
+    """Leave only the last part of absolute paths, where that keeps different ones apart."""
+    values = {fact[name] for fact in facts if fact.get(name)}
+    short = {value: ", ".join(PurePosixPath(part).name for part in value.split(", ")) for value in values}
+    if all(value.startswith("/") for value in values) and len(set(short.values())) == len(values):
+        for fact in facts:
+            if fact.get(name):
+                fact[name] = short[fact[name]]
+
+
+def _rank(name: str) -> tuple[int, str]:
+    if name in _FIRST:
+        return _FIRST.index(name), ""
+    return len(_FIRST) + (1 + _LAST.index(name) if name in _LAST else 0), name

@@ -1,0 +1,108 @@
+"""The list of jobs as JSON: what each was asked, what happens to it, its score so far. A page costs a few queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.job_list import ItemCounts, JobFilter, ScoreSums, clock_of, count_items, page_of_jobs, sum_scores
+from db.tags import tags_of
+from lumos_queue.reports.model_names import models_of, models_told, name_models
+from lumos_queue.reports.real_state import Standing, real_states
+from lumos_queue.scoring.moments import Moments
+
+_PAGE = 200  #: jobs looked at together where not all are shown
+_COLUMNS = (
+    "kind", "benchmark", "split", "formulation", "state", "waiting", "items", "created_at", "submitted_by", "name",
+    "parent", "chosen",
+)  # fmt: skip
+
+
+def list_jobs(
+    connection: Connection, wanted: JobFilter, limit: int, lease_seconds: float, model: str = "", state: str = ""
+) -> tuple[list[dict[str, Any]], bool]:
+    """The newest jobs that match, and whether there are older ones.
+
+    `model`: a part of the name or the address of one of the job's models; `state`: a RealState.
+    """
+    found: list[dict[str, Any]] = []
+    for job in _described(connection, wanted, limit + 1 if not (model or state) else _PAGE, lease_seconds):
+        if (not state or job["real_state"] == state) and _has_model(job, model):
+            found.append(job)
+        if len(found) > limit:
+            return found[:limit], True
+    return found, False
+
+
+def _described(connection: Connection, wanted: JobFilter, size: int, lease_seconds: float) -> Iterator[dict[str, Any]]:
+    """The jobs that match, described page by page."""
+    at = clock_of(connection)
+    while True:
+        rows = page_of_jobs(connection, wanted, size)
+        yield from _describe(connection, rows, lease_seconds, at)
+        if len(rows) < size:
+            return
+        wanted = replace(wanted, before=rows[-1].id)
+
+
+def _describe(connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float) -> list[dict[str, Any]]:
+    if not rows:
+        return []
+    jobs = [row.id for row in rows]
+    counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
+    told = models_told(connection, jobs)
+    models = {row.id: models_of(row, told.get(row.id)) for row in rows}
+    names = name_models(one for roles in models.values() for one in roles.values())
+    states = real_states(connection, rows, lease_seconds, {job: one.lacking for job, one in counts.items()})
+    return [
+        {"job": row.id}
+        | {name: getattr(row, name) for name in _COLUMNS}
+        | _state(states[row.id])
+        | {
+            "age": round(max(0.0, at - row.created_at), 1),
+            "done": counts.get(row.id, ItemCounts()).done,
+            "recipe": row.spec.get("recipe", ""),
+            "models": {role: names[one] for role, one in models[row.id].items()},
+            "addresses": {role: url for role, (url, _) in models[row.id].items()},
+            "tags": tags.get(row.id, {}),
+            "score": measure_sums(row, *sums[row.id]) if row.id in sums else None,
+        }
+        for row in rows
+    ]
+
+
+def _state(standing: Standing) -> dict[str, str]:
+    return {"real_state": str(standing.state), "reason": standing.reason}
+
+
+def _has_model(job: dict[str, Any], model: str) -> bool:
+    texts = (*job["models"].values(), *job["addresses"].values())
+    return any(model.casefold() in text.casefold() for text in texts) if model else True
+
+
+def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
+    """The score of a job (its row) from the sums of its main metric, as the report has it (reports/scores.py):
+    `value` counts items without a score as wrong, `bounds` as all wrong and all right, `ci95` spans both.
+
+    The sums do not say which scores belong together. So there is no interval (`ci95` is None) where scores are not
+    independent of one another: several samples of a task, tasks that were derived from one row, runs that a judge
+    compares. None altogether where tasks weigh differently, as they do in sample sets, or a score is not a number.
+    """
+    asked = job.spec.get("infer", job.spec)
+    if asked.get("draw") or not all(map(math.isfinite, (sums.wv, sums.wwvv, sums.least, sums.greatest))) or not sums.w:
+        return None
+    missing = max(0, job.items - sums.n)
+    found: dict[str, Any] = {"metric": metric, "judged": sums.n, "of": job.items}
+    if sums.least < 0 or sums.greatest > 1:  # no share of anything
+        return found | {"value": round(sums.wv / sums.w, 6), "ci95": None}
+    seen = Moments(sums.n, sums.w, sums.wv, sums.ww, sums.wwv, sums.wwvv)
+    heavy = sums.w / sums.n
+    worst = seen.add(0.0, heavy, missing).interval() or (0.0, 0.0, 1.0)
+    best = seen.add(1.0, heavy, missing).interval() or (0.0, 0.0, 1.0)
+    clustered = asked.get("samples", 1) > 1 or job.origin == "derived" or job.formulation == "tooleval"
+    found |= {"value": round(worst[0], 6), "ci95": None if clustered else [round(worst[1], 6), round(best[2], 6)]}
+    return found | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing else {})

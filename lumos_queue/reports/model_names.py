@@ -1,0 +1,84 @@
+"""Short names of models, for columns and charts: from an address, and from what the server there says it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from sqlalchemy import Connection, select
+
+from db.models import JobEndpoint
+from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.endpoints.urls import TRANSPORTS
+
+#: Names of folders that say nothing of the model in them: the folder above is named, too.
+_GENERIC = frozenset(
+    ("export", "model", "models", "final", "best", "last", "latest", "checkpoint", "checkpoints", "out")
+)
+#: What stands in place of a model's name.
+BY_RULE, FROM_SCRATCH = "by rule", "from scratch"
+
+#: An endpoint's address, and the model that its server said it serves ('' where that is not known).
+Model = tuple[str, str]
+
+
+def models_of(job: Any, told: Mapping[str, str] | None = None) -> dict[str, Model]:
+    """Role to model of a job's row: of an agent without its tools and judges, of a conversion the teacher, of a
+    training job what it starts from."""
+    asked = job.spec.get("infer", job.spec)
+    agent = asked.get("agent")
+    roles = agent.get("roles", {}) if isinstance(agent, Mapping) else {}
+    if job.kind == "convert":
+        roles = {"teacher": asked.get("teacher") or BY_RULE}
+    elif job.kind == "train":
+        start = asked.get("start") or asked.get("base")
+        roles = {"start": f"local:{start}" if start else FROM_SCRATCH}
+    agents = {role: url for role, url in roles.items() if role not in TOOL_ROLES} or roles
+    return {role: (url, (told or {}).get(url, "")) for role, url in agents.items()}
+
+
+def models_told(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Job to address to the model that the server there last said it serves to that job."""
+    wanted = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
+    found: dict[str, dict[str, str]] = {}
+    for job, url, identity in connection.execute(wanted.order_by(JobEndpoint.id)):
+        said = identity.get("model_id") or identity.get("model") or ""
+        found.setdefault(job, {})[url] = said if isinstance(said, str) else ""  # replicas that differ say a list
+    return found
+
+
+def name_models(models: Iterable[Model]) -> dict[Model, str]:
+    """A name for each of these models, as short as keeps different ones apart."""
+    known = list(dict.fromkeys(models))
+    candidates = {model: _names(*model) for model in known}
+    found = {}
+    for model in known:
+        others = [candidates[other] for other in known if other != model]
+        clear = (name for name in candidates[model] if not any(name in theirs for theirs in others))
+        found[model] = next(clear, " ".join(filter(None, model[::-1])))
+    return found
+
+
+def _names(url: str, said: str) -> list[str]:
+    """Names for a model, the shortest first, the last ones longer and longer."""
+    scheme, _, rest = url.partition(":")
+    if scheme in ("local", "scripted"):
+        path = PurePosixPath(rest).with_suffix("") if rest.endswith(".json") else PurePosixPath(rest)
+        parts = [part for part in path.parts if part != "/"] or [rest]
+        least = 2 if parts[-1].lower() in _GENERIC or parts[-1].isdigit() else 1
+        return ["/".join(parts[-length:]) for length in range(min(least, len(parts)), len(parts) + 1)]
+    if scheme not in TRANSPORTS:
+        return [url]
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return [url]
+    named = dict(parse_qsl(address.query)).get("model", "") or said
+    hosts, _, more = address.netloc.partition(",")
+    hosts += f" +{len(more.split(','))}" if more else ""
+    if not named:
+        return [hosts, address.netloc, url]
+    path = named.rstrip("/")
+    return [path.rsplit("/", 1)[-1] or path, path, f"{path} at {hosts}", f"{path} at {address.netloc}"]

@@ -1,0 +1,100 @@
+"""What really happens to a job: the stored state says what may be done with it, not whether anybody does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.awaiting import HOW
+from db.jobs import PAUSED_BY_PERSON
+from db.models import JobRow
+from db.presence import Presence, read_presence
+from db.schedule import awaits_job
+from db.states import OPEN, JobState
+from lumos_queue.errors import unknown
+
+
+class RealState(StrEnum):
+    """What happens to a job, in the words that people are shown."""
+
+    IMPORTING = "importing"  #: its episodes are being stored whole
+    QUEUED = "queued"  #: no item of it is held; a worker process is alive that may take one
+    RUNNING = "running"  #: a live worker process holds items of it
+    WAITING = "waiting"  #: for an endpoint, another job, a person's approval, or after deaths of processes
+    NOBODY = "nobody works on it"  #: it may be worked on, and no worker process is alive
+    STOPPING = "stopping"  #: it was paused or cancelled, and live worker processes still hold items of it
+    PAUSED = "paused"  #: until a person resumes it
+    FAILED = "failed"  #: until a person resumes it
+    CANCELLED = "cancelled"  #: what it stored is kept
+    INCOMPLETE = "incomplete"  #: it ended, and some items have no result: quarantined, or an infra_error
+    DONE = "done"  #: every item has its result
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What happens to a job, and why: what it waits for, or what stopped it; empty where there is nothing to say."""
+
+    state: RealState
+    reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """For people, on one line: `running`, `waiting: tgi://… does not answer`. Not sanitized."""
+        return f"{self.state}: {self.reason}" if self.reason else str(self.state)
+
+
+def read_state(text: str) -> RealState:
+    """The state with that name, or whose first word it is. Raises SpecError, listing them, for any other text."""
+    for state in RealState:
+        if text in (state, state.partition(" ")[0]):
+            return state
+    raise unknown("state", text, RealState)
+
+
+def real_states(
+    connection: Connection, jobs: Sequence[Any], lease_seconds: float, lacking: Mapping[str, int] | None = None
+) -> dict[str, Standing]:
+    """What happens to each of these jobs (their rows), by id: three small queries, however many jobs these are.
+
+    `lacking`: how many items of a job ended without a result; not named: none.
+    """
+    presence = read_presence(connection, lease_seconds)
+    awaited = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
+    still_open = select(JobRow.id).where(JobRow.id.in_(awaited), JobRow.state.in_(OPEN))
+    unfinished = set(connection.execute(still_open).scalars()) if awaited else set()
+    return {job.id: real_state(job, presence, unfinished, (lacking or {}).get(job.id, 0)) for job in jobs}
+
+
+def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int = 0) -> Standing:
+    """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended."""
+    held, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
+    if job.state in OPEN:
+        return _of_open(job, held, reason, presence.workers, unfinished)
+    if job.state in (JobState.PAUSED, JobState.CANCELLING) and held:
+        return Standing(RealState.STOPPING)
+    if job.state == JobState.CANCELLING:  # a process that is alive ends it; until one is, it is stopped all the same
+        return Standing(RealState.STOPPING if presence.workers else RealState.CANCELLED)
+    if job.state in (JobState.PAUSED, JobState.FAILED):
+        return Standing(RealState(job.state), "" if job.waiting == PAUSED_BY_PERSON else reason)
+    if job.state == JobState.DONE and lacking:
+        return Standing(RealState.INCOMPLETE, f"{lacking:,} without a result")
+    return Standing(RealState(job.state))
+
+
+def _of_open(job: Any, held: int, reason: str, workers: int, unfinished: set[str]) -> Standing:
+    if HOW in reason:  # a person is waited for, whether or not a process is alive
+        return Standing(RealState.WAITING, reason)
+    if awaits_job(job) and job.awaits not in unfinished:
+        reason = ""  # what it waited for has ended; the next slice takes note
+    if held and not reason:
+        return Standing(RealState.RUNNING)
+    if not workers:
+        return Standing(RealState.NOBODY, f"it waited: {reason}" if reason else "")
+    if reason:
+        return Standing(RealState.WAITING, reason)
+    # Between two slices, too: a job that has begun has its turn again after others.
+    return Standing(RealState.QUEUED)

@@ -1,0 +1,64 @@
+"""Names and tags of jobs, as people give them: any text comes in, one line that can be stored and shown goes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from db.tags import NameAndTags
+from lumos_queue.errors import SpecError
+from lumos_queue.util.display import harmless
+from lumos_queue.util.sanitize import storable
+
+MAX_NAME = 200  #: characters of a name, or of a tag's value
+MAX_TAGS = 50  #: of one job
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def read_name_and_tags(name: str, tags: Sequence[str]) -> NameAndTags:
+    """From `--name TEXT` and each `--tag KEY=VALUE`. Raises SpecError for what is too long, or is not a tag."""
+    return NameAndTags(read_name(name), read_tags(tags))
+
+
+def read_name(text: str, what: str = "--name") -> str:
+    """The text on one line, with a replacement character for what a terminal would obey.
+
+    Raises SpecError when it is too long.
+    """
+    found = harmless(storable(" ".join(text.split()))[0])
+    if len(found) > MAX_NAME:
+        raise SpecError(f"{what} has {len(found):,} characters: give at most {MAX_NAME}.")
+    return found
+
+
+def read_tags(tags: Sequence[str]) -> dict[str, str]:
+    """Key to value of texts `KEY=VALUE`. Raises SpecError for what is not one, too many, or a key given twice."""
+    found: dict[str, str] = {}
+    for one in tags:
+        key, equals, value = one.partition("=")
+        if not equals or not _KEY.fullmatch(key):
+            raise _not_a_tag(one, "KEY=VALUE")
+        if key in found:
+            raise SpecError(f"The tag '{key}' is given twice.")
+        found[key] = read_name(value, f"The value of the tag '{key}'")
+    if len(found) > MAX_TAGS:
+        raise SpecError(f"{len(found)} tags are given: a job has at most {MAX_TAGS}.")
+    return found
+
+
+def read_tag_filter(tags: Sequence[str]) -> dict[str, str | None]:
+    """Key to value of texts `KEY=VALUE`, or to None of `KEY` alone. Raises SpecError for what is neither."""
+    found: dict[str, str | None] = {}
+    for one in tags:
+        key, equals, value = one.partition("=")
+        if not _KEY.fullmatch(key):
+            raise _not_a_tag(one, "KEY or KEY=VALUE")
+        found[key] = read_name(value, f"The value of the tag '{key}'") if equals else None
+    return found
+
+
+def _not_a_tag(text: str, form: str) -> SpecError:
+    return SpecError(
+        f"'{harmless(text[:40])}' is not a tag: expected {form}, where KEY has 1 to 64 letters A-Z, digits, and any of "
+        "_ . -"
+    )
