@@ -1,0 +1,34 @@
+"""How a slice that met something broken ends as a Celery task: FAILURE in one line.
+
+It is no error of the task: the job waits and is found again, so the message is confirmed and nothing is retried. There
+is nothing to trace, either: the line names what was broken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Task
+from celery.worker.request import Request
+
+
+class SliceFailed(Exception):
+    """Raised by a Celery task whose slice met an endpoint, a database or a fault; the message is one line."""
+
+
+class SliceRequest(Request):
+    """What Celery's parent keeps of a task: sends the event of a failed slice without a traceback."""
+
+    def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> None:
+        # By name: the exception may have come through a pickle.
+        if type(getattr(exc_info.exception, "exc", exc_info.exception)).__name__ == SliceFailed.__name__:
+            exc_info.traceback = ""
+        super().on_failure(exc_info, send_failed_event, return_ok)
+
+
+class SliceTask(Task):
+    """The base of the four tasks."""
+
+    abstract = True
+    Request = f"{__name__}:SliceRequest"  # type: ignore[assignment]
+    throws = (SliceFailed,)  # its log line has no traceback either
