@@ -12,25 +12,29 @@ MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters shown of what users
 
 def describe_job(row: Any) -> str:
     """`row`: a job's, or anything with its columns kind, benchmark, formulation, name and spec. One harmless line."""
-    asked = row.spec.get("evaluation") or row.spec.get("infer", row.spec)
     what = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
     if row.kind == "train":
         what.append(str(row.spec.get("recipe", "")))
-    models = describe_models(asked)
+    models = describe_models(row.spec)
     named = f'"{shorten(row.name, MAX_NAME)}" ' if row.name else ""
     return named + shorten(" ".join(filter(None, what)) + (f", {models}" if models else ""), MAX_TEXT)
 
 
-def describe_models(asked: Mapping[str, Any]) -> str:
-    """Each endpoint of a stored agent once, after the roles that it has: `planner tgi://a:1, grounder tgi://b:2`."""
-    agent = asked.get("agent")
-    roles = agent.get("roles", {}) if isinstance(agent, Mapping) else {}
-    if not roles and asked.get("teacher"):
-        roles = {"teacher": asked["teacher"]}
+def describe_models(spec: Mapping[str, Any]) -> str:
+    """Each endpoint of a stored job once, after the roles that it has: `planner tgi://a:1, grounder tgi://b:2`."""
     urls: dict[str, list[str]] = {}
-    for role, url in roles.items():
-        urls.setdefault(str(url), []).append(str(role))
+    for role, url in roles_of(spec).items():
+        urls.setdefault(url, []).append(role)
     return shorten(", ".join(f"{'/'.join(names)} {url}" for url, names in urls.items()), MAX_MODELS)
+
+
+def roles_of(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The endpoint of each role that a stored job asks; none of a training."""
+    asked = spec.get("evaluation") or spec.get("infer", spec)
+    agent = asked.get("agent")
+    if isinstance(agent, Mapping):
+        return {str(role): str(url) for role, url in agent.get("roles", {}).items()}
+    return {"teacher": str(asked["teacher"])} if asked.get("teacher") else {}
 
 
 def shorten(text: str, characters: int) -> str:

@@ -32,6 +32,7 @@ from lumos_queue.cli import (
     sweep,
     toolbench,
     train,
+    watch,
     workers,
 )
 from lumos_queue.cli import options as opt
@@ -70,6 +71,7 @@ for command in (
     conversions.budget,
     jobs.jobs,
     jobs.job,
+    watch.watch,
     jobs.report,
     episodes.episodes,
     jobs.show,
