@@ -186,13 +186,13 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
     """How many items of each job each worker session holds: those that hold none are left out."""
     rows = connection.execute(
         select(Item.session, Item.job, func.count())
-        .where(Item.state == ItemState.CLAIMED)
+        .where(Item.state == ItemState.CLAIMED, Item.session.is_not(None))
         .group_by(Item.session, Item.job)
         .order_by(Item.session, Item.job)
     )
     found: dict[int, dict[str, int]] = {}
     for session, job, items in rows:
-        found.setdefault(session, {})[job] = items
+        found.setdefault(int(session or 0), {})[job] = items
     return found
 
 

@@ -15,9 +15,9 @@ def describe_job(row: Any) -> str:
     what = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
     if row.kind == "train":
         what.append(str(row.spec.get("recipe", "")))
-    models = describe_models(row.spec)
-    named = f'"{shorten(row.name, MAX_NAME)}" ' if row.name else ""
-    return named + shorten(" ".join(filter(None, what)) + (f", {models}" if models else ""), MAX_TEXT)
+    if row.name:
+        what.append(f'"{shorten(row.name, MAX_NAME)}"')
+    return shorten(", ".join(filter(None, (" ".join(filter(None, what)), describe_models(row.spec)))), MAX_TEXT)
 
 
 def describe_models(spec: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from billiard.exceptions import WorkerLostError
 from celery import Task
 from celery.worker.request import Request
 
@@ -17,11 +18,11 @@ class SliceFailed(Exception):
 
 
 class SliceRequest(Request):
-    """What Celery's parent keeps of a task: sends the event of a failed slice without a traceback."""
+    """What Celery's parent keeps of a task: tells of a failed slice, or of a child that was lost, without a trace."""
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> None:
-        # By name: the exception may have come through a pickle.
-        if type(getattr(exc_info.exception, "exc", exc_info.exception)).__name__ == SliceFailed.__name__:
+        exc_info.exception = getattr(exc_info.exception, "exc", exc_info.exception)  # Celery's wrapper has no words
+        if isinstance(exc_info.exception, SliceFailed | WorkerLostError):
             exc_info.traceback = ""
         super().on_failure(exc_info, send_failed_event, return_ok)
 

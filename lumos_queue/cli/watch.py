@@ -110,7 +110,7 @@ class _Lines:
         from lumos_queue.cli.watch_result import format_watched
 
         self._silence.update(self._watched.silence, not self._watched.silence)
-        if output.as_json or self._watched.silence or time.monotonic() - self._at < LINE_SECONDS:
+        if output.as_json or self._watched.silence or self._watched.ended or time.monotonic() - self._at < LINE_SECONDS:
             return
         self._at = time.monotonic()
         for one in self._watched.jobs:
