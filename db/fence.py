@@ -61,7 +61,8 @@ def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str
     Raises Fenced when it has been declared dead.
     """
     with database.writer.begin() as connection:
-        connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now()))
+        calls = {url: [in_flight, wanted - in_flight] for url, (in_flight, wanted) in traffic.items()}
+        connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now(), calls=calls))
         if (
             connection.execute(select(WorkerSessionRow.ended_at).where(WorkerSessionRow.id == session)).scalar()
             is not None

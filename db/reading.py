@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,12 +169,44 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
         .scalar_subquery()
     )
     wanted = (
-        select(WorkerSessionRow.__table__, (now() - Heartbeat.at).label("silent_seconds"), held.label("items"))
+        select(
+            WorkerSessionRow.__table__,
+            (now() - Heartbeat.at).label("silent_seconds"),
+            held.label("items"),
+            Heartbeat.calls,
+        )
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
         .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
         .order_by(WorkerSessionRow.id)
     )
     return list(connection.execute(wanted))
+
+
+def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
+    """How many items of each job each worker session holds: those that hold none are left out."""
+    rows = connection.execute(
+        select(Item.session, Item.job, func.count())
+        .where(Item.state == ItemState.CLAIMED, Item.session.is_not(None))
+        .group_by(Item.session, Item.job)
+        .order_by(Item.session, Item.job)
+    )
+    found: dict[int, dict[str, int]] = {}
+    for session, job, items in rows:
+        found.setdefault(int(session or 0), {})[job] = items
+    return found
+
+
+def calls_in_flight(sessions: Iterable[Any]) -> dict[str, tuple[int, int]]:
+    """By endpoint the model calls (in flight, waiting for a slot) of these worker sessions, rows of `live_sessions`.
+
+    As of each one's last heartbeat. Endpoints that run in the worker's own process (`local:`, `scripted:`) have none.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for session in sessions:
+        for url, (in_flight, waiting) in session.calls.items():
+            before = found.get(url, (0, 0))
+            found[url] = (before[0] + in_flight, before[1] + waiting)
+    return dict(sorted(found.items()))
 
 
 def refused_messages(connection: Connection) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from db.connection import Database, open_database
 from db.migrate import require_current
 from lumos_queue.errors import EndpointDown
@@ -20,18 +22,20 @@ class WorkerContext:
         self.outage: EndpointDown | None = None
         self._database: Database | None = None
         self._session: WorkerSession | None = None
+        self._opening = threading.RLock()  # Celery's child begins its session in a thread (workers/presence.py)
 
     @property
     def database(self) -> Database:
-        if self._database is None:
-            opened = open_database(self.settings.database, self.settings.lease_seconds)
-            try:
-                require_current(opened)
-            except BaseException:
-                opened.close()  # refused now, it must be refused next time too
-                raise
-            self._database = opened
-        return self._database
+        with self._opening:
+            if self._database is None:
+                opened = open_database(self.settings.database, self.settings.lease_seconds)
+                try:
+                    require_current(opened)
+                except BaseException:
+                    opened.close()  # refused now, it must be refused next time too
+                    raise
+                self._database = opened
+            return self._database
 
     @property
     def database_if_open(self) -> Database | None:
@@ -41,17 +45,24 @@ class WorkerContext:
     @property
     def session(self) -> WorkerSession:
         """This process's worker session; a new one when the last was declared dead."""
-        if self._session is None or self._session.lost:
-            if self._session:
-                self._session.close()
-            self._session = WorkerSession(self.database, self.settings, code_version())
-        return self._session
+        with self._opening:
+            if self._session is None or self._session.lost:
+                if self._session:
+                    self._session.close()
+                self._session = WorkerSession(self.database, self.settings, code_version())
+            return self._session
+
+    @property
+    def is_present(self) -> bool:
+        """Whether others see this process: it has a session that is alive, or one that a slice still works in."""
+        session = self._session
+        return session is not None and (session.working or not session.lost)
 
     def end_session(self) -> None:
         """End the worker session: what it holds is owed again. The next `session` is a new one."""
-        if self._session:
-            self._session.close()
-            self._session = None
+        session, self._session = self._session, None
+        if session:
+            session.close()
 
     def close(self) -> None:
         self.end_session()

@@ -90,7 +90,8 @@ class Dispatcher:
         if not self.only:
             self._served = due[0] if due else self._served
             self._bring_workers_back(due)
-            return bool(due) and try_slice(self.worker, due[0], StopPolicy(self.worker, due[0], self.pools, stop))
+            policy = StopPolicy(self.worker, due[0], self.pools, stop) if due else None
+            return policy is not None and not try_slice(self.worker, due[0], policy).fault
         mine = [job for job in awaited_jobs(database, self.only) if job in due]
         if not mine:
             return False

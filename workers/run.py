@@ -9,6 +9,7 @@ from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
+from db.connection import Database
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
@@ -22,6 +23,7 @@ from workers.event_loop import run_on_loop
 from workers.notify import notify_workers
 from workers.session import WorkerSession
 from workers.slice import Slice
+from workers.slice_result import SliceResult
 from workers.stop_signal import ShouldEnd
 from workers.writer import CommitRefused
 
@@ -30,39 +32,39 @@ WAIT_SECONDS = 5.0  #: before an endpoint that does not answer is asked again
 FAULT_SECONDS = 60.0  #: before a job that met a fault of ours is begun again
 
 
-def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> bool:
-    """`run_slice`, for a process that must outlive any job; returns whether the slice came to a regular end.
+def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> SliceResult:
+    """`run_slice`, for a process that must outlive any job.
 
-    After a failure the process ends its worker session, so that what it held is owed again at once.
+    After a fault of ours the process ends its worker session, so that what it held is owed again at once.
     Raises DBAPIError or InfrastructureError when the database is what failed.
     """
     try:
-        run_slice(worker, job_id, should_end)
-        return True
+        return run_slice(worker, job_id, should_end)
     except (DBAPIError, InfrastructureError):
         worker.end_session()
         raise
     except Exception as error:
         log.exception("a slice of job %s failed", job_id)
         worker.end_session()
-        back_off(worker.database, job_id, f"fault: {type(error).__name__}: {error}", FAULT_SECONDS)
-        return False
+        fault = f"fault: {type(error).__name__}: {error}"
+        back_off(worker.database, job_id, fault, FAULT_SECONDS)
+        return SliceResult(failure=fault, fault=True)
 
 
-def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> int:
-    """Run one slice of a job; returns how many items it finished.
+def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> SliceResult:
+    """Run one slice of a job; returns what it did.
 
     The event loop gets its own thread: a shutdown that raises SystemExit in the main thread, at any instruction, then
     cannot interrupt a commit half-way. An outage that stops the slice is kept in `worker.outage`.
     """
     session = worker.session  # opened in the thread that owns the process
-    finished = 0
+    result = SliceResult()
     failure: BaseException | None = None
 
     def body() -> None:
-        nonlocal finished, failure
+        nonlocal failure
         try:
-            finished = run_on_loop(_slice(worker, session, job_id, should_end))
+            run_on_loop(_slice(worker, session, job_id, should_end, result))
         except BaseException as error:  # handed over to the thread that waits
             failure = error
 
@@ -72,59 +74,72 @@ def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> int:
     if failure:
         session.declare_lost()  # it beats no more: what it holds comes back when the lease ends, if not before
         raise failure
-    return finished
+    return result
 
 
-async def _slice(worker: WorkerContext, session: WorkerSession, job_id: str, should_end: ShouldEnd) -> int:
+async def _slice(
+    worker: WorkerContext, session: WorkerSession, job_id: str, should_end: ShouldEnd, result: SliceResult
+) -> None:
     database, settings = session.database, worker.settings
     with database.engine.connect() as connection:
         row = find_job(connection, job_id)
     if row is None:
         log.info("job %s was removed", job_id)
-        return 0
+        result.why = "the job was removed"
+        return
     job = read_job(row.kind, row.spec)
     session.work_on(row.id)
     marking = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
         async with job.open(settings) as context:
             if not begin_work(database, row.id, getattr(context, "identities", ())):
-                return 0
+                result.why = "the job was stopped"
+                return
             await asyncio.to_thread(session.use, context.traffic)
-            part = Slice(session, row, job, context, should_end, on_finish=partial(_clear_outage, worker))
+            part = Slice(session, row, job, context, should_end, partial(_clear_outage, worker), result)
             await part.run()
-        if part.finished and row.waits:
+        if result.finished and row.waits:
             reset_backoff(database, row.id)
         if part.awaited:
+            result.why = f"it waits for job {part.awaited.job}"
             other = await_job(database, row.id, part.awaited.job, str(part.awaited))
             if other and settings.broker_url:
                 notify_workers(settings, other.kind, other.id, other.items, other.pool)
         if part.down:
             raise part.down
-        return part.finished
     except Fenced as error:
         session.declare_lost()
-        log.error("%s: stopped without writing", error)
-        return 0
+        result.failure = f"{error}: stopped without writing"
+        log.error("%s", result.failure)
     except (DBAPIError, CommitRefused) as error:
         session.declare_lost()
         if retryable(error):
             raise
         # Sending it again would not help, and no item is to blame: a person has to look at it.
-        back_off(database, row.id, f"database: {reason(error)}", FAULT_SECONDS)
+        result.failure = f"database: {reason(error)}"
+        back_off(database, row.id, result.failure, FAULT_SECONDS)
         log.error("job %s waits for the database: %s", row.id, reason(error))
-        return 0
     except (InfrastructureError, SpecError) as error:
         # Nothing could start: no item is charged, the job says what it waits for.
         worker.outage = error if isinstance(error, EndpointDown) else EndpointDown(str(error))
-        back_off(database, row.id, f"endpoint: {error}", WAIT_SECONDS)
+        result.failure = f"endpoint: {error}"
+        back_off(database, row.id, result.failure, WAIT_SECONDS)
         log.warning("job %s waits: %s", row.id, error)
-        return 0
     finally:
         marking.cancel()
         session.leave(row.id)
-        if not session.lost and finish_if_idle(database, row.id) not in OPEN and settings.broker_url:
-            for waiting in jobs_awaiting(database, row.id):
-                notify_workers(settings, waiting.kind, waiting.id, 1, waiting.pool)
+        if not session.lost:
+            _finish_job(database, settings, row.id, result)
+
+
+def _finish_job(database: Database, settings: Settings, job: str, result: SliceResult) -> None:
+    """End the job if nothing of it is left, and tell the workers of the jobs that waited for it."""
+    state = finish_if_idle(database, job)
+    if state in OPEN:
+        return
+    result.why = f"the job is {state}"
+    for waiting in jobs_awaiting(database, job) if settings.broker_url else ():
+        notify_workers(settings, waiting.kind, waiting.id, 1, waiting.pool)
 
 
 def _clear_outage(worker: WorkerContext) -> None:

@@ -12,13 +12,18 @@ from lumos_queue.util.launch_folder import child_environment, empty_folder
 
 def main() -> None:
     try:
-        folder = empty_folder(read_settings().home)
+        settings = read_settings()
+        folder = empty_folder(settings.home)
     except SpecError as error:
         sys.exit(f"lumos: {error}")
     os.environ.update(child_environment())
     os.chdir(folder)
     from celery.bin.celery import celery
 
+    if "flower" in sys.argv[1:2]:
+        from workers.flower_setup import set_up_flower
+
+        set_up_flower(settings)
     celery(["-A", "workers.app", *sys.argv[1:]], prog_name="celery", auto_envvar_prefix="CELERY")
 
 

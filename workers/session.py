@@ -48,6 +48,11 @@ class WorkerSession:
         """Whether this process may no longer write."""
         return self._lost or time.monotonic() - self._alive_at > self.settings.fence_seconds
 
+    @property
+    def working(self) -> bool:
+        """Whether a slice works in this session."""
+        return self._working
+
     def declare_lost(self) -> None:
         """The database said so: this process is declared dead."""
         self._lost = True

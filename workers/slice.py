@@ -29,10 +29,12 @@ from lumos_queue.errors import (
     Undecided,
 )
 from lumos_queue.jobs.base import Job
+from lumos_queue.records import Ending
 from workers.item import ItemRunner, stop_for
 from workers.lookahead import LookAhead
 from workers.outbox import Outbox
 from workers.session import WorkerSession
+from workers.slice_result import SliceResult
 from workers.stop_signal import ShouldEnd, StopSignal
 from workers.writer import CommitWriter
 
@@ -53,9 +55,10 @@ class Slice:
         context: Any,
         should_end: ShouldEnd,
         on_finish: Callable[[], None] = lambda: None,
+        result: SliceResult | None = None,
     ):
         """`row` is the job's; `context` what the job opened. `on_finish` is called for each item that ends."""
-        self.finished = 0  #: items this slice brought to an end
+        self.result = result or SliceResult()  #: filled while it runs
         self.down: EndpointDown | None = None  #: why the slice stopped, if an endpoint did not work
         self.awaited: AwaitsJob | None = None  #: why it stopped, if the job waits for another one
         self._session, self._settings, self._row, self._job = session, session.settings, row, job
@@ -69,6 +72,11 @@ class Slice:
         self._undecided: Undecided | None = None  # the latest one, with no item finished since
         self._stopped = False  # whether an item has stopped the job, or the slice
         self._after = -1  # ordinal of the item claimed last
+
+    @property
+    def finished(self) -> int:
+        """Items this slice brought to an end."""
+        return self.result.finished
 
     async def run(self) -> None:
         """Work until nothing is due, the slice should end, the job is stopped or this process is declared dead."""
@@ -85,14 +93,18 @@ class Slice:
     async def _keep_going(self) -> None:
         pace = LookAhead()
         while not self._session.lost:
-            if self.down or self._stopped or self._session.states.get(self._row.id) in STOPPED:
+            state = self._session.states.get(self._row.id)
+            if self.down or self._stopped or state in STOPPED:
+                self.result.why = f"the job is {state}" if state in STOPPED else "an item stopped the job"
                 return
             signal = self._should_end()
+            if signal:
+                self.result.why = getattr(self._should_end, "reason", "") or "the process was told to end"
             if signal >= StopSignal.ABORT:
                 return
             if signal:
                 self._give_back_ready()
-            pace = pace.observe(self.finished)
+            pace = pace.observe(self.result.finished)
             busy, alone = len(self._running) + len(self._ready), bool(self._suspects)
             wanted = 0 if signal else pace.items_to_claim(self._places(), busy, time.monotonic(), ahead=not alone)
             claimed: list[Claimed] = []
@@ -168,6 +180,7 @@ class Slice:
             self._outbox.give_back(item.id)
             return
         except InfrastructureError as error:
+            self.result.failed += 1
             # In a while, if the server does not say when: longer each time the item was claimed, up to a minute.
             self._outbox.give_back(item.id, str(error), error.retry_after or min(60.0, 2.0 ** min(item.claim, 6)))
             return
@@ -181,7 +194,8 @@ class Slice:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)
             self._start()
-        self.finished += 1
+        self.result.finished += 1
+        self.result.failed += finished.outcome is not None and finished.outcome.ending == Ending.INFRA_ERROR
         self._undecided = None
         self._on_finish()
         self._outbox.finish(finished)
@@ -206,7 +220,7 @@ class Slice:
         await _cancel(running)
         self._outbox.forget(refused, contents)
         self._stopped |= self._row.kind == "train"  # what comes after them would need them
-        self.finished += len(running)
+        self.result.finished += len(running)
 
 
 async def _cancel(tasks: Collection[asyncio.Task]) -> None:

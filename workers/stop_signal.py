@@ -50,14 +50,17 @@ class StopPolicy:
         self._started = self._looked_at = time.monotonic()
         self._stopped_at: float | None = None
         self._others_wait = False
+        self.reason = ""  #: why the slice has to end, in words; empty as long as it has not
 
     def __call__(self) -> StopSignal:
         now, settings = time.monotonic(), self._context.settings
         if self._stop():
+            self.reason = "the worker was told to end"
             self._stopped_at = self._stopped_at or now
             return StopSignal.ABORT if now - self._stopped_at > settings.drain_seconds else StopSignal.DRAIN
         elapsed = now - self._started
         if self._bounded and elapsed > MAX_SLICES * settings.slice_seconds:
+            self.reason = "the slice's time was over"
             return StopSignal.DRAIN
         if self._alone or elapsed < settings.slice_seconds:
             return StopSignal.CONTINUE
@@ -65,7 +68,10 @@ class StopPolicy:
             self._looked_at = now
             # In a thread: the slice asks from its event loop, which must not wait for a database.
             threading.Thread(target=self._look, name="look for others", daemon=True).start()
-        return StopSignal.DRAIN if self._others_wait else StopSignal.CONTINUE
+        if self._others_wait:
+            self.reason = "another job's turn"
+            return StopSignal.DRAIN
+        return StopSignal.CONTINUE
 
     def _look(self) -> None:
         try:

@@ -17,76 +17,94 @@ import lumos_queue.jobs.evaluate  # noqa: F401 - jobs are imported by kind other
 from db.connection import Database
 from db.models import JobRow
 from db.schedule import runnable_jobs
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.errors import InfrastructureError, SpecError
 from workers.app import app, draining
 from workers.context import current_context
+from workers.describe import describe_job, shorten
 from workers.notify import notify_workers
+from workers.presence import Presence
 from workers.rejected import close_rejected_messages, rejected_messages
 from workers.run import try_slice
+from workers.slice_failed import SliceFailed, SliceTask
 from workers.stop_signal import StopPolicy
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
+MAX_RESULT = 900  #: characters of a task's result: Celery cuts what is longer than 1,024 in its events
 
 
-@app.task(name="convert")
-def convert(job: str) -> None:
-    serve_message("convert", job)
+@app.task(name="convert", base=SliceTask)
+def convert(job: str) -> str:
+    return serve_message("convert", job)
 
 
-@app.task(name="train_shard")
-def train_shard(job: str) -> None:
-    serve_message("train", job)
+@app.task(name="train_shard", base=SliceTask)
+def train_shard(job: str) -> str:
+    return serve_message("train", job)
 
 
-@app.task(name="infer")
-def infer(job: str) -> None:
-    serve_message("infer", job)
+@app.task(name="infer", base=SliceTask)
+def infer(job: str) -> str:
+    return serve_message("infer", job)
 
 
-@app.task(name="evaluate")
-def evaluate(job: str) -> None:
-    serve_message("evaluate", job)
+@app.task(name="evaluate", base=SliceTask)
+def evaluate(job: str) -> str:
+    return serve_message("evaluate", job)
 
 
-def serve_message(kind: str, job: str) -> None:
+def serve_message(kind: str, job: str) -> str:
     """Work on a job for a while and send a message if more is due. A message that names no such job is refused.
 
-    Raises nothing that a message could cause: the worker has to outlive it.
+    Returns in one line what was done, which Flower shows. Raises SliceFailed when the slice met something broken, and
+    nothing else that a message could cause: the worker has to outlive it.
     """
     worker = current_context()
     try:
         row = _job_of(worker.database, kind, job)
         if row is None:
             rejected_messages().add("forged", f"no {kind} job has the id '{job}'")
-            return
+            return f"refused: no {kind} job has the id '{job}'"
         if row.id not in runnable_jobs(worker.database, [row.pool]):
-            return  # nothing left, or the job waits for something: messages that pile up must not begin it again
+            # Nothing left, or the job waits for something: messages that pile up must not begin it again.
+            waits = f", it waits: {row.waiting}" if row.waiting else ""
+            return shorten(f"{describe_job(row)}: nothing was due{waits}", MAX_RESULT)
         policy = StopPolicy(worker, row.id, [row.pool], _told_to_stop, bounded=True)
-        if try_slice(worker, row.id, policy) and row.id in runnable_jobs(worker.database, [row.pool]):
+        result = try_slice(worker, row.id, policy)
+        if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
             notify_workers(worker.settings, kind, row.id, 1, row.pool)
-    except (DBAPIError, InfrastructureError) as error:
-        log.warning("job %s left to the dispatcher: %s", job, str(error).splitlines()[0])
+    except (DBAPIError, InfrastructureError, SpecError) as error:
+        problem = str(error).splitlines()[0]
+        log.warning("job %s left to the dispatcher: %s", job, problem)
+        raise SliceFailed(shorten(f"job {job} left to the dispatcher: {problem}", MAX_RESULT)) from None
+    told = shorten(f"{describe_job(row)}: {result}", MAX_RESULT)
+    if result.failure:
+        raise SliceFailed(told)
+    return told
 
 
 def _job_of(database: Database, kind: str, job: str) -> Row | None:
-    """Id and pool of the job that a message names; None when there is none of that kind. Messages may be forged."""
+    """The row of the job that a message names; None when there is none of that kind. Messages may be forged."""
     with database.engine.connect() as connection:
-        return connection.execute(select(JobRow.id, JobRow.pool).where(JobRow.id == job, JobRow.kind == kind)).first()
+        return connection.execute(select(JobRow.__table__).where(JobRow.id == job, JobRow.kind == kind)).first()
 
 
 _parent = 0
+_presence: Presence | None = None  # of this child
 
 
 @worker_process_init.connect
 def _child_starts(**_: object) -> None:
-    global _parent
+    global _parent, _presence
     _parent = os.getppid()
     Watchdog(current_context(), _told_to_stop).start()
+    _presence = Presence(current_context())
 
 
 @worker_process_shutdown.connect
 def _child_ends(**_: object) -> None:
+    if _presence:
+        _presence.close()
     close_rejected_messages()
     current_context().close()
 

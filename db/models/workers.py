@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import BigInteger
 from sqlmodel import Field
 
-from db.models.base import Base, Mapped, instant, key, long_text, refers
+from db.models.base import Base, Mapped, instant, json, key, long_text, refers
 
 
 class WorkerSessionRow(Base, table=True):
@@ -27,6 +29,7 @@ class Heartbeat(Base, table=True):
     __tablename__ = "heartbeat"
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
     at: Mapped[float] = instant(nullable=False)
+    calls: Mapped[Any] = json()  # {endpoint: [in flight, waiting for a slot]} as of this heartbeat
 
 
 class EndpointCap(Base, table=True):

@@ -11,15 +11,15 @@ from sqlalchemy.exc import DBAPIError
 
 from db.awaiting import HOW
 from db.connection import Database
-from db.figures import count_endings, progress, running_score, seconds_by_phase, totals
 from db.jobs import get_job
 from db.reading import live_sessions
-from db.schedule import awaits_job, find_awaited
+from db.schedule import awaits_job
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
-from lumos_queue.cli.live_training import describe_awaited, describe_training
-from lumos_queue.cli.outage import Outage, Patience, format_give_up
-from lumos_queue.scoring.statistics import wilson
+from lumos_queue.cli.job_block import format_line, job_block
+from lumos_queue.cli.job_figures import read_figures
+from lumos_queue.cli.outage import Outage, Patience, format_give_up, format_silence
+from lumos_queue.cli.pace import Pace
 from lumos_queue.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Progress:
         self.pause = 0.5  #: seconds to wait before the next call of `show`
         self._console = output.console(stderr=True)
         self._live: Any = None
-        self._began = self._moved_at = time.monotonic()
-        self._first: tuple[int, int] | None = None  # items and tokens done when watching began
+        self._moved_at = time.monotonic()
+        self._pace = Pace()
         self._done: tuple[int, int | None] = (-1, None)  # items, of the job and of one that it awaits
         self._waiting = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
@@ -78,9 +78,7 @@ class Progress:
         try:
             self._update()
         except DBAPIError as error:  # the database may come back, and the work then goes on
-            problem = str(error.orig).strip().splitlines()[-1:]
-            what = problem[0] if problem else type(error.orig).__name__
-            self._silence.update(f"the database does not answer: {what}", False)
+            self._silence.update(format_silence(error), False)
             self.pause = MAX_POLL_SECONDS
         else:
             self._silence.update("", True)
@@ -101,20 +99,20 @@ class Progress:
         with self.database.engine.connect() as connection:
             job = get_job(connection, self.job)
             self.state = job.state
-            items = progress(connection, self.job)
-            done = items.get(ItemState.DONE, 0)
-            awaited = find_awaited(connection, job)
-            left = {state for state in UNFINISHED if items.get(state)}
+            figures = read_figures(connection, job)
+            left = {state for state in UNFINISHED if figures.items.get(state)}
             self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
-            held = awaited or job
+            held, awaited = figures.holder, figures.awaited
             outage = held.state in OPEN and HOW not in held.waiting and not awaits_job(held)
             self._waiting = held.waiting if outage else ""
-            self._notice_a_stall(connection, held, (done, awaited.done if awaited else None))
+            self._pace.observe(figures.done, figures.tokens)
+            self._notice_a_stall(connection, held, (figures.done, awaited.done if awaited else None))
             if self._live:
-                self._live.update(self._block(connection, job, items, awaited), refresh=True)
+                waits = [f"waiting: {held.waiting}"] if held.waiting else []
+                self._live.update(job_block(figures, self._pace, waits), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
-                output.say(f"{job.id}  {job.state}  {done}/{job.items} items" + describe_awaited(job, awaited))
+                output.say(format_line(figures))
         # These reads must cost the database little, however large the job is.
         self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
 
@@ -131,41 +129,3 @@ class Progress:
             if alive:
                 cause = f"{alive} worker{'s' * (alive > 1)} alive; items take longer than this"
             output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")
-
-    def _block(self, connection: Any, job: Any, items: dict[str, int], awaited: Any) -> Any:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        sums = totals(connection, self.job)
-        done, tokens = items.get(ItemState.DONE, 0), sums.prompt_tokens + sums.completion_tokens
-        if self._first is None:
-            self._first = (done, tokens)
-        elapsed = max(time.monotonic() - self._began, 0.001)
-        rate, token_rate = (done - self._first[0]) / elapsed, (tokens - self._first[1]) / elapsed
-        left = f"{(job.items - done) / rate:.0f} s left" if rate > 0 and done < job.items else ""
-        head = Table.grid(padding=(0, 2))
-        head.add_row(
-            f"[bold]{job.id}[/] {job.kind} {job.benchmark} {job.formulation}".rstrip(),
-            job.state,
-            ProgressBar(total=job.items, completed=done, width=28),
-            f"{done}/{job.items}",
-            left,
-        )
-        lines = [f"{rate:.1f} items/s · {token_rate:,.0f} tokens/s · {sums.calls:,} calls · {tokens:,} tokens"]
-        if job.kind == "train":  # its items ask no model
-            lines = describe_training(connection, job, awaited, rate)
-        if endings := count_endings(connection, self.job):
-            lines.append("endings  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))
-        total_score, scored = running_score(connection, self.job)
-        if scored:
-            low, high = wilson(round(total_score), scored)
-            share = f"{total_score:g}/{scored} = {total_score / scored:.1%}"
-            lines.append(f"score so far  {share}  [{low:.1%}, {high:.1%}]")
-        phases = seconds_by_phase(connection, self.job)
-        if total := sum(phases.values()):
-            lines.append("time in  " + "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in phases.items()))
-        if (held := awaited or job).waiting:
-            lines.append(f"waiting: {held.waiting}")
-        return Group(head, *(Text(line) for line in lines))

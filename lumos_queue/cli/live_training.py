@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
-
-from db.figures import count_endings
-from db.training import list_feedback
+if TYPE_CHECKING:
+    from lumos_queue.cli.job_figures import JobFigures
 
 
-def describe_training(connection: Connection, job: Any, awaited: Any, per_second: float) -> list[str]:
-    """Lines of the block; `awaited` is the row of the job that it waits for, as of `find_awaited`."""
-    lines = [f"{60 * per_second:.1f} items/min{describe_awaited(job, awaited)}"]
-    if awaited and (endings := count_endings(connection, awaited.id)):
+def describe_training(figures: JobFigures, per_second: float) -> list[str]:
+    """Lines of the block."""
+    lines = [f"{60 * per_second:.1f} items/min{describe_awaited(figures.row, figures.awaited)}"]
+    if endings := figures.awaited_endings:
         lines.append("rollouts so far  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))
-    if learnt := list_feedback(connection, job.id):
-        latest = learnt[-1]
+    if latest := figures.feedback:
         lines.append(f"step {latest['step']}: mean reward {latest['reward']:.3f}, baseline {latest['baseline']:.3f}")
     return lines
 

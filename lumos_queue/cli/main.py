@@ -33,6 +33,7 @@ from lumos_queue.cli import (
     tags,
     toolbench,
     train,
+    watch,
     workers,
 )
 from lumos_queue.cli import options as opt
@@ -72,6 +73,7 @@ for command in (
     conversions.budget,
     jobs.jobs,
     jobs.job,
+    watch.watch,
     jobs.report,
     episodes.episodes,
     jobs.show,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from sqlalchemy.exc import DBAPIError
+
 from lumos_queue.errors import EndpointDown
 
 REPORT_SECONDS = 60.0  #: between two lines about the same outage
@@ -36,6 +38,12 @@ class Outage:
     def _seconds(self, now: float) -> str:
         assert self._since is not None
         return f"{now - self._since:.0f} s"
+
+
+def format_silence(error: DBAPIError) -> str:
+    """The line about a database that does not answer."""
+    problem = str(error.orig).strip().splitlines()[-1:]
+    return f"the database does not answer: {problem[0] if problem else type(error.orig).__name__}"
 
 
 def format_give_up(outage: EndpointDown) -> str:

@@ -83,7 +83,7 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
     if not notify_workers(settings, row.kind, job, row.items, row.pool):
         output.say("the broker does not answer: a dispatcher will find the job without it")
     if not follow:
-        output.say(f"job {job} is queued. Watch it with: lumos job {job}   Read it with: lumos report {job}")
+        output.say(f"job {job} is queued. Watch it with: lumos watch {job}   Read it with: lumos report {job}")
         return Exit.FINE
     with database(settings) as opened:
         code = _watch(Progress(opened, settings, job), threading.Event())

@@ -13,18 +13,19 @@ from lumos_queue.cli import output
 def workers(json: opt.Json = False) -> None:
     """List the worker processes that are alive.
 
-    Also shows how many items they hold, and which messages were rejected.
+    Also shows which jobs they work on, how many items they hold, and which messages were rejected.
     """
-    from db.reading import live_sessions, refused_messages
+    from db.reading import jobs_held, live_sessions, refused_messages
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     settings = read_settings()
     with database(settings) as opened, opened.engine.connect() as connection:
-        names = ("id", "host", "pid", "code_version", "started_at", "silent_seconds", "items")
+        names = ("id", "host", "pid", "code_version", "started_at", "silent_seconds", "items", "calls")
+        held = jobs_held(connection)
         found = {
             "workers": [
-                {name: getattr(row, name) for name in names}
+                {name: getattr(row, name) for name in names} | {"jobs": sorted(held.get(row.id, ()))}
                 for row in live_sessions(connection, settings.lease_seconds)
             ],
             "refused": [
@@ -75,16 +76,17 @@ def _print_workers(found: dict[str, Any]) -> None:
     from lumos_queue.cli.output import escape
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("session", "host", "pid", "code", "items held", "last heard of"):
-        table.add_column(name, justify="left" if name in ("host", "code") else "right")
+    for name in ("session", "host", "pid", "code", "works on", "items held", "last heard of"):
+        table.add_column(name, justify="left" if name in ("host", "code", "works on") else "right")
     for one in found["workers"]:
         table.add_row(
             str(one["id"]),
             escape(one["host"]),
             str(one["pid"]),
             one["code_version"][:12],
+            ", ".join(one["jobs"]) or "idle",
             str(one["items"]),
-            f"{one['silent_seconds']:.1f} s ago",
+            f"{max(0.0, one['silent_seconds']):.1f} s ago",
         )
     console = output.console()
     console.print(table if found["workers"] else "No worker is alive. Start one with: lumos worker")

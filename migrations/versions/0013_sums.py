@@ -1,4 +1,4 @@
-"""Names and tags of jobs, sums over their ended items, and baselines that are kept.
+"""Names and tags of jobs, sums over their ended items, baselines that are kept, calls in flight with each heartbeat.
 
 The sums of jobs that are stored already are counted here, once, under session 0.
 
@@ -110,6 +110,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("problem <> ''"),
         postgresql_where=sa.text("problem <> ''"),
     )
+    op.add_column("heartbeat", sa.Column("calls", sa.JSON(), nullable=False, server_default="{}"))
     _sums(
         "item_sum",
         (_text("state"), _text("ending"), _key("subgoals"), _key("replies")),
@@ -141,6 +142,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in ("baseline", *TABLES, "job_tag"):
         op.drop_table(table)
+    op.drop_column("heartbeat", "calls")
     op.drop_index("item_problem_index", "item")
     for column in ("chosen", "parent", "name"):
         op.drop_column("job", column)

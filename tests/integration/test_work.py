@@ -58,7 +58,7 @@ def test_who_does_the_last_item_says_that_the_job_is_done_and_that_it_no_longer_
     with at_work(database) as process:
         job = converting(database, process, rows)
         back_off(database, job, "endpoint: down", 0.0)
-        assert run_slice(process, job, lambda: 0) == ITEMS
+        assert str(run_slice(process, job, lambda: 0)) == f"{ITEMS} items finished; stopped: the job is done"
     with database.engine.connect() as connection:
         row = get_job(connection, job)
     assert (row.state, row.waits, row.waiting) == ("done", 0, "")
@@ -67,7 +67,7 @@ def test_who_does_the_last_item_says_that_the_job_is_done_and_that_it_no_longer_
 def test_between_two_jobs_a_process_goes_on_beating(database, rows):
     """A loop that is over does not hang."""
     with at_work(database, heartbeat_seconds=0.1, fence_seconds=1.2, lease_seconds=60) as process:
-        assert run_slice(process, converting(database, process, rows), lambda: 0) == ITEMS
+        assert run_slice(process, converting(database, process, rows), lambda: 0).finished == ITEMS
         session = process.session.id
         time.sleep(2.2)
         wait_until(lambda: silent(database, session) < 0.8, "it beats", 3)
@@ -83,7 +83,7 @@ def test_a_job_that_meets_a_fault_of_ours_waits_and_says_so_and_the_process_hold
     job = unreadable(database)
     with at_work(database) as process:
         session = process.session.id
-        assert try_slice(process, job, lambda: 0) is False
+        assert try_slice(process, job, lambda: 0).fault
         assert ended_by(database, session) == "itself", "at once"
         with database.engine.connect() as connection:
             assert get_job(connection, job).waiting.startswith("fault: ")
@@ -125,7 +125,7 @@ def test_who_could_not_report_for_too_long_ends_without_asking_the_database(data
         evaluate = Evaluate(Infer("wordmath", rows.digest, "dev", "one-pass", agent, limit=ITEMS))
         job = submit(database, process.settings, evaluate, rows)[0]
         session, finished = process.session.id, []
-        thread = threading.Thread(target=lambda: finished.append(run_slice(process, job, lambda: 0)))
+        thread = threading.Thread(target=lambda: finished.append(run_slice(process, job, lambda: 0).finished))
         thread.start()
         wait_until(lambda: server.count >= ITEMS, "the job is under way")
         with locked(database):

@@ -1,0 +1,114 @@
+"""The figures of a whole deployment, for monitoring: read from sums and small indexes, however much is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from db.connection import now
+from db.figures import progress
+from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
+from db.reading import calls_in_flight, jobs_held, live_sessions, refused_messages
+from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
+
+MAX_JOBS = 50  #: open jobs that are told apart, the oldest; what the others have is in the sums
+MAX_ENDPOINTS = 50  #: endpoints that are told apart
+MAX_LATENCIES = 5000  #: actions, and calls of tools, of which latencies are told
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentFigures:
+    """One look at a deployment."""
+
+    jobs: dict[str, int]  #: by state
+    open_jobs: dict[str, dict[str, int]]  #: items by state of each open job
+    items: dict[tuple[str, str], int]  #: of all jobs, by state and ending; of unfinished ones those of `open_jobs`
+    tokens: dict[str, int]  #: of finished episodes: prompt, completion
+    calls: dict[str, tuple[int, float]]  #: model calls of finished episodes and their seconds, by role
+    action_seconds: float  #: of finished episodes
+    latencies: dict[str, Sequence[float]]  #: seconds of the actions, and calls of tools, of the episodes that run now
+    queue_seconds: float  #: since when the longest due item has been owed; 0: nothing is due
+    unattended: int  #: open jobs with something due of which no worker holds an item
+    leases_lost: int  #: worker sessions that were declared dead, ever
+    workers: dict[str, int]  #: at work, idle
+    endpoints: dict[str, tuple[int, int]]  #: model calls (in flight, waiting)
+    caps: dict[str, int]
+    rejected: dict[str, int]  #: messages by reason
+
+
+def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentFigures:
+    """`lease_seconds`: for how long a silent worker counts as alive."""
+    states = select(JobRow.state, func.count()).where(JobRow.state.not_in(HIDDEN)).group_by(JobRow.state)
+    wanted = select(JobRow.__table__, now().label("clock")).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
+    rows = connection.execute(wanted.order_by(JobRow.created_at).limit(MAX_JOBS)).all()
+    open_jobs = {row.id: progress(connection, row.id) for row in rows}
+    due = {row.id: seconds for row in rows if (seconds := _due_for(connection, row)) is not None}
+    sessions, held = live_sessions(connection, lease_seconds), jobs_held(connection)
+    busy = sum(one.id in held for one in sessions)
+    worked_on = {job for one in sessions for job in held.get(one.id, ())}
+    ended = _ended_items(connection)
+    prompt, completion, acting = connection.execute(_SUMS).one()
+    caps = select(EndpointCap.url, EndpointCap.requests).order_by(EndpointCap.url).limit(MAX_ENDPOINTS)
+    lost = select(func.count()).where(WorkerSessionRow.ended_by.like("session %"))
+    return DeploymentFigures(
+        jobs=dict(connection.execute(states).all()),
+        open_jobs=open_jobs,
+        items=ended | {(state, ""): sum(one.get(state, 0) for one in open_jobs.values()) for state in UNFINISHED},
+        tokens={"prompt": int(prompt), "completion": int(completion)},
+        calls=_calls(connection),
+        action_seconds=max(0.0, float(acting)),
+        latencies={"action": _latencies(connection, ExecutionRow), "call": _latencies(connection, ToolCallRow)},
+        queue_seconds=max(due.values(), default=0.0),
+        unattended=len(due.keys() - worked_on),
+        leases_lost=connection.execute(lost).scalar_one(),
+        workers={"at work": busy, "idle": len(sessions) - busy},
+        endpoints=dict(list(calls_in_flight(sessions).items())[:MAX_ENDPOINTS]),
+        caps=dict(connection.execute(caps).all()),
+        rejected={row.reason: row.messages for row in refused_messages(connection)},
+    )
+
+
+_SUMS = select(
+    func.coalesce(func.sum(ItemSum.prompt_tokens), 0),
+    func.coalesce(func.sum(ItemSum.completion_tokens), 0),
+    func.coalesce(func.sum(ItemSum.action_seconds), 0.0),
+)
+
+
+def _ended_items(connection: Connection) -> dict[tuple[str, str], int]:
+    rows = connection.execute(
+        select(ItemSum.state, ItemSum.ending, func.sum(ItemSum.items)).group_by(ItemSum.state, ItemSum.ending)
+    )
+    return {(state, ending): max(0, int(items)) for state, ending, items in rows}
+
+
+def _calls(connection: Connection) -> dict[str, tuple[int, float]]:
+    rows = connection.execute(
+        select(CallSum.role, func.sum(CallSum.calls), func.sum(CallSum.seconds)).group_by(CallSum.role)
+    )
+    return {role: (max(0, int(calls)), max(0.0, float(seconds))) for role, calls, seconds in rows}
+
+
+def _latencies(connection: Connection, table: Any) -> list[float]:
+    running = select(Item.id).where(Item.state == ItemState.CLAIMED)
+    wanted = select(table.seconds).where(table.episode.in_(running)).limit(MAX_LATENCIES)
+    return sorted(connection.execute(wanted).scalars())
+
+
+def _due_for(connection: Connection, job: Any) -> float | None:
+    """Since how many seconds the next item of an open job (its row, with the `clock`) could have been claimed.
+
+    None when no item is due, or the job waits.
+    """
+    if job.state not in OPEN or job.not_before_at > job.clock or job.awaits:
+        return None
+    wanted = select(Item.not_before_at).where(
+        Item.job == job.id, Item.state == ItemState.OWED, Item.not_before_at <= now()
+    )
+    item = connection.execute(wanted.order_by(Item.batch, Item.ordinal).limit(1)).first()
+    if item is None:
+        return None
+    return max(0.0, job.clock - max(job.created_at, job.not_before_at, item.not_before_at))

@@ -1,0 +1,95 @@
+"""A job's live progress as lines: one place for what `--follow`, a run in this process and `lumos watch` show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from db.states import ItemState
+from lumos_queue.cli.job_figures import JobFigures, measure_score
+from lumos_queue.cli.live_training import describe_awaited, describe_training
+from lumos_queue.cli.output import harmless
+from lumos_queue.cli.pace import Pace, format_seconds
+
+MAX_NAME = 40  #: characters shown of a job's name
+
+
+def format_line(figures: JobFigures) -> str:
+    """The job in one plain line, as it is printed where there is no terminal."""
+    row = figures.row
+    return f"{row.id}  {row.state}  {figures.done}/{row.items} items" + describe_awaited(row, figures.awaited)
+
+
+def format_left(figures: JobFigures, pace: Pace) -> str:
+    """`3 min left`; empty as long as nothing is known, while it waits for something, and at the end."""
+    if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
+        return ""
+    left = pace.seconds_left(figures.row.items - figures.done)
+    return "" if left is None else f"{format_seconds(left)} left"
+
+
+def format_score(figures: JobFigures) -> str:
+    """`45/110 = 40.9% [32.2%, 50.3%]`, and what all items together can still come to; empty without a score."""
+    if (found := measure_score(figures)) is None:
+        return ""
+    low, high = found["ci95"]
+    share = f"{figures.score[0]:g}/{found['scored']:,} = {found['value']:.1%}  [{low:.1%}, {high:.1%}]"
+    if found["scored"] >= figures.row.items:
+        return share
+    worst, best = found["bounds"]
+    return f"{share}  whole job {worst:.1%} to {best:.1%}"
+
+
+def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> Any:
+    """The block of one job, any width; `further` lines, what it waits for, come last."""
+    from rich.console import Group
+    from rich.text import Text
+
+    row = figures.row
+    if row.kind == "train":  # its items ask no model
+        lines = describe_training(figures, pace.items_per_second)
+    else:
+        rates = f"{pace.items_per_second:.1f} items/s · {pace.tokens_per_second:,.0f} tokens/s · " if pace.known else ""
+        lines = [f"{rates}{figures.sums.calls:,} calls · {figures.tokens:,} tokens"]
+    if figures.endings:
+        lines.append("endings  " + "  ".join(f"{name} {count:,}" for name, count in sorted(figures.endings.items())))
+    if score := format_score(figures):
+        lines.append(f"score so far  {score}")
+    if total := sum(figures.phases.values()):
+        shares = "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in figures.phases.items())
+        lines.append(f"time in  {shares}")
+    return Group(*job_head(figures, pace), *map(Text, lines), *(Text(line, style="yellow") for line in further))
+
+
+def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
+    """What the job is, and its bar: two lines."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    row = figures.row
+    what = Text(no_wrap=True, overflow="ellipsis")
+    what.append(row.id, "bold")
+    what.append(f"  {row.state}", _STYLES.get(row.state, ""))
+    what.append(f"  {describe(row)}")
+    bar = Table.grid(padding=(0, 2), expand=False)
+    bar.add_column(max_width=40)
+    bar.add_column(no_wrap=True)
+    bar.add_column(no_wrap=True)
+    done = f"{figures.done:,}/{row.items:,}  {100 * figures.done / max(row.items, 1):.0f} %"
+    bar.add_row(
+        ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)), done, format_left(figures, pace)
+    )
+    return [what, bar]
+
+
+_STYLES = {"running": "green", "done": "green", "failed": "red", "paused": "yellow", "cancelled": "yellow"}
+
+
+def describe(row: Any) -> str:
+    """What was asked, and the name that its submitter gave it, in one line."""
+    name = " ".join(harmless(row.name[: 4 * MAX_NAME]).split())
+    if len(name) > MAX_NAME:
+        name = name[: MAX_NAME - 1] + "…"
+    what = " ".join(filter(None, (row.kind, row.benchmark, row.formulation)))
+    return f'{what}  "{name}"' if name else what

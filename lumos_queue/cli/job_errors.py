@@ -1,0 +1,71 @@
+"""The latest errors of a job by class: how episodes ended that have no answer, and why items are owed again."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from db.jobs import problems
+from db.models import EpisodeRow
+from lumos_queue.records import Ending
+from lumos_queue.util.display import one_line
+
+MAX_GROUPS = 6  #: read of each kind
+MAX_TEXT = 240  #: characters of a message: what is longer may be a whole page of a server
+SHARE = 20  #: a read that took so long is made again after so many times as long
+_NUMBERS = re.compile(r"\d+(\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorGroup:
+    """Errors whose words are the same, whatever numbers are in them."""
+
+    kind: str  #: an ending, or `owed again`
+    text: str  #: the first one, cut, one harmless line
+    items: int
+
+
+class ErrorReader:
+    """Reads the errors of one job again when their number has changed, and seldom if that takes long."""
+
+    def __init__(self) -> None:
+        self._seen: Mapping[str, int] | None = None
+        self._endings: list[ErrorGroup] = []
+        self._not_before = 0.0
+
+    def read(self, connection: Connection, job: str, endings: Mapping[str, int]) -> list[ErrorGroup]:
+        """`endings`: how many episodes ended in each way."""
+        failed = {ending: count for ending, count in endings.items() if ending != Ending.ANSWERED}
+        if failed != self._seen and time.monotonic() >= self._not_before:
+            started = time.monotonic()
+            self._endings = _unanswered(connection, job) if failed else []
+            self._seen, self._not_before = failed, started + SHARE * (time.monotonic() - started)
+        owed = [ErrorGroup("owed again", text, items) for text, items in problems(connection, job, MAX_GROUPS)]
+        return _merge_alike(owed) + self._endings
+
+
+def _unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
+    """The groups that an episode joined last come first."""
+    text = func.substr(EpisodeRow.message, 1, MAX_TEXT)
+    rows = connection.execute(
+        select(EpisodeRow.ending, text, func.count())
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.ANSWERED.value)))
+        .group_by(EpisodeRow.ending, text)
+        .order_by(func.max(EpisodeRow.finished_at).desc())
+        .limit(10 * MAX_GROUPS)
+    )
+    return _merge_alike([ErrorGroup(*row) for row in rows])[:MAX_GROUPS]
+
+
+def _merge_alike(groups: list[ErrorGroup]) -> list[ErrorGroup]:
+    merged: dict[tuple[str, str], ErrorGroup] = {}
+    for one in groups:
+        text = " ".join(one_line(one.text[:MAX_TEXT]).split())
+        key = one.kind, _NUMBERS.sub("0", text)
+        first = merged.get(key)
+        merged[key] = ErrorGroup(one.kind, first.text if first else text, one.items + (first.items if first else 0))
+    return list(merged.values())

@@ -1,0 +1,82 @@
+"""The figures of a job that its live progress shows: read at once, at a cost that does not grow with the job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.figures import Totals, count_endings, progress, running_score, seconds_by_phase, totals
+from db.schedule import find_awaited
+from db.states import ItemState
+from db.training import list_feedback
+from lumos_queue.reports.scores import samples_of
+from lumos_queue.scoring.statistics import wilson
+
+
+@dataclass(frozen=True, slots=True)
+class JobFigures:
+    """One job as of one look at the database."""
+
+    row: Any  #: the job's
+    items: Mapping[str, int]  #: by state
+    sums: Totals
+    endings: Mapping[str, int]
+    score: tuple[float, int]  #: sum of values, scored episodes
+    phases: Mapping[str, float]  #: seconds
+    awaited: Any = None  #: row of the open job that it waits for, with how many of its items are `done`
+    awaited_endings: Mapping[str, int] | None = None
+    feedback: Mapping[str, Any] | None = None  #: the latest optimizer step of a training that learns from rewards
+
+    @property
+    def done(self) -> int:
+        return self.items.get(ItemState.DONE, 0)
+
+    @property
+    def tokens(self) -> int:
+        return self.sums.prompt_tokens + self.sums.completion_tokens
+
+    @property
+    def holder(self) -> Any:
+        """The row of the job that holds things up: the awaited one, or this one."""
+        return self.awaited or self.row
+
+
+def read_figures(connection: Connection, row: Any) -> JobFigures:
+    """`row`: the job's."""
+    awaited, train = find_awaited(connection, row), row.kind == "train"
+    learnt = list_feedback(connection, row.id) if train else []
+    return JobFigures(
+        row,
+        progress(connection, row.id),
+        totals(connection, row.id),
+        count_endings(connection, row.id),
+        running_score(connection, row.id),
+        seconds_by_phase(connection, row.id),
+        awaited,
+        count_endings(connection, awaited.id) if awaited and train else None,
+        learnt[-1] if learnt else None,
+    )
+
+
+def measure_score(figures: JobFigures) -> dict[str, Any] | None:
+    """The score so far: `value` of the `scored` episodes with its `ci95`, and `bounds` over all items; None without.
+
+    The bounds count the items that have no score yet as all wrong and as all right. Of several samples of a task the
+    interval counts one, as they may all agree; it is Wilson's, which is wide for graded scores.
+    """
+    total, scored = figures.score
+    if not scored:
+        return None
+    independent = ceil(scored / samples_of(figures.row))
+    low, high = wilson(min(max(round(total / scored * independent), 0), independent), independent)
+    items = max(figures.row.items, scored)
+    return {
+        "value": total / scored,
+        "scored": scored,
+        "ci95": [low, high],
+        "bounds": [total / items, (total + items - scored) / items],
+    }

@@ -1,0 +1,72 @@
+"""How fast a job goes, and how long it will take: by a clock that is never set back.
+
+The clock is the process's monotonic one, so that neither a rate nor a time left is ever negative.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MIN_SECONDS, MIN_ITEMS = 30.0, 5  #: the shortest stretch that a rate is taken of, once watching has lasted as long
+MAX_SECONDS = 900.0  #: the longest
+APART_SECONDS = 1.0  #: between two samples that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was done at one moment."""
+
+    at: float
+    items: int
+    tokens: int
+
+
+class Pace:
+    """Rates over the latest stretch in which enough has happened. `clock` gives seconds that only go up."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._samples: deque[Sample] = deque()
+        self.items_per_second = self.tokens_per_second = 0.0
+        self.known = False  #: whether there are two samples to take rates of
+
+    def observe(self, items: int, tokens: int) -> None:
+        """Note how many items and tokens are done now. Fewer than before: endings were taken back, count anew."""
+        sample = Sample(self._clock(), items, tokens)
+        if self._samples and items < self._samples[-1].items:
+            self._samples.clear()
+        while self._samples and sample.at - self._samples[0].at > MAX_SECONDS:
+            self._samples.popleft()
+        start = self._start(sample)
+        if len(self._samples) < 2 or sample.at - self._samples[-1].at >= APART_SECONDS:
+            self._samples.append(sample)
+        self.items_per_second = self.tokens_per_second = 0.0
+        self.known = start is not None and sample.at > start.at
+        if start and (elapsed := sample.at - start.at) > 0:
+            self.items_per_second = max(0, items - start.items) / elapsed
+            self.tokens_per_second = max(0, tokens - start.tokens) / elapsed
+
+    def _start(self, latest: Sample) -> Sample | None:
+        for one in reversed(self._samples):
+            if latest.at - one.at >= MIN_SECONDS and latest.items - one.items >= MIN_ITEMS:
+                return one
+        return self._samples[0] if self._samples else None
+
+    def seconds_left(self, items: int) -> float | None:
+        """For so many further items; None as long as nothing is known."""
+        return items / self.items_per_second if self.items_per_second > 0 and items > 0 else None
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration in words, as exact as anybody wants it; never negative."""
+    seconds = max(0.0, seconds)
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    if seconds < 99 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.0f} days" if seconds < 1000 * 86400 else "more than 1,000 days"

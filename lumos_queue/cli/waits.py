@@ -1,0 +1,89 @@
+"""What keeps a job from going on, in words, with what a person can do: for `lumos watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from db.awaiting import HOW, describe_awaiting
+from db.jobs import PAUSED_BY_PERSON
+from db.states import OPEN, ItemState, JobState
+from lumos_queue.cli.job_figures import JobFigures
+from lumos_queue.cli.live_training import describe_awaited
+from lumos_queue.cli.pace import format_seconds
+from lumos_queue.settings import Settings
+
+LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it is called silent
+
+
+def find_waits(
+    figures: JobFigures,
+    sessions: Sequence[Any],
+    held: Mapping[int, Mapping[str, int]],
+    clock: float,
+    settings: Settings,
+) -> list[str]:
+    """Lines about a job; none while it goes on. `sessions`: those alive, `held`: their items by job.
+
+    `clock`: the database's, in seconds since 1970.
+    """
+    row = figures.row
+    if row.state == JobState.PAUSED:
+        reason = "by a person" if row.waiting == PAUSED_BY_PERSON else row.waiting
+        return [f"paused: {reason}. Go on with: lumos resume {row.id}"]
+    if row.state == JobState.FAILED:
+        return [f"failed: {row.waiting.rstrip('.')}. Once this is fixed: lumos resume {row.id}"]
+    claimed, waits = figures.items.get(ItemState.CLAIMED, 0), []
+    if row.state == JobState.CANCELLING:
+        waits.append(f"is being cancelled: {claimed:,} items are still held by workers")
+    if row.state in OPEN:
+        waits += _waits_of_open(figures, clock)
+        plans = figures.items.get(ItemState.AWAITING, 0)
+        if plans and not any(HOW in line for line in waits):
+            waits.append(describe_awaiting(plans, row.id))
+        if not waits and not claimed:
+            waits.append(_nobody(row.id, len(sessions), len(held)))
+    return waits + _silent_workers(row.id, sessions, held, settings)
+
+
+def is_silent(session: Any, settings: Settings) -> bool:
+    """Whether a worker that is not yet declared dead has missed some heartbeats."""
+    return session.silent_seconds > LATE_BEATS * settings.heartbeat_seconds
+
+
+def _waits_of_open(figures: JobFigures, clock: float) -> list[str]:
+    row, holder = figures.row, figures.holder
+    waits = []
+    if figures.awaited:
+        waits.append("waits" + describe_awaited(row, figures.awaited).removeprefix(" ·").replace("·", ","))
+    if holder.waiting and not (figures.awaited and holder is row):
+        again = holder.not_before_at - clock
+        waits.append(
+            f"waits: {holder.waiting.rstrip('.')}" + (f"; tried again in {format_seconds(again)}" if again > 0 else "")
+        )
+    return waits
+
+
+def _nobody(job: str, alive: int, busy: int) -> str:
+    if not alive:
+        return (
+            f"nobody works on it: no worker is alive. Start one with: lumos worker, or go on here: lumos resume {job}"
+        )
+    workers = f"of {alive:,} workers {busy:,} work" if alive > 1 else f"the only worker {'works' if busy else 'waits'}"
+    return f"nobody works on it yet: {workers} on other jobs" if busy else f"nobody works on it yet: {alive:,} idle"
+
+
+def _silent_workers(
+    job: str, sessions: Sequence[Any], held: Mapping[int, Mapping[str, int]], settings: Settings
+) -> list[str]:
+    """Workers that hold items of the job and have not been heard of: soon their items are owed again."""
+    lines = []
+    for session in sessions:
+        items, silent = held.get(session.id, {}).get(job, 0), session.silent_seconds
+        if items and is_silent(session, settings):
+            left = format_seconds(settings.lease_seconds - silent)
+            lines.append(
+                f"worker {session.id} ({session.host}:{session.pid}) has been silent for {format_seconds(silent)}: "
+                f"in {left} its {items:,} item{'s are' if items > 1 else ' is'} owed again"
+            )
+    return lines

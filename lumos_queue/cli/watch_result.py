@@ -1,0 +1,58 @@
+"""What `lumos watch` says of a job in one line, and at the end: for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumos_queue.cli import output
+from lumos_queue.cli.job_block import format_left, format_line, format_score
+from lumos_queue.cli.job_figures import measure_score
+from lumos_queue.cli.watched import WatchedJob
+from lumos_queue.reports.completeness import completeness, remark
+from lumos_queue.util.display import one_line
+
+
+def format_watched(one: WatchedJob) -> str:
+    """One line, without a terminal."""
+    if one.removed or one.figures is None:
+        return f"{one.id}  {one.state}"
+    parts = [format_line(one.figures), format_left(one.figures, one.pace), format_score(one.figures), *one.waits]
+    return one_line("  ".join(filter(None, parts)))
+
+
+def result_of(one: WatchedJob) -> dict[str, Any]:
+    """The job's figures, and whether it ended complete."""
+    if one.removed or one.figures is None:
+        return {"job": one.id, "state": one.state}
+    figures, row = one.figures, one.figures.row
+    return {
+        "job": row.id,
+        "name": row.name,
+        "kind": row.kind,
+        "benchmark": row.benchmark,
+        "formulation": row.formulation,
+        "state": row.state,
+        "waits": one.waits,
+        "items": dict(figures.items),
+        "of": row.items,
+        "endings": dict(figures.endings),
+        "score": measure_score(figures),
+        "calls": figures.sums.calls,
+        "tokens": figures.tokens,
+        "errors": [{"kind": error.kind, "text": error.text, "items": error.items} for error in one.errors],
+    } | completeness(row, figures.items, figures.endings)
+
+
+def print_results(results: list[dict[str, Any]]) -> None:
+    """The end of each job."""
+    for one in results:
+        if "items" not in one:
+            output.show(f"{one['job']}  {one['state']}")
+            continue
+        line = f"{one['job']}  {one['state']}  {one['items'].get('done', 0)}/{one['of']} items"
+        if score := one["score"]:
+            low, high = score["ci95"]
+            line += f"  {score['value']:.1%} [{low:.1%}, {high:.1%}] of {score['scored']}"
+        output.show(line)
+        if text := remark(one):
+            output.show(f"job {one['job']} is {text}")

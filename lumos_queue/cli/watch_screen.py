@@ -1,0 +1,123 @@
+"""The full-screen page of `lumos watch`, for a terminal of any size: what does not fit is left out, and counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.text import Text
+
+from lumos_queue.cli.job_block import describe, format_left, format_score, job_block, job_head
+from lumos_queue.cli.job_figures import measure_score
+from lumos_queue.cli.output import harmless
+from lumos_queue.cli.pace import format_seconds
+from lumos_queue.cli.watched import Watched, WatchedJob
+
+STALE_SECONDS = 6.0  #: after which the page says how old its figures are
+MIN_ERRORS = 3  #: lines that errors get at least, where there are any
+WARN, DIM = "yellow", "dim"
+
+
+class Screen:
+    """What rich draws, again and again: the state is read by others and only shown here."""
+
+    def __init__(self, watched: Watched):
+        self._watched = watched
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        width, height = options.max_width, options.height or console.height
+        room = max(1, height - 1)  # the last line says how to leave
+        top = self._top()
+        below = [*self._loads(), *self._errors(width)]
+        jobs = self._jobs(console, options, room - len(top) - min(len(below), MIN_ERRORS + len(self._loads())))
+        shown = [*top, *jobs]
+        shown += below[: max(0, room - _height(console, options, shown))]
+        yield Group(*shown)
+        yield from [Text()] * (room - _height(console, options, shown))
+        yield _line("Ctrl-C leaves: jobs go on", DIM)
+
+    def _top(self) -> list[Text]:
+        watched, lines = self._watched, []
+        if watched.read_at is None:
+            return [_line(watched.silence or "reading …", WARN if watched.silence else DIM)]
+        age = time.monotonic() - watched.read_at
+        if watched.silence:
+            lines.append(_line(f"figures of {format_seconds(age)} ago: {watched.silence}", "bold red"))
+        elif age > STALE_SECONDS:
+            lines.append(_line(f"figures of {format_seconds(age)} ago", WARN))
+        lines.append(_line(watched.describe_workers(), "" if watched.workers else WARN))
+        return lines
+
+    def _jobs(self, console: Console, options: ConsoleOptions, room: int) -> list[RenderableType]:
+        """As much of each job as there is room for all; else as many jobs as fit, those that go on first."""
+        jobs = sorted(self._watched.jobs, key=lambda one: one.state in ("done", "cancelled", "removed"))
+        for form in (_whole, _short, _one_line):
+            parts = [part for one in jobs for part in form(one)]
+            if _height(console, options, parts) <= room or form is _one_line:
+                break
+        if len(parts) <= room or form is not _one_line:
+            return parts
+        shown = max(1, room - 1)
+        return [*parts[:shown], _line(f"… and {len(parts) - shown:,} more jobs: a taller terminal shows them", DIM)]
+
+    def _loads(self) -> list[Text]:
+        loads = self._watched.loads
+        if not loads:
+            return []
+        lines = [_line("calls in flight  waiting  cap  endpoint", DIM)]
+        for one in loads:
+            cap = "-" if one.cap is None else f"{one.cap:,}"
+            lines.append(_line(f"{one.in_flight:>15,}  {one.waiting:>7,}  {cap:>3}  {one.url}"))
+        return lines
+
+    def _errors(self, width: int) -> list[Text]:
+        several = len(self._watched.jobs) > 1
+        lines = []
+        for one in self._watched.jobs:
+            for error in one.errors:
+                job = f"{one.id}  " if several else ""
+                lines.append(_line(f"{job}{error.items:,} × {error.kind}: {error.text}"))
+        return [Text(), _line("errors, the latest first", DIM), *lines] if lines else []
+
+
+def _line(text: str, style: str = "") -> Text:
+    """One line, cut where the terminal ends."""
+    return Text(" ".join(harmless(text).split("\n")), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _height(console: Console, options: ConsoleOptions, parts: Sequence[RenderableType]) -> int:
+    return len(console.render_lines(Group(*parts), options.update(height=None), pad=False)) if parts else 0
+
+
+def _whole(one: WatchedJob) -> list[RenderableType]:
+    if one.removed or one.figures is None:
+        return _one_line(one)
+    return [job_block(one.figures, one.pace, one.waits), Text()]
+
+
+def _short(one: WatchedJob) -> list[RenderableType]:
+    if one.removed or one.figures is None:
+        return _one_line(one)
+    score = format_score(one.figures)
+    return [
+        *job_head(one.figures, one.pace),
+        *([_line(f"score so far  {score}")] if score else []),
+        *_waits(one),
+        Text(),
+    ]
+
+
+def _waits(one: WatchedJob) -> list[RenderableType]:
+    return [Text(harmless(line), style=WARN) for line in one.waits]
+
+
+def _one_line(one: WatchedJob) -> list[RenderableType]:
+    if one.removed or one.figures is None:
+        return [_line(f"{one.id}  {one.state}")]
+    figures = one.figures
+    done = f"{figures.done:,}/{figures.row.items:,}"
+    score = f"{found['value']:.1%}" if (found := measure_score(figures)) else ""
+    waits = f"  {one.waits[0]}" if one.waits else f"  {describe(figures.row)}"
+    cells = f"{one.id}  {one.state:<9}  {done:>13}  {format_left(figures, one.pace):>14}  {score:>6}{waits}"
+    return [_line(cells, WARN if one.waits else "")]

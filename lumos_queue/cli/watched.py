@@ -1,0 +1,122 @@
+"""What `lumos watch` shows, as of one look at the database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.jobs import find_job
+from db.models import EndpointCap, JobRow
+from db.reading import calls_in_flight, clock, jobs_held, live_sessions
+from db.states import OPEN, JobState
+from lumos_queue.cli.job_errors import ErrorGroup, ErrorReader
+from lumos_queue.cli.job_figures import JobFigures, read_figures
+from lumos_queue.cli.pace import Pace
+from lumos_queue.cli.waits import find_waits, is_silent
+from lumos_queue.settings import Settings
+from workers.describe import roles_of
+
+#: States that a job does not leave by itself. One that a person has paused may be resumed any moment: it is watched on.
+ENDED = (JobState.DONE, JobState.CANCELLED, JobState.FAILED, JobState.REMOVED)
+IN_PROCESS = ("local:", "scripted:")  #: endpoints that run in the worker itself: nothing of them is in flight
+
+
+@dataclass(slots=True)
+class WatchedJob:
+    """One job. What is read anew is put into it."""
+
+    id: str
+    pace: Pace = field(default_factory=Pace)
+    errors_read: ErrorReader = field(default_factory=ErrorReader)
+    figures: JobFigures | None = None  #: None before the first look, and when it was removed by then
+    removed: bool = False
+    waits: list[str] = field(default_factory=list)
+    errors: list[ErrorGroup] = field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        return JobState.REMOVED if self.removed else self.figures.row.state if self.figures else JobState.QUEUED
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one endpoint has to do, over all workers."""
+
+    url: str
+    in_flight: int
+    waiting: int
+    cap: int | None
+
+
+class Watched:
+    """All watched jobs with what they share. `read` looks at the database."""
+
+    def __init__(self, settings: Settings, jobs: Sequence[str]):
+        """`jobs`: their whole ids; empty: all that are open, also those that are submitted later."""
+        self._settings, self._all = settings, not jobs
+        self.jobs = [WatchedJob(job) for job in jobs]
+        self.loads: list[Load] = []
+        self.workers: list[Any] = []
+        self.held: Mapping[int, Mapping[str, int]] = {}
+        self.read_at: float | None = None  #: by the monotonic clock
+        self.silence = ""  #: why the last look failed; empty: it did not
+
+    @property
+    def ended(self) -> bool:
+        """Whether all have ended; not before the first look."""
+        return self.read_at is not None and all(one.state in ENDED for one in self.jobs)
+
+    def describe_workers(self) -> str:
+        """How many there are, in words."""
+        alive, silent = len(self.workers), sum(is_silent(one, self._settings) for one in self.workers)
+        busy = sum(one.id in self.held and not is_silent(one, self._settings) for one in self.workers)
+        if not alive:
+            return "no worker is alive"
+        said = f"{alive - silent:,} worker{'s' * (alive - silent != 1)} alive, {busy:,} at work"
+        return said + (f", {silent:,} silent" if silent else "")
+
+    def read(self, connection: Connection) -> None:
+        """Raises DBAPIError when the database does not answer; what was read before stays."""
+        if self._all:
+            known = {one.id for one in self.jobs}
+            self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known]
+        self.workers = live_sessions(connection, self._settings.lease_seconds)
+        self.held, moment = jobs_held(connection), clock(connection)
+        for one in self.jobs:
+            self._read_job(connection, one, moment)
+        self.loads = self._read_loads(connection)
+        self.read_at, self.silence = time.monotonic(), ""
+
+    def _read_job(self, connection: Connection, one: WatchedJob, moment: float) -> None:
+        row = find_job(connection, one.id)
+        if row is None:
+            one.removed, one.waits = True, []
+            return
+        if one.figures and row.state in ENDED and row.state == one.state:
+            return
+        one.figures = read_figures(connection, row)
+        one.pace.observe(one.figures.done, one.figures.tokens)
+        one.waits = find_waits(one.figures, self.workers, self.held, moment, self._settings)
+        one.errors = one.errors_read.read(connection, one.id, one.figures.endings)
+
+    def _read_loads(self, connection: Connection) -> list[Load]:
+        """The endpoints of the jobs that have not ended."""
+        urls = dict.fromkeys(
+            url
+            for one in self.jobs
+            if one.figures and one.state not in ENDED
+            for url in roles_of(one.figures.row.spec).values()
+        )
+        caps = dict(connection.execute(select(EndpointCap.url, EndpointCap.requests)).all())
+        calls = calls_in_flight(one for one in self.workers if not is_silent(one, self._settings))
+        return [Load(url, *calls.get(url, (0, 0)), caps.get(url)) for url in urls if not url.startswith(IN_PROCESS)]
+
+
+def open_jobs(connection: Connection) -> list[str]:
+    """Ids of the jobs that may be worked on or are being cancelled, the oldest first."""
+    wanted = select(JobRow.id).where(JobRow.state.in_((*OPEN, JobState.CANCELLING))).order_by(JobRow.created_at)
+    return list(connection.execute(wanted).scalars())

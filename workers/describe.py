@@ -1,0 +1,43 @@
+"""A job in words, for Flower and for the results of Celery tasks: benchmark, formulation, models, name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.util.display import one_line
+
+MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters shown of what users and servers have written
+
+
+def describe_job(row: Any) -> str:
+    """`row`: a job's, or anything with its columns kind, benchmark, formulation, name and spec. One harmless line."""
+    what = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
+    if row.kind == "train":
+        what.append(str(row.spec.get("recipe", "")))
+    if row.name:
+        what.append(f'"{shorten(row.name, MAX_NAME)}"')
+    return shorten(", ".join(filter(None, (" ".join(filter(None, what)), describe_models(row.spec)))), MAX_TEXT)
+
+
+def describe_models(spec: Mapping[str, Any]) -> str:
+    """Each endpoint of a stored job once, after the roles that it has: `planner tgi://a:1, grounder tgi://b:2`."""
+    urls: dict[str, list[str]] = {}
+    for role, url in roles_of(spec).items():
+        urls.setdefault(url, []).append(role)
+    return shorten(", ".join(f"{'/'.join(names)} {url}" for url, names in urls.items()), MAX_MODELS)
+
+
+def roles_of(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The endpoint of each role that a stored job asks; none of a training."""
+    asked = spec.get("evaluation") or spec.get("infer", spec)
+    agent = asked.get("agent")
+    if isinstance(agent, Mapping):
+        return {str(role): str(url) for role, url in agent.get("roles", {}).items()}
+    return {"teacher": str(asked["teacher"])} if asked.get("teacher") else {}
+
+
+def shorten(text: str, characters: int) -> str:
+    """The text as one harmless line of at most so many characters."""
+    line = " ".join(one_line(text[: 4 * characters]).split())
+    return line if len(line) <= characters and len(text) <= 4 * characters else line[: characters - 1] + "…"

@@ -1,0 +1,94 @@
+"""How Flower shows a slice: its job in words instead of an id, and what came of it. Flower escapes what it is given."""
+
+from __future__ import annotations
+
+import re
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any
+
+from db.connection import Database, open_database
+from db.jobs import find_job
+from lumos_queue.settings import Settings
+from workers.describe import describe_job, shorten
+from workers.slice_failed import SliceFailed
+from workers.validation import JOB_ID
+
+WAIT_SECONDS = 0.3  #: that a page may wait for the database; what it does not know then stays an id
+MAX_KNOWN = 20_000  #: jobs whose words are kept
+MAX_SHOWN = 1000  #: characters of a result
+_ARGUMENTS = re.compile(rf"[\[(]'({JOB_ID.pattern})',?[\])]")
+_FAILED = re.compile(rf"{SliceFailed.__name__}\((['\"])(.*)\1\)", re.DOTALL)
+_UNKNOWN = ("", "")
+_QUOTED = re.compile(r"(['\"])(.*)\1", re.DOTALL)
+
+
+class JobWords:
+    """What jobs are, by id: looked up once, in a thread, as Flower's one loop must not wait for a database."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._known: dict[str, tuple[str, str]] = {}
+        self._pending: dict[str, Future[None]] = {}
+        self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="job words")
+        self._database: Database | None = None
+
+    def find(self, job: str) -> tuple[str, str]:
+        """What the job is, and its id and size; empty when there is none, or nothing is known of it yet."""
+        with self._lock:
+            if (known := self._known.get(job)) is not None:
+                return known
+            is_first = not self._pending
+            if not (future := self._pending.get(job)):
+                if len(self._pending) >= MAX_KNOWN:
+                    return ""
+                future = self._pending[job] = self._thread.submit(self._look, job)
+        if is_first:  # else the database is slow, and each row of a page would wait
+            try:
+                future.result(WAIT_SECONDS)
+            except FutureTimeout:
+                return _UNKNOWN
+        return self._known.get(job, _UNKNOWN)
+
+    def _look(self, job: str) -> None:
+        try:
+            if self._database is None:
+                self._database = open_database(self._settings.database, self._settings.lease_seconds)
+            with self._database.engine.connect() as connection:
+                row = find_job(connection, job)
+            if row is not None:
+                items = f"{row.items:,} item{'s' * (row.items != 1)}"
+                with self._lock:
+                    if len(self._known) >= MAX_KNOWN:
+                        self._known.clear()
+                    self._known[job] = describe_job(row), f"job {row.id}, {items}"
+        except Exception:  # whatever it is, the page shows the id
+            pass
+        finally:
+            with self._lock:
+                self._pending.pop(job, None)
+
+
+class TaskFormat:
+    """Flower's `format_task`."""
+
+    def __init__(self, words: JobWords):
+        self._words = words
+
+    def __call__(self, task: Any) -> Any:
+        what, which = "", ""
+        if found := _ARGUMENTS.fullmatch(task.args or ""):
+            what, which = self._words.find(found[1])
+            task.args = f"{what}; {which}" if what else found[1]
+        else:
+            task.args = shorten(task.args or "", MAX_SHOWN)
+        task.kwargs = "" if task.kwargs == "{}" else shorten(task.kwargs or "", MAX_SHOWN)
+        if said := task.exception or task.result:
+            text = _FAILED.fullmatch(said) or _QUOTED.fullmatch(said)
+            # What the job is stands beside it already; of what is left, a list shows the beginning.
+            task.result = shorten((text[2] if text else said).removeprefix(f"{what}: "), MAX_SHOWN)
+        if task.exception:
+            task.exception = task.result
+        return task

@@ -1,0 +1,140 @@
+"""Metrics of a deployment for Prometheus, read from the database when they are asked for (docs/monitoring.md).
+
+Labels are closed sets, or bounded: jobs only while they are open, endpoints only while workers use them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
+
+from db.connection import Database, open_database
+from db.errors import reason
+from db.migrate import require_current
+from db.monitoring import DeploymentFigures, read_deployment
+from lumos_queue.errors import LumosError
+from lumos_queue.settings import Settings
+from workers.describe import shorten
+
+log = logging.getLogger(__name__)
+QUANTILES = (0.5, 0.95, 0.99)
+MAX_LABEL = 120  #: characters of an endpoint's address
+
+
+class DeploymentCollector(Collector):
+    """Reads one deployment. A database that does not answer gives `lumos_database_up 0` and nothing else."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._database: Database | None = None
+        self._reading = threading.Lock()  # one at a time, however many ask
+
+    def describe(self) -> Sequence[Metric]:
+        """Nothing: else the database would be read when the collector is registered."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        with self._reading:
+            began = time.monotonic()
+            try:
+                figures = self._read()
+            except (SQLAlchemyError, LumosError) as error:
+                log.warning("no metrics: %s", reason(error))
+                figures = None
+            seconds = time.monotonic() - began
+        yield GaugeMetricFamily("lumos_database_up", "Whether the database answered.", value=float(figures is not None))
+        yield GaugeMetricFamily("lumos_read_seconds", "Seconds that reading these figures took.", value=seconds)
+        if figures:
+            yield from _of_work(figures)
+            yield from _of_calls(figures)
+            yield from _of_workers(figures)
+
+    def _read(self) -> DeploymentFigures:
+        if self._database is None:
+            opened = open_database(self._settings.database, self._settings.lease_seconds)
+            try:
+                require_current(opened)
+            except BaseException:
+                opened.close()
+                raise
+            self._database = opened
+        with self._database.engine.connect() as connection:
+            return read_deployment(connection, self._settings.lease_seconds)
+
+
+def _gauge(name: str, what: str, labels: Sequence[str], values: dict[tuple[str, ...], float]) -> Metric:
+    family = GaugeMetricFamily(name, what, labels=labels)
+    for label, value in values.items():
+        family.add_metric(label, value)
+    return family
+
+
+def _of_work(figures: DeploymentFigures) -> Iterator[Metric]:
+    yield _gauge("lumos_jobs", "Jobs by state.", ["state"], {(state,): n for state, n in figures.jobs.items()})
+    yield _gauge(
+        "lumos_items", "Items of all jobs by state and, of episodes, ending.", ["state", "ending"], {**figures.items}
+    )
+    yield _gauge(
+        "lumos_job_items",
+        "Items of each open job by state.",
+        ["job", "state"],
+        {(job, state): items for job, states in figures.open_jobs.items() for state, items in states.items()},
+    )
+    yield GaugeMetricFamily(
+        "lumos_queue_age_seconds",
+        "Since when the longest due item has been owed; 0: none.",
+        value=figures.queue_seconds,
+    )
+    yield GaugeMetricFamily(
+        "lumos_jobs_unattended", "Open jobs with due items on which no worker works.", value=figures.unattended
+    )
+
+
+def _of_calls(figures: DeploymentFigures) -> Iterator[Metric]:
+    yield _gauge(
+        "lumos_tokens", "Tokens of finished episodes.", ["kind"], {(kind,): n for kind, n in figures.tokens.items()}
+    )
+    calls = {(role,): float(calls) for role, (calls, _) in figures.calls.items()}
+    yield _gauge("lumos_model_calls", "Model calls of finished episodes.", ["role"], calls)
+    seconds = {(role,): seconds for role, (_, seconds) in figures.calls.items()}
+    yield _gauge("lumos_model_call_seconds", "Seconds of these model calls, added up.", ["role"], seconds)
+    yield GaugeMetricFamily(
+        "lumos_action_seconds", "Seconds of actions of finished episodes, added up.", value=figures.action_seconds
+    )
+    yield _gauge(
+        "lumos_tool_latency_seconds",
+        "Quantiles of the seconds of actions, and of calls of external tools, of the episodes that run now.",
+        ["kind", "quantile"],
+        {
+            (kind, str(quantile)): values[min(int(quantile * len(values)), len(values) - 1)]
+            for kind, values in figures.latencies.items()
+            if values
+            for quantile in QUANTILES
+        },
+    )
+
+
+def _of_workers(figures: DeploymentFigures) -> Iterator[Metric]:
+    workers = {(state,): float(count) for state, count in figures.workers.items()}
+    yield _gauge("lumos_workers", "Worker processes that are alive.", ["state"], workers)
+    lost = "Worker sessions that were declared dead: their items were owed again."
+    yield CounterMetricFamily("lumos_leases_lost", lost, value=figures.leases_lost)
+    calls = {}
+    for url, (in_flight, waiting) in figures.endpoints.items():
+        calls |= {(shorten(url, MAX_LABEL), "in flight"): in_flight, (shorten(url, MAX_LABEL), "waiting"): waiting}
+    yield _gauge(
+        "lumos_endpoint_calls", "Model calls by endpoint, as of the last heartbeats.", ["endpoint", "state"], calls
+    )
+    caps = {(shorten(url, MAX_LABEL),): float(cap) for url, cap in figures.caps.items()}
+    yield _gauge("lumos_endpoint_cap", "The most calls that an endpoint may have in flight.", ["endpoint"], caps)
+    rejected = CounterMetricFamily("lumos_rejected_messages", "Messages that were dropped unread.", labels=["reason"])
+    for why, messages in figures.rejected.items():
+        rejected.add_metric([why], messages)
+    yield rejected
