@@ -182,19 +182,23 @@ def remove(database: Database, job: str, with_labels: bool = False) -> None:
     Raises SpecError while it is being worked on and, unless `with_labels`, when people's work would go with it.
     """
     with database.writer.begin() as connection:
-        row = _require(connection, job)
-        if row.state in (*OPEN, JobState.CANCELLING):
-            raise SpecError(f"Job {job} is {row.state}: cancel it first with: lumos cancel {job}")
-        if not with_labels and (found := _work_on(connection, job)):
-            raise SpecError(
-                f"People have worked on episodes of job {job}: {', '.join(found)}. "
-                f"To remove it with all its labels and audit places: lumos rm {job} --with-labels"
-            )
+        check_removable(connection, _require(connection, job).state, job, with_labels)
         hide(connection, job)
     remove_rest(database, job)
 
 
-def _work_on(connection: Connection, job: str) -> list[str]:
+def check_removable(connection: Connection, state: str, job: str, with_labels: bool) -> None:
+    """Raises SpecError as `remove` does, for a job in that state."""
+    if state in (*OPEN, JobState.CANCELLING):
+        raise SpecError(f"Job {job} is {state}: cancel it first with: lumos cancel {job}")
+    if not with_labels and (found := work_of_people(connection, job)):
+        raise SpecError(
+            f"People have worked on episodes of job {job}: {', '.join(found)}. "
+            f"To remove it with all its labels and audit places: lumos rm {job} --with-labels"
+        )
+
+
+def work_of_people(connection: Connection, job: str) -> list[str]:
     """How many episodes of the job people have labelled, drawn or corrected elsewhere, in words."""
     own = select(Item.id).where(Item.job == job)
     counts = {

@@ -15,7 +15,7 @@ from lumos_queue.reports.real_state import RealState
 
 _UNLIMITED = 1_000  #: cells, where the list is read by a program
 _ROOMY = 100  #: cells from which on there is room between columns, and for tags
-_STATE_LEAST = 11  #: cells, `incomplete` and an ellipsis
+_STATE_LEAST = 18  #: cells, those of `nobody works on it`
 _STYLES = {
     RealState.RUNNING: "green",
     RealState.WAITING: "yellow",
@@ -59,7 +59,7 @@ def _columns(jobs: Sequence[Mapping[str, Any]], width: int) -> list[Column]:
     """All columns that say something of these jobs, in their order."""
 
     def column(head: str, cells: list[str], least: int, rank: int, middle: bool = False) -> list[Column]:
-        safe = [output.harmless(cell) for cell in cells]
+        safe = [output.harmless(" ".join(cell.split())) for cell in cells]
         return [plain_column(head, safe, least, rank, middle)] if any(safe) else []
 
     tags = [" ".join(f"{key}={value}" for key, value in job["tags"].items()) for job in jobs]
@@ -101,9 +101,11 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
         return both if cell_len(both) <= width else cut(words, width)
 
     head = f"{pad('score, % [95 %]', wide)} state" if wide else "state"
-    natural = max(cell_len(head), *(cell_len(words) + bool(score) * (wide + 1) for score, (_, words)
-                                    in zip(scores, states, strict=True)))  # fmt: skip
-    return Column(head, natural, min(natural, wide + 1 + _STATE_LEAST if wide else 20), 0, show)
+    beside = wide + bool(wide)  # a score and a space
+    scored = [cell_len(state) for score, (state, _) in zip(scores, states, strict=True) if score]
+    natural = [cell_len(words) + bool(score) * beside for score, (_, words) in zip(scores, states, strict=True)]
+    least = max(_STATE_LEAST, beside + max(scored, default=0))
+    return Column(head, max(cell_len(head), *natural), least, 0, show)
 
 
 def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.submit import finish
 
 
-def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
+def _change(job: str, change: str) -> tuple[Any, Any]:
     """Apply one of db.jobs' changes of state; returns the settings and the job's row afterwards."""
     import db.jobs
     from lumos_queue.errors import SpecError
@@ -25,9 +25,7 @@ def _change(job: str, change: str, **options: bool) -> tuple[Any, Any]:
     with database(settings) as opened:
         with opened.engine.connect() as connection:
             row = db.jobs.get_job(connection, job)
-        getattr(db.jobs, change)(opened, row.id, **options)
-        if change == "remove":
-            return settings, row
+        getattr(db.jobs, change)(opened, row.id)
         with opened.engine.connect() as connection:
             return settings, db.jobs.get_job(connection, row.id)
 
@@ -78,15 +76,30 @@ def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -
 
 
 def rm(
-    job: opt.JobId,
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's whole id.")],
     with_labels: Annotated[
         bool, typer.Option("--with-labels", help="Also if people have labelled, sampled or corrected its episodes.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: opt.Json = False,
 ) -> None:
     """Delete a job and everything it stored.
 
-    The job must not be running. Jobs with people's labels, audits or corrections need --with-labels.
+    Says what goes, and asks. The job must not be running. Jobs with people's labels, audits or corrections need
+    --with-labels.
     """
-    _, row = _change(job, "remove", with_labels=with_labels)
-    output.result({"job": row.id, "removed": True}, lambda value: output.show(f"job {value['job']} was removed"))
+    from db.jobs import check_removable, remove
+    from lumos_queue.cli.removal import describe_removal, find_whole, is_agreed
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    with database(read_settings()) as opened:
+        with opened.engine.connect() as connection:
+            row = find_whole(connection, job)
+            check_removable(connection, row.state, row.id, with_labels)
+            told = describe_removal(connection, row)
+        if not yes and not is_agreed(told, row.id, with_labels):
+            output.result({"job": row.id, "removed": False}, lambda value: output.show(f"job {value['job']} was kept"))
+            return
+        remove(opened, row.id, with_labels)
+    output.result({"job": row.id, "removed": True}, lambda _: output.show(f"removed {told}"))

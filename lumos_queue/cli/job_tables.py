@@ -14,6 +14,7 @@ from lumos_queue.reports.completeness import stop_reason
 
 #: Columns of a job that say what was asked, and where it stands.
 SETTINGS = (
+    "name",
     "kind",
     "benchmark",
     "split",
@@ -26,6 +27,8 @@ SETTINGS = (
     "dataset",
     "agent",
     "code_version",
+    "parent",
+    "chosen",
 )
 
 
@@ -37,6 +40,10 @@ def print_job(job: dict[str, Any]) -> None:
         if job[name]:
             stopped = name == "waiting" and stop_reason(job["state"], job["waiting"])
             grid.add_row(f"[dim]{'reason' if stopped else name}[/]", escape(str(job[name])))
+        if name == "name" and job["tags"]:
+            grid.add_row("[dim]tags[/]", escape("  ".join(f"{key}={value}" for key, value in job["tags"].items())))
+        if name == "state" and job["real_state"] != job["state"]:
+            grid.add_row("", escape(job["real_state"]))
     for name, said in _chosen(job["spec"]):
         grid.add_row(f"[dim]{name}[/]", escape(said))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))

@@ -20,11 +20,18 @@ def show_reports(settings: Settings, jobs: list[str]) -> Exit:
     from db.jobs import get_job
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
+    from lumos_queue.reports.differences import differences
+    from lumos_queue.reports.model_names import models_told
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database
 
     with database(settings) as opened, opened.engine.connect() as connection:
-        reports = [make_report(connection, get_job(connection, job)) for job in jobs]
+        rows = [get_job(connection, job) for job in jobs]
+        differ = differences(rows, models_told(connection, [row.id for row in rows]))
+        reports = [
+            make_report(connection, row) | {"name": row.name, "differs": found}
+            for row, found in zip(rows, differ, strict=True)
+        ]
     output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))
     return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
 
@@ -63,21 +70,27 @@ def jobs(
 
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:
-    """Show a job's settings, state and endpoints."""
+    """Show a job's name, settings, state and endpoints."""
     from db.figures import code_versions, progress
     from db.jobs import get_job, problems
     from db.reading import endpoints_of
+    from db.tags import tags_of
     from lumos_queue.cli.job_tables import SETTINGS, print_job
+    from lumos_queue.reports.real_state import real_states
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     names = (*SETTINGS, "priority", "seed", "created_at", "started_at", "finished_at", "spec")
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
+    settings = read_settings()
+    with database(settings) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)
+        standing = real_states(connection, [row], settings.lease_seconds)[row.id]
         shown = (
             {"job": row.id}
             | {name: getattr(row, name) for name in names}
             | {
+                "tags": tags_of(connection, [row.id]).get(row.id, {}),
+                "real_state": str(standing.state),
                 "items": progress(connection, row.id),
                 "code_versions": [
                     {"code_version": version, "episodes": episodes}

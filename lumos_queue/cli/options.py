@@ -19,7 +19,9 @@ def _json(value: bool) -> bool:
 
 Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
 Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (the README lists all).")]
-Data = Annotated[Path | None, typer.Option(help="The benchmark's original file or folder.")]
+Data = Annotated[
+    Path | None, typer.Option(help="The benchmark's original file or folder. Default: what `lumos data get` fetched.")
+]
 Split = Annotated[str, typer.Option(help="Which split the rows are: train, dev, test, or one of the benchmark's own.")]
 Limit = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Use only the first so many rows; 0: all.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip rows that cannot be read, and report them.")]

@@ -13,6 +13,7 @@ from lumos_queue.cli.feedback_tables import format_steps, print_feedback
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
+from lumos_queue.cli.report_heads import head_columns
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
 
@@ -39,11 +40,12 @@ def print_reports(reports: list[dict[str, Any]]) -> None:
 
 def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     first = reports[0]
-    title = f"{first['kind']} {first['benchmark']} ({first['split']})"
+    heads, shared = head_columns(reports, console.width)
+    title = f"{first['kind']} {first['benchmark']} ({first['split']}) {shared}".rstrip()
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
-    for report in reports:
-        table.add_column(f"{report['formulation']}\n{report['job']}", justify="right")
+    for head in heads:
+        table.add_column(escape(head), justify="right")
     for name, show in _ROWS:
         if name == "model calls":
             _add_metrics(table, reports)

@@ -79,7 +79,9 @@ def train_sft(
 @train_app.command("starter")
 def train_starter(
     folder: Folder,
-    data: Annotated[Path, typer.Option(help="Folder with the original files of gsm8k, mawps, asdiv and svamp.")],
+    data: Annotated[Path | None, typer.Option(
+        help="Folder with the original files of gsm8k, mawps, asdiv and svamp. Default: where `lumos data get` puts "
+             "them.")] = None,
     start: Annotated[Path | None, typer.Option("--from", help="Model folder of the adapter's base.")] = None,
     only: Annotated[list[str], typer.Option(help="adapter, iterative or one-pass; repeatable. Default: all.")] = [],
     adapter_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the adapter.")] = 800,
@@ -97,11 +99,12 @@ def train_starter(
 
     named = read_name_and_tags(name, tag)
     chosen = {"fits": tuple(_one_of("--only", one, tuple(FORMULATIONS)) for one in only)} if only else {}
+    settings = read_settings()
     recipe = starter(
-        data, folder, start, window=window, seed=seed, adapter_steps=adapter_steps, steps=steps,
-        one_pass_steps=one_pass_steps, generated=generated, **chosen,
+        data or settings.home / "data", folder, start, window=window, seed=seed, adapter_steps=adapter_steps,
+        steps=steps, one_pass_steps=one_pass_steps, generated=generated, **chosen,
     )  # fmt: skip
-    _submit(read_settings(), recipe, named=named, priority=priority, again=again, follow=follow)
+    _submit(settings, recipe, named=named, priority=priority, again=again, follow=follow)
 
 
 @train_app.command("experts")

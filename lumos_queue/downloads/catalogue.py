@@ -30,37 +30,54 @@ class PublicFile:
     sha256: str = ""  #: empty: not known
     size: int = 0  #: bytes; 0: not known
     max_bytes: int = 50 * MB  #: that are read when the size is not known
+    splits: tuple[str, ...] = ()  #: whose rows it has, where the benchmark of its set reads it without being told to
 
+
+_ANY = ("train", "dev", "test")  #: of a file whose authors do not split it: who reads it says what its rows are
 
 FILES = (
-    PublicFile("asdiv/ASDiv.xml", f"{_ASDIV}/dataset/ASDiv.xml", "CC-BY-NC-4.0"),
+    PublicFile("asdiv/ASDiv.xml", f"{_ASDIV}/dataset/ASDiv.xml", "CC-BY-NC-4.0", splits=_ANY),
     PublicFile(
         "gsm8k/train.jsonl",
         f"{_GSM8K}/train.jsonl",
         "MIT",
         sha256="17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465",
         size=4_166_206,
+        splits=("train",),
     ),
-    PublicFile("gsm8k/test.jsonl", f"{_GSM8K}/test.jsonl", "MIT"),
+    PublicFile("gsm8k/test.jsonl", f"{_GSM8K}/test.jsonl", "MIT", splits=("test",)),
     PublicFile("gsm8k/train_socratic.jsonl", f"{_GSM8K}/train_socratic.jsonl", "MIT"),
     PublicFile("gsm8k/test_socratic.jsonl", f"{_GSM8K}/test_socratic.jsonl", "MIT"),
     PublicFile(
-        "hotpotqa/hotpot_train_v1.1.json", f"{_HOTPOTQA}/hotpot_train_v1.1.json", "CC-BY-SA-4.0", max_bytes=1000 * MB
+        "hotpotqa/hotpot_train_v1.1.json",
+        f"{_HOTPOTQA}/hotpot_train_v1.1.json",
+        "CC-BY-SA-4.0",
+        max_bytes=1000 * MB,
+        splits=("train",),
     ),
     PublicFile(
         "hotpotqa/hotpot_dev_distractor_v1.json",
         f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json",
         "CC-BY-SA-4.0",
         max_bytes=100 * MB,
+        splits=("dev",),
     ),
     PublicFile(
-        "mawps/train.csv", f"{_SVAMP}/04df0ae782610032aac7e687b61d07a90176c993/data/cv_mawps/fold0/train.csv", "MIT"
+        "mawps/train.csv",
+        f"{_SVAMP}/04df0ae782610032aac7e687b61d07a90176c993/data/cv_mawps/fold0/train.csv",
+        "MIT",
+        splits=("train",),
     ),
-    PublicFile("spider/dev.json", f"{_SPIDER}/dev.json", "CC-BY-SA-4.0"),
+    PublicFile("spider/dev.json", f"{_SPIDER}/dev.json", "CC-BY-SA-4.0", splits=("dev",)),
     PublicFile("spider/tables.json", f"{_SPIDER}/tables.json", "CC-BY-SA-4.0"),
-    PublicFile("strategyqa/train.json", f"{_STRATEGYQA}/data/strategyqa/train.json", "MIT"),
-    PublicFile("svamp/SVAMP.json", f"{_SVAMP}/main/SVAMP.json", "MIT"),
+    PublicFile("strategyqa/train.json", f"{_STRATEGYQA}/data/strategyqa/train.json", "MIT", splits=("train",)),
+    PublicFile("svamp/SVAMP.json", f"{_SVAMP}/main/SVAMP.json", "MIT", splits=_ANY),
 )
+
+
+def list_set(name: str) -> list[PublicFile]:
+    """The files of a set, by its name; none where there is no such set."""
+    return [file for file in FILES if file.name.partition("/")[0] == name]
 
 
 def find_files(name: str) -> list[PublicFile]:

@@ -14,6 +14,7 @@ _FIRST = (
     "solver", "policy", "teacher", "start", "weights", "seed", "temperature",
 )  # fmt: skip
 _LAST = ("folder", "code")
+_ROLES = ("planner", "grounder", "solver", "policy", "teacher", "start")
 #: At the top of a request: what the job's row says, too, or what follows from its dataset.
 _OF_ROW = frozenset(("benchmark", "dataset", "split", "formulation", "seed", "duplicates"))
 #: Anywhere in a request: models, which have names of their own (model_names.py), and what follows from others.
@@ -23,7 +24,7 @@ _PLAIN = frozenset(
     ("agent", "sampling", "samplings", "tools", "limits", "settings", "fit", "spec", "evaluation", "shape")
 )
 #: What is no news where these are equal as well: the weights of a model whose name differs.
-_FOLLOWS = {"weights": ("model", "planner", "grounder", "solver", "policy"), "rows": ("benchmark", "split"),
+_FOLLOWS = {"weights": ("model", *_ROLES), "rows": ("benchmark", "split"),
             "formulation_version": ("formulation",)}  # fmt: skip
 _SHORT = 12  #: characters of a digest
 
@@ -48,11 +49,11 @@ def differences(jobs: Sequence[Any], told: Told | None = None) -> list[dict[str,
     return [{name: fact[name] for name in differ if fact.get(name, "") != ""} for fact in facts]
 
 
-def describe_differences(found: Mapping[str, str], most: int = 0) -> list[str]:
-    """The pairs of one job as lines: what speaks for itself as its value alone, else as `seed 5`. `most`: 0: all."""
-    plain = ("name", "kind", "benchmark", "split", "formulation", "model")
-    lines = [value if name in plain else f"{name} {value}" for name, value in found.items()]
-    return lines[: most or None]
+def describe_differences(found: Mapping[str, str]) -> list[str]:
+    """The pairs of one job as lines: what speaks for itself as its value alone, else as `seed 5`."""
+    models = [name for name in found if name in _ROLES]
+    plain = {"name", "kind", "benchmark", "split", "formulation", "model", *(models if len(models) == 1 else ())}
+    return [value if name in plain else f"{name} {value}" for name, value in found.items()]
 
 
 def _facts(job: Any) -> Iterator[tuple[str, str]]:

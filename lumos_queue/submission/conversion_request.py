@@ -18,6 +18,7 @@ from lumos_queue.jobs.convert import TEACHING, Convert
 from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
+from lumos_queue.submission.data_files import find_data
 from lumos_queue.submission.store import Rows, read_rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
 
@@ -76,7 +77,8 @@ def make_conversion_job(
         teacher = resolve_address(options.teacher, bool(settings.broker_url))
     chosen = parse_pairs("--option", options.options)
     vision = resolve_vision(source, teacher, options.vision)
-    rows = read_rows(source, options.data, split, options.skip_bad_rows, chosen, teaching=True)
+    data = find_data(source, options.data, split, settings, remark)
+    rows = read_rows(source, data, split, options.skip_bad_rows, chosen, teaching=True)
     for note in rows.benchmark.notes:
         remark(note)
     if teacher and not settings.broker_url:

@@ -27,6 +27,7 @@ from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
+from lumos_queue.submission.data_files import find_data
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
 from lumos_queue.submission.store import Rows, read_rows
@@ -93,7 +94,8 @@ def make_inference_job(
     sets = (options.sets or SETS) if options.draw else 1
     sample = partial(draw_sets, size=options.draw, sets=sets) if options.draw else None
     chosen = parse_pairs("--option", options.options)
-    rows = read_rows(benchmark, options.data, options.split, options.skip_bad_rows, chosen, sample)
+    data = find_data(benchmark, options.data, options.split, settings, remark)
+    rows = read_rows(benchmark, data, options.split, options.skip_bad_rows, chosen, sample)
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:

@@ -171,7 +171,7 @@ def test_a_job_on_which_people_worked_is_removed_only_when_told_so(stored, lumos
     assert f"lumos rm {job} --with-labels" in str(error.value)
     assert (count(database, Label), count(database, AuditSample)) == (2, 80)
     assert lumos("show", made)["parent"] == f"{job}-0"
-    assert lumos("rm", job, "--with-labels") == {"job": job, "removed": True}
+    assert lumos("rm", job, "--with-labels", "--yes") == {"job": job, "removed": True}
     assert (count(database, Label), count(database, AuditSample)) == (0, 0)
     assert lumos("show", made)["parent"] == ""
     assert "corrects an episode that was removed" in lumos("show", made, "--text")

@@ -132,7 +132,7 @@ def test_ratings_are_labels_beside_right_and_wrong(lumos, server):
     assert with_("rating<4") == [], "ann's first rating was replaced"
     shown = lumos("show", f"{job}-1").out
     assert "ann rates it 10 of 10: so it is" in shown and "ann says: wrong" in shown
-    assert "labelled" in lumos("rm", job).err and lumos("rm", job, "--with-labels").code == 0
+    assert "labelled" in lumos("rm", job).err and lumos("rm", job, "--with-labels", "--yes").code == 0
 
 
 def test_at_a_terminal_a_person_is_asked_and_a_kill_while_it_waits_changes_nothing(

@@ -94,7 +94,7 @@ def test_a_judges_scores_are_split_by_the_runs_that_are_judged(url, tmp_path, ca
     assert split["recorded"]["tooleval_pass"]["of"] == 2 and "tool_calls" not in report
     again = judged(capsys, run["job"], "--against", evaluated(tmp_path, capsys, "react")["job"])
     assert sum(one["win"]["of"] for one in again["by_provenance"].values()) == 3
-    assert main(["rm", run["job"]]) == 0
+    assert main(["rm", run["job"], "--yes"]) == 0
     capsys.readouterr()
     _, alone = command(app, capsys, "report", report["job"])
     assert "by_provenance" not in alone, "which runs they were is no longer known"

@@ -154,7 +154,7 @@ def test_the_mean_is_there_when_all_six_are(six, capsys):
     assert mean["ours"]["value"] == pytest.approx(100 * (5 / 3 + 1) / 6, abs=0.01), "not weighted: that is 37.5"
     assert mean["ours"]["n"] == "16" and mean["ours"]["spent"]["model_calls"] == 32
     lost = six.table("toolbench-pass/ReACT/I3-inst")[0]["ours"]["job"]
-    assert main(["rm", lost]) == 0
+    assert main(["rm", lost, "--yes"]) == 0
     capsys.readouterr()
     mean = six.table("toolbench-pass/ReACT")[-1]
     assert "ours" not in mean and mean["status"] == "not run: needs all six subsets, complete: I3-inst"

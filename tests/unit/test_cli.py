@@ -79,7 +79,7 @@ def result(ran) -> dict:
         (["evaluate", "wordmath", "--planner", "nope://h", "--grounder", "tgi://h"], "No endpoint scheme called"),
         (["evaluate", "wordmath", "--planner", "tgi://h:1"], "needs --planner URL and --grounder URL"),
         (["evaluate", "wordmath", "--planner", "tgi://127.0.0.1:9", "--grounder", "tgi://h"], "nothing answers"),
-        (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "give its original file with"),
+        (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "with: lumos data get gsm8k; or"),
         (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),
         (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
         (["evaluate"], "Missing argument 'benchmark'"),
@@ -338,7 +338,7 @@ def test_a_file_that_is_no_database_is_one_line(lumos, home):
 
 def test_db_upgrade_makes_the_tables_and_doctor_finds_them(lumos):
     assert result(lumos("db", "upgrade", "--json"))["before"] is None
-    assert result(lumos("jobs", "--json")) == {"jobs": []}
+    assert result(lumos("jobs", "--json")) == {"jobs": [], "more": False}
     findings = {one["what"]: one for one in result(lumos("doctor", "--json"))["findings"]}
     assert findings["database"]["fine"] is True
     assert findings["broker"]["fine"] is None
@@ -371,7 +371,7 @@ def test_doctor_fails_for_an_endpoint_that_does_not_answer(lumos):
 def test_a_finished_job_can_be_removed_with_all_it_stored(lumos, agent):
     job = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *agent(1)))["job"]
     assert result(lumos("resume", job, "--json"))["state"] == "done"
-    assert result(lumos("rm", job, "--json")) == {"job": job, "removed": True}
+    assert result(lumos("rm", job, "--yes", "--json")) == {"job": job, "removed": True}
     assert f"No job has an id that starts with '{job}'" in lumos("report", job).err
 
 

@@ -97,7 +97,10 @@ def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Start
     """The recipe from what a person gives; `values` are fields of Starter. Raises SpecError for missing data."""
     for name in SOURCES:
         if not (data / name).is_dir():
-            raise SpecError(f"--data '{data}' has no folder '{name}': the recipe reads {', '.join(SOURCES)}.")
+            raise SpecError(
+                f"--data '{data}' has no folder '{name}': the recipe reads {', '.join(SOURCES)}. "
+                f"Get it with: lumos data get {name}"
+            )
     if base is None:
         return Starter(str(data.resolve()), str(folder.resolve()), **values)
     check_base(base)

@@ -1,0 +1,49 @@
+"""The file of a benchmark's rows: the one that a person names, or the one that `lumos data get` has fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.downloads.cache import path_of
+from lumos_queue.downloads.catalogue import PublicFile, list_set
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+
+
+def find_data(
+    benchmark: Benchmark, data: Path | None, split: str, settings: Settings, remark: Callable[[str], None]
+) -> Path | None:
+    """The file or folder to read; None where none is needed, or the benchmark's own message is the one to give.
+
+    `remark` gets one line that says which fetched file is read. Raises SpecError, naming the command that gets it, when
+    a file is missing that can be fetched, and when what can be fetched is of other splits.
+    """
+    files = list_set(benchmark.name)
+    if data is not None:
+        if files and not data.exists():
+            raise SpecError(f"Cannot read '{data}': it does not exist. {_how_to_get(benchmark.name)}")
+        return data
+    if not benchmark.needs_data or not files:
+        return None
+    fitting = [file for file in files if split in file.splits]
+    if not fitting:
+        raise SpecError(
+            f"No public file of '{benchmark.name}' has the split '{split}'. There {_list_files(files)}. Choose one "
+            "with --split, or give a file with --data PATH."
+        )
+    for file in fitting:
+        if (path := path_of(file, settings.home / "data")).is_file():
+            remark(f"data: '{path}'")
+            return path
+    raise SpecError(f"There is no data of '{benchmark.name}' here. {_how_to_get(benchmark.name)}")
+
+
+def _how_to_get(name: str) -> str:
+    return f"Get its public file with: lumos data get {name}; or give the original file with --data PATH."
+
+
+def _list_files(files: list[PublicFile]) -> str:
+    told = [f"{file.name} ({', '.join(file.splits)})" for file in files if file.splits]
+    return f"{'is' if len(told) == 1 else 'are'} {', '.join(told) or 'none that is found by its name'}"

@@ -1,0 +1,148 @@
+"""The list of jobs: what it says of them, from the kept sums alone, whatever their number. On both databases."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from sqlalchemy import event, insert, update
+
+from db.commit import Batch, commit
+from db.figures import count_scores
+from db.job_list import JobFilter
+from db.jobs import get_job
+from db.models import ItemSum, JobRow, ScoreSum
+from lumos_queue.errors import SpecError
+from lumos_queue.reports.job_list import list_jobs
+from lumos_queue.reports.scores import job_scores
+from tests.claims import claim, finish, holder, new_job
+
+LEASE = 15.0
+
+
+def listed(database, limit: int = 20, **options) -> tuple[list[dict], bool]:
+    wanted = JobFilter(**{name: options.pop(name) for name in list(options) if name in JobFilter.__dataclass_fields__})
+    with database.engine.connect() as connection:
+        return list_jobs(connection, wanted, limit, LEASE, **options)
+
+
+def change(database, job: str, **values) -> None:
+    with database.writer.begin() as connection:
+        connection.execute(update(JobRow).where(JobRow.id == job).values(**values))
+
+
+def add_scores(database, job: str, scores: list[tuple[float, int]], metric: str = "accuracy") -> None:
+    """Sums as workers leave them, over two sessions."""
+    with database.writer.begin() as connection:
+        for number, (value, trials) in enumerate(scores):
+            key = {"job": job, "session": number, "metric": metric, "version": "1"}
+            connection.execute(insert(ScoreSum).values(**key, value=value, trials=trials, episodes=1))
+
+
+def test_a_job_is_listed_with_its_progress_and_the_score_it_can_still_reach(database):
+    job = new_job(database)
+    who = holder(database, job)
+    items = claim(database, who, 2)
+    commit(database, who, Batch({item.id: item.claim for item in items}, finished=[finish(items[0])]))
+    (one,), more = listed(database)
+    assert (one["job"], one["done"], one["items"], one["real_state"], more) == (job, 1, 4, "running", False)
+    assert one["score"]["bounds"] == [0.25, 1.0] and one["score"]["judged"] == 1
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_its_score_and_interval_are_those_of_the_report(database, graded):
+    random.seed(int(graded))
+    for missing in (0, 3):
+        job = new_job(database, tasks=20 + missing, digest=f"{missing:064x}")
+        scores = [(random.random() if graded else float(random.random() < 0.7), 1 + graded * n % 3) for n in range(20)]
+        add_scores(database, job, scores)
+        found = next(one for one in listed(database)[0] if one["job"] == job)["score"]
+        with database.engine.connect() as connection:
+            assert len(count_scores(connection, job)["accuracy"]) > 1
+            told = job_scores(connection, get_job(connection, job), ["accuracy"])
+        assert found["value"] == pytest.approx(told["value"], abs=2e-6)
+        assert found["ci95"] == pytest.approx(told["ci95"], abs=2e-6)
+        assert found.get("bounds") == pytest.approx(told.get("bounds"), abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"spec": {"infer": {"samples": 3}}}, {"origin": "derived"}, {"formulation": "tooleval"}],
+)
+def test_scores_that_depend_on_each_other_have_no_interval_here(database, changes):
+    job = new_job(database, tasks=2)
+    add_scores(database, job, [(1.0, 1), (0.0, 1)])
+    change(database, job, **changes)
+    (one,), _ = listed(database)
+    assert (one["score"]["value"], one["score"]["ci95"]) == (0.5, None)
+
+
+def test_a_score_that_the_sums_do_not_tell_is_left_out(database):
+    job = new_job(database, tasks=2)
+    add_scores(database, job, [(1.0, 1), (0.0, 1)])
+    change(database, job, spec={"infer": {"draw": 2}})
+    assert listed(database)[0][0]["score"] is None
+    other = new_job(database, tasks=1, digest="cd" * 32)
+    add_scores(database, other, [(-2.5, 1)], "reward")
+    assert listed(database)[0][0]["score"] | {"value": -2.5, "ci95": None} == listed(database)[0][0]["score"]
+    nan = new_job(database, tasks=1, digest="ef" * 32)
+    if not database.is_sqlite:  # which stores none
+        add_scores(database, nan, [(float("nan"), 1)])
+    assert listed(database)[0][0]["score"] is None
+
+
+def test_an_infra_error_makes_a_job_incomplete(database):
+    job = new_job(database, tasks=3)
+    with database.writer.begin() as connection:
+        for ending, items in (("answered", 2), ("infra_error", 1)):
+            key = {"job": job, "session": 1, "state": "done", "ending": ending, "subgoals": 0, "replies": 0}
+            connection.execute(insert(ItemSum).values(**key, items=items))
+    change(database, job, state="done")
+    (one,), _ = listed(database)
+    assert (one["done"], one["real_state"], one["reason"]) == (3, "incomplete", "1 without a result")
+
+
+def test_pages_go_backwards_without_a_gap_also_among_jobs_of_one_instant(database):
+    jobs = [new_job(database, digest=f"{number:064x}") for number in range(7)]
+    for job in jobs:
+        change(database, job, created_at=1000.0)
+    seen, before = [], ""
+    while True:
+        page, more = listed(database, 3, before=before)
+        seen += [one["job"] for one in page]
+        if not more:
+            break
+        before = page[-1]["job"]
+    assert seen == sorted(jobs, reverse=True)
+    with pytest.raises(SpecError, match="--before takes the whole id"):
+        listed(database, before="nope")
+
+
+def test_filters_of_model_and_state_look_through_all_jobs(database, monkeypatch):
+    monkeypatch.setattr("lumos_queue.reports.job_list._PAGE", 2)
+    jobs = [new_job(database, digest=f"{number:064x}") for number in range(5)]
+    for number, job in enumerate(jobs):
+        roles = {"planner": f"openai://h:1?model=org/Model-{number % 2}", "qa": "tgi://model-9:1"}
+        change(database, job, created_at=float(number), spec={"infer": {"agent": {"roles": roles}}})
+    change(database, jobs[0], state="paused")
+    assert [one["job"] for one in listed(database, model="model-1")[0]] == [jobs[3], jobs[1]]
+    assert listed(database, model="model-9") == ([], False), "a tool is not the agent's model"
+    assert listed(database, 1, model="MODEL-0")[1], "there are older ones"
+    assert [one["job"] for one in listed(database, state="paused")[0]] == [jobs[0]]
+    assert listed(database)[0][0]["models"] == {"planner": "Model-0"}
+
+
+def test_a_page_costs_as_many_queries_as_one_job(database):
+    sent: list[str] = []
+    counts = []
+    for number in range(8):
+        job = new_job(database, digest=f"{number:064x}")
+        add_scores(database, job, [(1.0, 1)])
+        if number in (0, 7):
+            with database.engine.connect() as connection:
+                event.listen(connection, "before_cursor_execute", lambda *arguments: sent.append(arguments[2]))
+                sent.clear()
+                assert len(list_jobs(connection, JobFilter(), 20, LEASE)[0]) == number + 1
+                counts.append(len(sent))
+                assert not any(" FROM item " in one or " FROM episode" in one for one in sent), "only sums are read"
+    assert counts[0] == counts[1] <= 9

@@ -1,0 +1,103 @@
+"""`lumos jobs` on terminals of any width: one line for each job, whatever its texts are."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from lumos_queue.cli.columns import cut, fit, pad, plain_column
+from lumos_queue.cli.job_list import format_age, print_jobs
+
+HOSTILE = (
+    "", "a", "plain name", "三个样本的实验 基线模型", "x" * 200, "\x1b[31mred\x1b[2J", "two\nlines\ttab", "[bold]no[/]",
+    "é́́́ combining", "\N{FAMILY} 👩‍👩‍👧 emoji", "right ‮ left", "half \ud800", "zero​width", "�",
+)  # fmt: skip
+
+
+def job(number: int = 0, **changes) -> dict:
+    made = {
+        "job": f"k3f9a2c{number % 10}", "name": "", "kind": "evaluate", "benchmark": "gsm8k", "recipe": "",
+        "formulation": "iterative", "models": {"planner": "small", "grounder": "small"}, "real_state": "done",
+        "reason": "", "done": 300, "items": 300, "age": 75.0, "tags": {},
+        "score": {"metric": "accuracy", "value": 0.412, "ci95": [0.358, 0.468]},
+    }  # fmt: skip
+    return made | changes
+
+
+def lines_of(capsys, monkeypatch, width: int, jobs: list[dict]) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_jobs(jobs, False)
+    return capsys.readouterr().out.splitlines()
+
+
+VARIED = [
+    *(job(number, name=name, tags={"k": name}) for number, name in enumerate(HOSTILE)),
+    job(models={"planner": "tgi://" + "h" * 90, "grounder": "三" * 60}, benchmark="b" * 80),
+    job(kind="train", recipe="sft", benchmark="", score=None, models={}, real_state="running", done=3, items=125_000),
+    job(score=None, real_state="waiting", reason="tgi://gpu-1:8080 does\nnot answer \x1b[2J" * 9),
+    job(score=None, real_state="nobody works on it", done=0),
+    job(score={"value": 0.1, "ci95": [0, 1], "bounds": [0.1, 0.967]}, real_state="nobody works on it", done=40),
+    job(score={"value": 0.5, "ci95": None}), job(score={"value": -12.5, "ci95": None}), job(age=9e9, items=10**7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1, 5, 12, 20, 40, 60, 79, 80, 99, 100, 140, 300])
+def test_each_job_has_one_line_that_fits(capsys, monkeypatch, width):
+    lines = lines_of(capsys, monkeypatch, width, VARIED)
+    assert len(lines) == 1 + len(VARIED)
+    assert all(line.isprintable() for line in lines)
+    most = max(width, 3)  # the id and the state have a cell each in any case
+    assert max(map(cell_len, lines)) <= most, [line for line in lines if cell_len(line) > most]
+
+
+def test_at_80_columns_a_usual_list_shows_all_that_matters(capsys, monkeypatch):
+    jobs = [
+        job(1, name="baseline"),
+        job(2, name="second try", models={"planner": "lumos-7b"}, real_state="running", done=40,
+            score={"value": 0.1, "ci95": [0.07, 0.98], "bounds": [0.1, 0.967]}),
+        job(3, score=None, real_state="nobody works on it", done=0, age=3 * 86_400),
+        job(4, score=None, real_state="waiting", reason="tgi://gpu-1:8080 does not answer", done=0),
+    ]  # fmt: skip
+    assert lines_of(capsys, monkeypatch, 80, jobs) == [
+        "job      name       model    benchmark      score, % [95 %]   state   items  age",
+        "k3f9a2c1 baseline   small    gsm8k iterati… 41.2 [35.8, 46.8] done    300    1m",
+        "k3f9a2c2 second try lumos-7b gsm8k iterati… 10.0 to 96.7      running 40/300 1m",
+        "k3f9a2c3            small    gsm8k iterati… nobody works on it        0/300  3d",
+        "k3f9a2c4            small    gsm8k iterati… waiting: tgi://gpu-1:808… 0/300  1m",
+    ]
+
+
+def test_a_list_that_is_read_by_a_program_is_not_cut(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_jobs([job(name="x" * 200, tags={"a": "b"})], True)
+    ran = capsys.readouterr()
+    assert "x" * 200 in ran.out and ran.out.rstrip().endswith("a=b") and ran.out.count("\n") == 2
+    assert "older ones: lumos jobs --before k3f9a2c0" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "middle", "shown"),
+    [
+        ("abcdef", 6, False, "abcdef"), ("abcdef", 5, False, "abcd…"), ("abcdef", 5, True, "ab…ef"),
+        ("三个样本", 8, False, "三个样本"), ("三个样本", 7, False, "三个样…"), ("三个样本", 6, False, "三个…"),
+        ("三个样本", 2, False, "…"), ("三个样本", 1, False, "…"), ("ab", 1, False, "…"), ("ab", 0, False, ""),
+    ],
+)  # fmt: skip
+def test_text_is_cut_by_cells(text, width, middle, shown):
+    assert cut(text, width, middle) == shown
+    assert cell_len(pad(shown, width)) == max(width, cell_len(shown))
+
+
+def test_the_least_important_column_goes_first_and_the_first_one_never():
+    columns = [plain_column(name, [name * 8], 8, rank) for name, rank in (("a", 0), ("b", 2), ("c", 1))]
+    assert [(one.head, size) for one, size in fit(columns, 26)] == [("a", 8), ("b", 8), ("c", 8)]
+    assert [one.head for one, _ in fit(columns, 25)] == ["a", "c"]
+    assert [(one.head, size) for one, size in fit(columns, 5)] == [("a", 5)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "0s"), (59.9, "60s"), (60, "1m"), (3600, "1h"), (86_400 * 400, "1y"), (86_400 * 364, "364d")],
+)
+def test_an_age_is_short(seconds, told):
+    assert format_age(seconds) == told

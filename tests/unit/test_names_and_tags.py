@@ -1,0 +1,166 @@
+"""Names and tags of jobs: on every command that submits one, whatever text they are, and never part of a request."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from lumos_queue.cli.main import app, main
+from lumos_queue.errors import SpecError
+from lumos_queue.submission.tags import MAX_NAME, read_name, read_name_and_tags, read_tag_filter, read_tags
+
+#: Commands that store no job. Any other must take --name and --tag.
+STORES_NO_JOB = {
+    "approve", "audit draw", "audit label", "audit next", "audit report", "blame report", "budget", "cancel",
+    "compare", "data captions", "data get", "data list", "dataset build", "dataset diff", "dataset list",
+    "dataset show", "dataset unify", "db backup", "db upgrade", "doctor", "endpoints", "episodes", "export-compat",
+    "export-toolbench", "job", "jobs", "label", "models get", "models list", "models rm", "models show", "pause",
+    "rate", "report", "resume", "rm", "rollouts report", "serve experts", "serve model", "serve tools", "show", "tag",
+    "up", "watch", "worker", "workers",
+}  # fmt: skip
+
+
+def all_commands() -> dict:
+    """Name to click command of everything that can be called, groups that do something themselves included."""
+    import typer
+
+    found = {}
+
+    def walk(command, name: str) -> None:
+        children = getattr(command, "commands", {})
+        for child, one in children.items():
+            walk(one, f"{name} {child}".strip())
+        if name and (not children or getattr(command, "invoke_without_command", False)):
+            found[name] = command
+
+    walk(typer.main.get_command(app), "")
+    return found
+
+
+def test_every_command_that_submits_a_job_takes_a_name_and_tags():
+    submitting = {name: one for name, one in all_commands().items() if name not in STORES_NO_JOB}
+    assert {"evaluate", "convert", "train sft", "train sweep", "rollouts", "blame", "judge"} <= set(submitting)
+    without = [
+        name for name, one in submitting.items()
+        if not {"--name", "--tag"} <= {option for parameter in one.params for option in parameter.opts}
+    ]  # fmt: skip
+    assert not without, "these commands neither take --name and --tag, nor are they named as storing no job"
+
+
+@pytest.fixture
+def lumos(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("lumos_queue.cli.output.as_json", False)
+
+    def run(*arguments: str) -> SimpleNamespace:
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        return SimpleNamespace(code=code, out=out, err=err, json=lambda: json.loads(out.splitlines()[-1]))
+
+    return run
+
+
+CONVERT = ("convert", "wordmath", "--deterministic", "--split", "dev", "--limit", "2", "--json")
+
+
+def jobs(lumos, *arguments: str) -> list[dict]:
+    return lumos("jobs", "--json", *arguments).json()["jobs"]
+
+
+def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
+    assert lumos(*CONVERT, "--name", "first try", "--tag", "team=maths", "--tag", "run=1").code == 0
+    assert lumos(*CONVERT, "--again", "--name", "Second", "--tag", "team=qa").code == 0
+    assert [(job["name"], job["tags"]) for job in jobs(lumos)] == [
+        ("Second", {"team": "qa"}), ("first try", {"run": "1", "team": "maths"})
+    ]  # fmt: skip
+    for arguments, names in (
+        (("--tag", "team=maths"), ["first try"]),
+        (("--tag", "team"), ["Second", "first try"]),
+        (("--tag", "team=qa", "--tag", "run"), []),
+        (("--name", "SECOND"), ["Second"]),
+        (("--name", "_"), []),
+        (("--model", "BY RULE", "--benchmark", "wordmath", "--state", "done"), ["Second", "first try"]),
+        (("--state", "nobody"), []),
+        (("--limit", "1"), ["Second"]),
+        (("--before", jobs(lumos)[0]["job"]), ["first try"]),
+    ):
+        assert [job["name"] for job in jobs(lumos, *arguments)] == names, arguments
+
+
+def test_the_same_request_under_another_name_is_the_job_that_was_made_before(lumos):
+    before = lumos(*CONVERT, "--name", "first").json()["job"]
+    again = lumos(*CONVERT, "--name", "it's other", "--tag", "a=b")
+    assert again.json()["job"] == before and "keeps its name 'first'" in again.err
+    assert f"lumos tag {before} --name 'it'\"'\"'s other'" in again.err
+    assert "keeps its name" not in lumos(*CONVERT, "--name", "first").err
+    assert "keeps its name" not in lumos(*CONVERT).err
+    assert [(job["name"], job["tags"]) for job in jobs(lumos)] == [("first", {})]
+
+
+def test_what_a_job_is_called_can_be_changed(lumos):
+    job = lumos(*CONVERT, "--name", "a", "--tag", "x=1", "--tag", "y=2").json()["job"]
+    changed = lumos("tag", job[:5], "x=3", "z=", "--remove", "y", "--name", "b", "--json").json()
+    assert changed == {"job": job, "name": "b", "tags": {"x": "3", "z": ""}}
+    assert lumos("tag", job, "--name", "", "--json").json()["name"] == ""
+    refused = lumos("tag", job, "--remove", "nope")
+    assert refused.code == 2 and refused.err.count("\n") == 1 and "It has: x, z" in refused.err
+    shown = lumos("job", job, "--json").json()
+    assert (shown["name"], shown["tags"], shown["real_state"]) == ("", {"x": "3", "z": ""}, "done")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("  two \n lines\tand\r more ", "two lines and more"),
+        ("\x1b[31mred\x1b[0m", "�[31mred�[0m"),
+        ("nul\x00 and half \ud800", "nul� and half �"),
+        ("right-to-left ‮ mark", "right-to-left � mark"),
+        ('"quotes" \'and\' `ticks` $(rm) %s {} [bold]', '"quotes" \'and\' `ticks` $(rm) %s {} [bold]'),
+        ("三个样本", "三个样本"),
+        ("x" * MAX_NAME, "x" * MAX_NAME),
+        ("", ""),
+    ],
+)
+def test_a_name_is_one_line_that_can_be_stored_and_shown(given, name):
+    assert read_name(given) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "tags", "told"),
+    [
+        ("x" * 10_240, [], "10,240 characters: give at most 200"),
+        ("", ["novalue"], "'novalue' is not a tag"),
+        ("", ["=x"], "not a tag"),
+        ("", ["a b=x"], "not a tag"),
+        ("", [f"{'k' * 65}=x"], "not a tag"),
+        ("", ["\x1b[2J=x"], "'�[2J=x' is not a tag"),
+        ("", ["a=1", "a=2"], "given twice"),
+        ("", ["a=" + "v" * 201], "The value of the tag 'a' has 201"),
+        ("", [f"k{number}=1" for number in range(51)], "at most 50"),
+    ],
+)
+def test_what_cannot_be_a_name_or_a_tag_is_refused_in_one_line(name, tags, told):
+    with pytest.raises(SpecError, match=told.replace("[", r"\[")) as error:
+        read_name_and_tags(name, tags)
+    assert "\n" not in str(error.value) and str(error.value).isprintable()
+
+
+def test_a_value_may_have_equals_signs_and_a_filter_may_name_a_key_alone():
+    assert read_tags(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
+    assert read_tag_filter(["a", "b=", "c=x"]) == {"a": None, "b": "", "c": "x"}
+
+
+def test_a_name_is_refused_before_anything_is_stored(lumos, tmp_path):
+    refused = lumos(*CONVERT[:-1], "--name", "x" * 10_240)
+    assert refused.code == 2 and len(refused.err.splitlines()) == 1
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_version_is_told_and_every_command_answers_h(lumos):
+    assert lumos("--version").out.startswith("lumos-queue 0.")
+    assert lumos("--version", "--json").json()["version"].startswith("0.")
+    for arguments in (("-h",), ("jobs", "-h"), ("train", "sft", "-h"), ("rollouts", "report", "-h"), ("db", "-h")):
+        assert lumos(*arguments).out.startswith("Usage: lumos")
