@@ -103,7 +103,10 @@ def adding(table: Table) -> str:
 def insert_encoded(
     connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Insert very many rows, with the values of JSON columns as text (`as_json`). PostgreSQL copies them, and refuses them all if one has a key that is stored already."""
+    """Insert very many rows, with the values of JSON columns as text (`as_json`).
+
+    PostgreSQL copies them, and refuses them all if one has a key that is stored already; SQLite leaves that one out.
+    """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(_insert_each(table, columns, ""), rows)
         return
