@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Connection, Dialect, Table, TextClause, text
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from db.connection import now
 from lumos_queue.errors import LumosError
@@ -47,9 +48,9 @@ def insert_rows(
         encoded = _encode(table, columns, rows)
         new = connection.exec_driver_sql(_insert_each(table, columns, stamp), encoded).rowcount
     else:
-        new = connection.execute(_insert(table, columns, stamp), {"rows": _as_json(rows)}).rowcount
+        new = connection.execute(_insert(table, columns, stamp), {"rows": as_json(rows)}).rowcount
     if compare and new < len(rows):
-        differing = connection.execute(_differing(dialect, table, columns, compare), {"rows": _as_json(rows)})
+        differing = connection.execute(_differing(dialect, table, columns, compare), {"rows": as_json(rows)})
         if first := differing.first():
             raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
     return new
@@ -73,7 +74,7 @@ def update_rows(
         encoded = [(*others, key) for key, *others in _encode(table, columns, rows)]
         connection.exec_driver_sql(_update_each(table, columns, only, stamp), encoded)
     else:
-        connection.execute(_update(table, columns, only, stamp), {"rows": _as_json(rows)})
+        connection.execute(_update(table, columns, only, stamp), {"rows": as_json(rows)})
 
 
 def add_rows(
@@ -88,7 +89,7 @@ def add_rows(
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(_add_each(table, columns), list(rows))
     else:
-        connection.execute(_add(table, columns), {"rows": _as_json(rows)})
+        connection.execute(_add(table, columns), {"rows": as_json(rows)})
 
 
 def adding(table: Table) -> str:
@@ -99,7 +100,32 @@ def adding(table: Table) -> str:
     return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
-_as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode  # made once, not a row
+def insert_encoded(
+    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Insert very many rows, with the values of JSON columns as text (`as_json`).
+
+    PostgreSQL copies them, and refuses them all if one has a key that is stored already; SQLite leaves that one out.
+    """
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(_insert_each(table, columns, ""), rows)
+        return
+    import psycopg
+
+    listed = ", ".join(f'"{name}"' for name in columns)
+    statement = f'COPY "{table.name}" ({listed}) FROM STDIN'
+    session = connection.connection.driver_connection
+    assert isinstance(session, psycopg.Connection)
+    try:
+        with session.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:  # as SQLAlchemy raises what its own statements meet
+        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+
+
+#: JSON as it is stored.
+as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode  # made once, not a row
 
 
 def _encode(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
@@ -110,7 +136,7 @@ def _encode(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ..
     encoded = [list(row) for row in rows]
     for row in encoded:
         for place in places:
-            row[place] = _as_json(row[place])
+            row[place] = as_json(row[place])
     return [tuple(row) for row in encoded]
 
 

@@ -35,20 +35,26 @@ class Chunks:
         self.database = database
         self.rows = FIRST_ROWS
         self.longest = 0.0  #: seconds that a transaction held the lock
+        self._rests_until: float | None = None
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A write transaction for `rows` rows; afterwards others have their turn."""
+        """A write transaction for `rows` rows. Others have had their turn since the last one.
+
+        What this process prepares between two transactions counts: others have the lock then.
+        """
+        if self._rests_until is not None:
+            self.rest(self._rests_until - time.monotonic())
         with self.database.writer.begin() as connection:
             started = time.monotonic()
             yield connection
         seconds = time.monotonic() - started
         self.longest = max(self.longest, seconds)
         self.rows = max(1, min(MAX_ROWS, int(self.rows * min(2.0, SECONDS / max(seconds, 1e-6)))))
-        self.rest(seconds)
+        self._rests_until = time.monotonic() + seconds
 
     def rest(self, seconds: float) -> None:
-        if self.database.is_sqlite:
+        if self.database.is_sqlite and seconds > 0:
             time.sleep(seconds)
 
     def touch(self, connection: Connection, job: str, state: JobState = JobState.SUBMITTING) -> None:

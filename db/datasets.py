@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, insert, literal, select, update
 
-from db.bulk import insert_rows
+from db.bulk import as_json, insert_encoded, insert_rows
 from db.chunks import Chunks
 from db.models import Dataset, Item, TaskRow
 from db.states import ItemState
 from lumos_queue.records import Task
-from lumos_queue.util.sanitize import storable_json
 
 TASK_COLUMNS = ("dataset", "ordinal", "row", "question", "inputs", "gold")
 #: What an item begins with, beside its place, task and sample.
@@ -25,6 +26,7 @@ _UNCLAIMED = {
     "batch": 0,
     "problem": "",
 }
+Rows = Sequence[tuple[Any, ...]]
 ITEM_COLUMNS = ("job", "ordinal", "task", "sample", *_UNCLAIMED)
 
 
@@ -36,7 +38,7 @@ class NewDataset:
     benchmark: str
     split: str
     licence: str
-    tasks: Sequence[Task]
+    tasks: Sequence[Task]  #: their texts, inputs and gold as they can be stored (util/sanitize.py)
 
 
 def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
@@ -63,15 +65,40 @@ def load_tasks(connection: Connection, benchmark: str, dataset: str, places: Seq
     ]
 
 
-def store_tasks(connection: Connection, dataset: NewDataset, first: int, last: int) -> None:
-    """Store the tasks from place `first` to before `last`; those that are stored stay."""
-    rows = []
-    for ordinal, task in enumerate(dataset.tasks[first:last], start=first):
-        inputs, gold = storable_json(dict(task.inputs)), storable_json(task.gold)
-        rows.append((dataset.digest, ordinal, task.row, task.question, inputs, gold))
-    insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
-    if last >= len(dataset.tasks):
-        connection.execute(update(Dataset).where(Dataset.digest == dataset.digest).values(complete=True))
+def encode_tasks(dataset: NewDataset, first: int, last: int) -> Rows:
+    """The tasks from place `first` to before `last` as `store_tasks` takes them. Nothing is locked meanwhile."""
+    return [
+        (
+            dataset.digest,
+            ordinal,
+            task.row,
+            task.question,
+            as_json(task.inputs) if task.inputs else "{}",
+            as_json(task.gold),
+        )
+        for ordinal, task in enumerate(dataset.tasks[first:last], start=first)
+    ]
+
+
+def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool:
+    """Store these tasks; those that are stored stay. Returns whether all of the dataset are stored now.
+
+    Of several processes that store the same dataset one does so at a time, and none when it is complete.
+    """
+    own = Dataset.digest == dataset.digest
+    if connection.execute(select(Dataset.complete).where(own).with_for_update(key_share=True)).scalar_one():
+        return True
+    first, last = rows[0][1], rows[-1][1]
+    between = (TaskRow.dataset == dataset.digest, TaskRow.ordinal >= first, TaskRow.ordinal <= last)
+    if connection.dialect.name == "sqlite" or not connection.execute(select(TaskRow.id).where(*between).limit(1)).all():
+        insert_encoded(connection, TaskRow.__table__, TASK_COLUMNS, rows)
+    else:  # left by one that was cut off
+        decoded = [(*row[:4], json.loads(row[4]), json.loads(row[5])) for row in rows]
+        insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, decoded)
+    if last + 1 < len(dataset.tasks):
+        return False
+    connection.execute(update(Dataset).where(own).values(complete=True))
+    return True
 
 
 def store_items(connection: Connection, job: str, dataset: str, tasks: int, first: int, last: int) -> None:
@@ -99,14 +126,11 @@ def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, s
     """Store all tasks of a dataset that are not there yet, then all items of a job that is being submitted."""
     first, complete = 0, False
     while first < len(dataset.tasks) and not complete:
-        last = first + chunks.rows
+        rows = encode_tasks(dataset, first, first + chunks.rows)
         with chunks.transaction() as connection:
             chunks.touch(connection, job)
-            # Another process may store the same dataset at the same time.
-            complete = connection.execute(select(Dataset.complete).where(Dataset.digest == dataset.digest)).scalar_one()
-            if not complete:
-                store_tasks(connection, dataset, first, last)
-        first = last
+            complete = store_tasks(connection, dataset, rows)
+        first += len(rows)
     for first, last in _pieces(chunks, tasks * samples):
         with chunks.transaction() as connection:
             chunks.touch(connection, job)

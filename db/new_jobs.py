@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.datasets import NewDataset, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
+from db.datasets import NewDataset, encode_tasks, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
 from db.models import JobRow, JobTag
 from db.removal import remove_leftovers
 from db.states import HIDDEN, JobState
@@ -95,7 +95,7 @@ def create_job(
                 )
                 if dataset and small:
                     if not complete:
-                        store_tasks(connection, dataset, 0, len(dataset.tasks))
+                        store_tasks(connection, dataset, encode_tasks(dataset, 0, len(dataset.tasks)))
                     store_items(connection, job, dataset.digest, tasks, 0, tasks * samples)
                 store_windows(connection, job, tasks * samples, items)
                 if small:

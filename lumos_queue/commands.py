@@ -26,8 +26,23 @@ _write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for ea
 
 def digest(*parts: str) -> str:
     """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
-    encoded = [part.encode() for part in parts]
-    return hashlib.sha256(b"".join([b"%d:%b" % (len(data), data) for data in encoded])).hexdigest()
+    return Digest(*parts).hexdigest()
+
+
+class Digest:
+    """A digest of parts that come one by one: `digest` of all of them, without holding them."""
+
+    def __init__(self, *parts: str):
+        self._hash = hashlib.sha256()
+        for part in parts:
+            self.add(part)
+
+    def add(self, part: str) -> None:
+        data = part.encode()
+        self._hash.update(b"%d:%b" % (len(data), data))
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
 
 
 class Constraint(Protocol):

@@ -166,7 +166,7 @@ def text_field(record: Mapping[str, Any], row: int, name: str) -> str:
     value = record[name]
     if not isinstance(value, str):
         raise BadRow(row, name, f"expected text, found {_kind(value)}")
-    if not value.strip():
+    if not value or value.isspace():
         raise BadRow(row, name, "empty")
     return storable(value)[0]
 
@@ -195,9 +195,35 @@ def _kind(value: Any) -> str:
     return f"'{shown[:40]}{'…' if len(shown) > 40 else ''}'"
 
 
+class _RowNames:
+    """The names that rows have had. Of names that are small numbers one byte is kept, and not a text: most are."""
+
+    def __init__(self) -> None:
+        self._numbers, self._names = bytearray(), set[str]()
+
+    def add(self, name: str) -> bool:
+        """Whether no row had the name."""
+        number = _small_number(name)
+        if number < 0:
+            new = name not in self._names
+            self._names.add(name)
+            return new
+        if number >= len(self._numbers):
+            self._numbers.extend(bytes(number + 1 - len(self._numbers)))
+        new, self._numbers[number] = not self._numbers[number], 1
+        return new
+
+
+def _small_number(name: str) -> int:
+    """The number of up to seven digits that is written like this; -1 for other names, also for `07`."""
+    if len(name) <= 7 and name.isascii() and name.isdecimal() and (name[0] != "0" or name == "0"):
+        return int(name)
+    return -1
+
+
 def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any]], Task]) -> Iterator[Task | BadRow]:
     """The task each row makes, or why it makes none. A row id that occurred before makes none: results go by row id."""
-    seen: set[str] = set()
+    seen = _RowNames()
     for item in rows:
         if isinstance(item, BadRow):
             yield item
@@ -205,11 +231,11 @@ def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any
         row, record = item
         try:
             task = to_task(row, record)
-            if task.row in seen or len(task.row) > MAX_ROW_NAME:
-                problem = "occurs twice" if task.row in seen else f"longer than {MAX_ROW_NAME} characters"
-                raise BadRow(row, "ID", f"'{task.row[:40]}' {problem}")
+            if len(task.row) > MAX_ROW_NAME:
+                raise BadRow(row, "ID", f"'{task.row[:40]}' longer than {MAX_ROW_NAME} characters")
+            if not seen.add(task.row):
+                raise BadRow(row, "ID", f"'{task.row[:40]}' occurs twice")
         except BadRow as bad:
             yield bad
         else:
-            seen.add(task.row)
             yield task

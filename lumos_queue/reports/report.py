@@ -25,13 +25,14 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.expert_runs import expert_runs
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
-from lumos_queue.reports.scores import baselines, job_scores, scores
+from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.state_manager import state_figures
 from lumos_queue.reports.training import training_figures
 from lumos_queue.scoring.limit import at_limit_of
@@ -86,7 +87,7 @@ def make_report(connection: Connection, job: Any) -> Report:
             report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
-        report["baselines"] = baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
+        report["baselines"] = kept_baselines(connection, job, benchmark)
         if job.formulation == "tooleval" or _calls_functions(job):
             found = split_scores(connection, job, keyed_tasks(connection, job.id))
             report |= {"by_provenance": found} if found else {}

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from db.figures import ScoreCount, count_scores
 from db.reading import first_task, keyed_tasks, values_by_metric
-from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
@@ -81,22 +80,6 @@ def _summary(
     if missing:
         report["bounds"] = first["bounds"]
     return report | {"metrics": found}
-
-
-def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
-    """The score of each baseline (a rule without a model) on these tasks, weighted like the agent's score."""
-    sets = [float(len(task.inputs.get("sets", "1"))) for task in tasks]
-    found = {}
-    for name, verdicts in benchmark.baselines(tasks).items():
-        weights = (
-            sets if len(verdicts) == len(tasks) else [1.0] * len(verdicts)
-        )  # otherwise there is one verdict for each step
-        triples = [
-            (place, float(value), weight) for place, (value, weight) in enumerate(zip(verdicts, weights, strict=True))
-        ]
-        value, low, high = weighted_interval(triples) or (0.0, 0.0, 1.0)
-        found[name] = {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
-    return found
 
 
 def measure_metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -> dict[str, Any]:

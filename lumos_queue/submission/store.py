@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from db.artifacts import count_named, name_artifact, store_artifact
 from db.connection import Database
@@ -13,16 +14,42 @@ from db.datasets import NewDataset
 from db.new_jobs import create_job
 from db.tags import UNNAMED, NameAndTags
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.commands import digest
+from lumos_queue.commands import Digest
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
+from lumos_queue.submission.task_file import TaskFile
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
 
+_TEXTS = frozenset({str})
 MAX_LISTED = 5  #: bad rows named in one message
+
+
+class BadRows:
+    """How many rows could not be read, and the first of them: a file may have nothing else."""
+
+    def __init__(self) -> None:
+        self._first: list[BadRow] = []
+        self._count = 0
+
+    def add(self, row: BadRow) -> None:
+        self._count += 1
+        if len(self._first) < MAX_LISTED:
+            self._first.append(row)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: int) -> BadRow:
+        return self._first[place]
+
+    def __str__(self) -> str:
+        first = "; ".join(str(row)[:200] for row in self._first)
+        more = f"; and {self._count - MAX_LISTED} more" if self._count > MAX_LISTED else ""
+        return f"{self._count} row{'s' * (self._count > 1)} ({first}{more})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +59,8 @@ class Rows:
     benchmark: Benchmark
     split: str
     digest: str
-    tasks: tuple[Task, ...]
-    bad: tuple[BadRow, ...]
+    tasks: Sequence[Task]
+    bad: BadRows | tuple[BadRow, ...]
 
     def dataset(self) -> NewDataset:
         return NewDataset(self.digest, self.benchmark.name, self.split, self.benchmark.licence, self.tasks)
@@ -63,25 +90,30 @@ def read_rows(
         )
     if not benchmark.needs_data and path is not None and not reading.options:  # options say how a file is read
         raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
-    tasks: list[Task] = []
-    bad: list[BadRow] = []
+    tasks, content = TaskFile(benchmark.name), Digest(benchmark.name)
+    bad, wrong = BadRows(), BadRows()
     for row in reading.read(path, split, **(options or {})):
         if isinstance(row, BadRow):
-            bad.append(row)
-        else:
-            tasks.append(_sanitize_task(row))
-    wrong = [row for row in bad if not row.leave_out]
+            bad.add(row)
+            if not row.leave_out:
+                wrong.add(row)
+            continue
+        task, canonical = _prepare(row)
+        tasks.append(task)
+        content.add(canonical)
     if wrong and not skip_bad_rows:
         raise SpecError(
-            f"{path}: {_list_bad_rows(wrong)} cannot be read, {len(tasks)} can. "
-            "Fix them, or skip them with --skip-bad-rows."
+            f"{path}: {wrong} cannot be read, {len(tasks)} can. Fix them, or skip them with --skip-bad-rows."
         )
     if not tasks:
-        raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {_list_bad_rows(bad)}." if bad else "."))
+        raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {bad}." if bad else "."))
     if sample:
-        tasks = list(sample(tasks))
-    content = digest(benchmark.name, *(_canonical(task) for task in tasks))
-    return Rows(benchmark, split, content, tuple(replace(task, dataset=content) for task in tasks), tuple(bad))
+        drawn, tasks, content = sample(tasks), TaskFile(benchmark.name), Digest(benchmark.name)
+        for task in drawn:
+            tasks.append(task)
+            content.add(_canonical(task))
+    name = content.hexdigest()
+    return Rows(benchmark, split, name, tasks.freeze(name), bad)
 
 
 def submit(
@@ -154,22 +186,36 @@ def _origin(job: Job, rows: Rows | None) -> str:
     return "derived" if rows and any("given" in task.inputs for task in rows.tasks[:1]) else "run"
 
 
-def _list_bad_rows(bad: Sequence[BadRow]) -> str:
-    """The number of bad rows, and the first of them."""
-    first = "; ".join(str(row)[:200] for row in bad[:MAX_LISTED])
-    more = f"; and {len(bad) - MAX_LISTED} more" if len(bad) > MAX_LISTED else ""
-    return f"{len(bad)} row{'s' * (len(bad) > 1)} ({first}{more})"
+def _prepare(task: Task) -> tuple[Task, str]:
+    """The task as it can be stored, and what of it goes into the dataset's digest."""
+    if _is_flat(task.inputs) and _is_flat(task.gold):  # most are, and clean: known without looking at each text
+        canonical = _canonical(task)
+        if canonical.isascii() and "\\u0000" not in canonical:
+            return task, canonical
+    task = _sanitize_task(task)
+    return task, _canonical(task)
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether it is None, a text, or an object of texts."""
+    if type(value) is dict:
+        return _TEXTS.issuperset(map(type, value)) and _TEXTS.issuperset(map(type, value.values()))
+    return value is None or type(value) is str
 
 
 def _sanitize_task(task: Task) -> Task:
-    return replace(
-        task,
-        row=storable(task.row)[0],
-        question=storable(task.question)[0],
-        inputs=storable_json(dict(task.inputs)),
-        gold=storable_json(task.gold),
+    return Task(
+        task.benchmark,
+        task.dataset,
+        storable(task.row)[0],
+        storable(task.question)[0],
+        storable_json(dict(task.inputs)),
+        storable_json(task.gold),
     )
 
 
+_write_sorted = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode  # made once, not for each row
+
+
 def _canonical(task: Task) -> str:
-    return json.dumps([task.row, task.question, task.inputs, task.gold], sort_keys=True, ensure_ascii=False)
+    return _write_sorted([task.row, task.question, task.inputs, task.gold])

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.jobs import get_job
-from db.reading import keyed_tasks, values_by_metric
+from db.reading import values_by_metric
 from db.training import summarize_fits
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.reports.scores import baselines
+from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit
 from lumos_queue.sweeps.plan import SweepPlan
@@ -85,7 +85,7 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
     if not jobs:
         return None
     job = get_job(connection, jobs[0])
-    rules = baselines(open_benchmark(job.benchmark), list(keyed_tasks(connection, job.id).values()))
+    rules = kept_baselines(connection, job, open_benchmark(job.benchmark))
     if not rules:
         return None
     name = max(rules, key=lambda one: rules[one]["value"])

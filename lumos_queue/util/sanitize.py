@@ -21,11 +21,16 @@ def storable(text: str) -> tuple[str, int]:
 def storable_json(value: Any) -> Any:
     """A JSON value with storable texts; a float that JSON cannot hold becomes its name (`"nan"`, `"inf"`)."""
     if isinstance(value, str):
-        return storable(value)[0]
+        return value if value.isascii() and "\x00" not in value else storable(value)[0]
+    if isinstance(value, dict):
+        return {
+            key if type(key) is str and key.isidentifier() and key.isascii() else storable(str(key))[0]: (
+                item if type(item) is str and item.isascii() and "\x00" not in item else storable_json(item)
+            )
+            for key, item in value.items()
+        }
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, dict):
-        return {storable(str(key))[0]: storable_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [storable_json(item) for item in value]
     return value

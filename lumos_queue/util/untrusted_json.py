@@ -14,9 +14,11 @@ def read_json(data: str | bytes, strict: bool = True) -> Any:
     Where it is not `strict`, strings may have control characters such as line breaks in them.
     """
     try:
-        value = json.loads(data, strict=strict)
+        value = json.loads(data) if strict else json.loads(data, strict=False)  # the first has a decoder already
     except RecursionError:
         raise ValueError(f"nested more than {MAX_DEPTH} levels deep") from None
+    if isinstance(data, str) and data.count("{") + data.count("[") <= MAX_DEPTH:
+        return value
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))

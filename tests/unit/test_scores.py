@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from lumos_queue.records import Task
+from lumos_queue.reports.baselines import baselines
 from lumos_queue.reports.completeness import completeness, remark
-from lumos_queue.reports.scores import baselines, scores
+from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import Stratum, cohen_kappa, stratified_share, weighted_interval, wilson
 
 

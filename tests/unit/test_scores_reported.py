@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from lumos_queue.records import Task
-from lumos_queue.reports.scores import baselines, scores
+from lumos_queue.reports.baselines import baselines
+from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import wilson
 
 

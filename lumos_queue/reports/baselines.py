@@ -1,0 +1,43 @@
+"""What rules without a model score on a job's tasks: computed once for each version of the code, then read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.baselines import keep_baselines, load_baselines, tasks_of
+from db.reading import keyed_tasks
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.records import Task
+from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.util.version import code_version
+
+
+def kept_baselines(connection: Connection, job: Any, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """The baselines on the tasks of a job (its row), as `baselines` gives them; no task is read where they are kept."""
+    if job.dataset is None:
+        return baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
+    key = job.dataset, tasks_of(connection, job), code_version()
+    found = load_baselines(connection, *key)
+    if found is None:
+        found = baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
+        keep_baselines(connection, *key, found)
+    return found
+
+
+def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
+    """The score of each baseline (a rule without a model) on these tasks, weighted like the agent's score."""
+    sets = [float(len(task.inputs.get("sets", "1"))) for task in tasks]
+    found = {}
+    for name, verdicts in benchmark.baselines(tasks).items():
+        weights = (
+            sets if len(verdicts) == len(tasks) else [1.0] * len(verdicts)
+        )  # otherwise there is one verdict for each step
+        triples = [
+            (place, float(value), weight) for place, (value, weight) in enumerate(zip(verdicts, weights, strict=True))
+        ]
+        value, low, high = weighted_interval(triples) or (0.0, 0.0, 1.0)
+        found[name] = {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
+    return found

@@ -1,0 +1,102 @@
+"""Tasks as they are read: few of them in memory, many in a file without a name, so that memory does not grow with them.
+
+The file is in the folder for temporary files (TMPDIR) and about as large as the data. It is gone when nobody reads it
+any more, also after a kill. A benchmark's file is read once: it may be a pipe, and may change afterwards.
+"""
+
+from __future__ import annotations
+
+import marshal
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, overload
+
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+
+IN_MEMORY = 5000  #: tasks that need no file
+BLOCK = 500  #: tasks that are written, and read, at once
+
+_Packed = tuple[str, str, Any, Any]
+
+
+class TaskFile(Sequence[Task]):
+    """A list of tasks that grows only at its end. Their inputs and gold are JSON values; `dataset` is put into each."""
+
+    def __init__(self, benchmark: str):
+        self.benchmark, self.dataset = benchmark, ""
+        self._recent: list[_Packed] = []  #: those that are not in the file
+        self._places: list[int] = []  #: where each block of the file begins, and where the last one ends
+        self._file: IO[bytes] | None = None
+        self._read: tuple[int, list[_Packed]] = (-1, [])  #: the block that was read last
+
+    def append(self, task: Task) -> None:
+        """Add a task. Raises SpecError when the file cannot be written."""
+        self._recent.append((task.row, task.question, task.inputs, task.gold))
+        if len(self._recent) > IN_MEMORY:
+            self._write()
+
+    def freeze(self, dataset: str) -> Sequence[Task]:
+        """All of them, when no more are to come: with the dataset's digest, and in memory where they are few."""
+        self.dataset = dataset
+        return self if self._file else tuple(self)
+
+    def _write(self) -> None:
+        try:
+            if self._file is None:
+                self._file, self._places = tempfile.TemporaryFile(prefix="lumos-rows-"), [0]  # noqa: SIM115 - kept open
+            for first in range(0, IN_MEMORY, BLOCK):
+                written = self._file.write(marshal.dumps(self._recent[first : first + BLOCK], 2))
+                self._places.append(self._places[-1] + written)
+            self._file.flush()
+        except OSError as error:
+            raise SpecError(
+                f"Cannot keep the rows in the folder for temporary files, '{tempfile.gettempdir()}': "
+                f"{error.strerror}. Name another folder with TMPDIR."
+            ) from None
+        del self._recent[:IN_MEMORY]
+
+    @property
+    def _filed(self) -> int:
+        return max(0, len(self._places) - 1) * BLOCK
+
+    def __len__(self) -> int:
+        return self._filed + len(self._recent)
+
+    @overload
+    def __getitem__(self, place: int) -> Task: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Task]: ...
+    def __getitem__(self, place: int | slice) -> Task | Sequence[Task]:
+        if isinstance(place, slice):
+            first, last, step = place.indices(len(self))
+            if step == 1:
+                return [self._unpack(one) for one in self._between(first, last)]
+            return [self[number] for number in range(first, last, step)]
+        number = place + len(self) if place < 0 else place
+        if not 0 <= number < len(self):
+            raise IndexError(place)
+        return self._unpack(next(self._between(number, number + 1)))
+
+    def __iter__(self) -> Iterator[Task]:
+        return map(self._unpack, self._between(0, len(self)))
+
+    def _between(self, first: int, last: int) -> Iterator[_Packed]:
+        while first < last:
+            if first >= self._filed:
+                yield from self._recent[first - self._filed : last - self._filed]
+                return
+            block, begin = divmod(first, BLOCK)
+            end = min(BLOCK, begin + last - first)
+            yield from self._load(block)[begin:end]
+            first += end - begin
+
+    def _load(self, block: int) -> list[_Packed]:
+        if self._read[0] != block:
+            assert self._file
+            self._file.seek(self._places[block])
+            self._read = block, marshal.loads(self._file.read(self._places[block + 1] - self._places[block]))
+        return self._read[1]
+
+    def _unpack(self, packed: _Packed) -> Task:
+        return Task(self.benchmark, self.dataset, *packed)
