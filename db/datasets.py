@@ -17,7 +17,7 @@ from lumos_queue.records import Task
 
 TASK_COLUMNS = ("dataset", "ordinal", "row", "question", "inputs", "gold")
 #: What an item begins with, beside its place, task and sample.
-_UNCLAIMED = {
+UNCLAIMED = {
     "state": ItemState.OWED.value,
     "claim": 0,
     "not_before_at": 0.0,
@@ -27,7 +27,7 @@ _UNCLAIMED = {
     "problem": "",
 }
 Rows = Sequence[tuple[Any, ...]]
-ITEM_COLUMNS = ("job", "ordinal", "task", "sample", *_UNCLAIMED)
+ITEM_COLUMNS = ("job", "ordinal", "task", "sample", *UNCLAIMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def store_items(connection: Connection, job: str, dataset: str, tasks: int, firs
         end = min(tasks, begin + last - first)
         place = literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample)
         wanted = (
-            select(*place, *map(literal, _UNCLAIMED.values()))
+            select(*place, *map(literal, UNCLAIMED.values()))
             .where(TaskRow.dataset == dataset, TaskRow.ordinal >= begin, TaskRow.ordinal < end)
             .order_by(TaskRow.ordinal)
         )
@@ -118,7 +118,7 @@ def store_items(connection: Connection, job: str, dataset: str, tasks: int, firs
 
 def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
     """Store items that have no task."""
-    rows = [(job, place, None, 0, *_UNCLAIMED.values()) for place in range(first, last)]
+    rows = [(job, place, None, 0, *UNCLAIMED.values()) for place in range(first, last)]
     insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
 
 

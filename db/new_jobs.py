@@ -79,9 +79,9 @@ def create_job(
         with database.writer.begin() as connection:
             if not database.is_sqlite:  # SQLite has one writer at a time anyway
                 connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
-            if not again and (same := _stored_job(connection, new.digest)):
+            if not again and (same := find_same(connection, new.digest)):
                 return same, False
-            if again or not _being_submitted(connection, new.digest):
+            if again or not is_being_submitted(connection, new.digest):
                 complete = open_dataset(connection, dataset) if dataset else True
                 small = max(items, 0 if complete or not dataset else len(dataset.tasks)) <= chunks.rows
                 insert_job(
@@ -99,7 +99,7 @@ def create_job(
                     store_items(connection, job, dataset.digest, tasks, 0, tasks * samples)
                 store_windows(connection, job, tasks * samples, items)
                 if small:
-                    _publish(connection, job)
+                    publish(connection, job)
                     return job, True
                 break
         time.sleep(SAME_SECONDS)  # another process is storing the same
@@ -108,7 +108,7 @@ def create_job(
             store_in_chunks(chunks, job, dataset, tasks, samples)
         with database.writer.begin() as connection:
             chunks.touch(connection, job)
-            _publish(connection, job)
+            publish(connection, job)
     except BaseException:
         with suppress(Exception):  # the reason for which it failed is the one to tell
             remove_leftovers(database, job)
@@ -116,7 +116,7 @@ def create_job(
     return job, True
 
 
-def _stored_job(connection: Connection, digest: str) -> str | None:
+def find_same(connection: Connection, digest: str) -> str | None:
     return connection.execute(
         select(JobRow.id)
         .where(JobRow.digest == digest, JobRow.state.not_in((JobState.CANCELLED, JobState.CANCELLING, *HIDDEN)))
@@ -125,7 +125,7 @@ def _stored_job(connection: Connection, digest: str) -> str | None:
     ).scalar()
 
 
-def _being_submitted(connection: Connection, digest: str) -> bool:
+def is_being_submitted(connection: Connection, digest: str) -> bool:
     wanted = select(JobRow.id).where(JobRow.digest == digest, JobRow.state == JobState.SUBMITTING)
     return connection.execute(wanted).first() is not None
 
@@ -139,7 +139,7 @@ def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> 
         connection.execute(insert(JobTag), [{"job": job, "key": key, "value": value} for key, value in tags.items()])
 
 
-def _publish(connection: Connection, job: str) -> None:
+def publish(connection: Connection, job: str) -> None:
     """All of it is stored: from here on people and workers see it."""
     connection.execute(
         update(JobRow).where(JobRow.id == job).values(state=JobState.QUEUED, not_before_at=0.0, created_at=now())

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lumos_queue.cli import (
+    again,
     approvals,
     audits,
     backup,
@@ -88,6 +89,8 @@ for command in (
     job_state.resume,
     job_state.cancel,
     job_state.rm,
+    again.rerun,
+    again.extend,
     tags.tag,
     workers.workers,
     workers.endpoints,

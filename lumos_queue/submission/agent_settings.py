@@ -39,7 +39,7 @@ def read_settings(formulation: Formulation, given: Mapping[str, str]) -> AgentSe
         if name in formulation.settings:
             continue
         if name not in asdict(formulation.limits):
-            raise unknown(f"setting of '{formulation.name}'", name, _names(formulation))
+            raise unknown(f"setting of '{formulation.name}'", name, list_settings(formulation))
         needed = COUNTED_BY_FORMULATION.get(name, "")
         if needed and not getattr(formulation.limits, needed):
             raise SpecError(
@@ -72,7 +72,7 @@ def read_samplings(
     return found
 
 
-def _names(formulation: Formulation) -> list[str]:
+def list_settings(formulation: Formulation) -> list[str]:
     """What --setting can say about the formulation."""
     possible = [
         name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agent_settings import read_samplings, read_settings
+from lumos_queue.submission.agent_settings import AgentSettings, read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.data_files import find_data
 from lumos_queue.submission.runs import is_run, resolve_run
@@ -71,6 +71,17 @@ class InferenceOptions:
     yes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedOptions:
+    """What was looked up to check the options, before any row is read."""
+
+    benchmark: Benchmark
+    formulation: Formulation
+    tools: Mapping[str, str]  #: options of the domain's actions, prepared
+    settings: AgentSettings
+    sets: int
+
+
 def make_inference_job(
     kind: str, options: InferenceOptions, settings: Settings, remark: Callable[[str], None]
 ) -> tuple[Job, Rows]:
@@ -78,6 +89,21 @@ def make_inference_job(
 
     `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
     """
+    checked = check_options(kind, options, remark)
+    benchmark = checked.benchmark
+    sample = partial(draw_sets, size=options.draw, sets=checked.sets) if options.draw else None
+    chosen = parse_pairs("--option", options.options)
+    data = find_data(benchmark, options.data, options.split, settings, remark)
+    rows = read_rows(benchmark, data, options.split, options.skip_bad_rows, chosen, sample)
+    if kind == "evaluate" and benchmark.unjudged:
+        raise SpecError(benchmark.unjudged)
+    for note in benchmark.notes:
+        remark(note)
+    return make_job_on(kind, options, checked, rows.digest, settings, remark), rows
+
+
+def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], None]) -> CheckedOptions:
+    """Raises SpecError for unknown names and for options that do not go together; asks no endpoint."""
     benchmark = open_benchmark(options.benchmark)
     formulation = FORMULATIONS.load(options.formulation)
     get_framing(options.framing)
@@ -87,19 +113,19 @@ def make_inference_job(
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
     chosen_settings = read_settings(formulation, parse_pairs("--setting", options.settings))
-    domain = DOMAINS.load(benchmark.domain)
-    tools = domain.prepare_tools(parse_pairs("--tool", options.tools)) if formulation.executes else {}
+    given = parse_pairs("--tool", options.tools)
+    tools = DOMAINS.load(benchmark.domain).prepare_tools(given) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
-    sets = (options.sets or SETS) if options.draw else 1
-    sample = partial(draw_sets, size=options.draw, sets=sets) if options.draw else None
-    chosen = parse_pairs("--option", options.options)
-    data = find_data(benchmark, options.data, options.split, settings, remark)
-    rows = read_rows(benchmark, data, options.split, options.skip_bad_rows, chosen, sample)
-    if kind == "evaluate" and benchmark.unjudged:
-        raise SpecError(benchmark.unjudged)
-    for note in benchmark.notes:
-        remark(note)
+    return CheckedOptions(benchmark, formulation, tools, chosen_settings, (options.sets or SETS) if options.draw else 1)
+
+
+def make_job_on(
+    kind: str, options: InferenceOptions, checked: CheckedOptions, dataset: str, settings: Settings,
+    remark: Callable[[str], None],
+) -> Job:  # fmt: skip
+    """The job on the rows with that digest. Without a broker, its endpoints are asked who they are."""
+    benchmark, formulation, tools = checked.benchmark, checked.formulation, checked.tools
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
     roles = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
@@ -116,8 +142,8 @@ def make_inference_job(
         shots=_shots(options, benchmark.domain),
         answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
-        limits=chosen_settings.limits,
-        settings=chosen_settings.settings,
+        limits=checked.settings.limits,
+        settings=checked.settings.settings,
     )
     given = parse_pairs("--sampling", options.samplings)
     agent = replace(agent, samplings=read_samplings(formulation, tuple(agent.roles), agent.sampling, given))
@@ -125,7 +151,7 @@ def make_inference_job(
     _check_demonstrations(agent, formulation, benchmark)
     infer = Infer(
         benchmark.name,
-        rows.digest,
+        dataset,
         options.split,
         options.formulation,
         agent,
@@ -135,10 +161,10 @@ def make_inference_job(
         options.live,
         resolve_job(settings, options.replay),
         options.draw,
-        sets,
+        checked.sets,
         approve_all=options.yes,
     )
-    return (Evaluate(infer) if kind == "evaluate" else infer), rows
+    return Evaluate(infer) if kind == "evaluate" else infer
 
 
 def _check_demonstrations(agent: Agent, formulation: Formulation, benchmark: Benchmark) -> None:

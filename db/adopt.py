@@ -1,0 +1,165 @@
+"""Adopting finished episodes: a job on the same rows gets copies of what another job has finished, steps and scores.
+
+An adopted item is done though nobody ever claimed it: that is how it is told from the job's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, insert, literal, select, text, update
+from sqlalchemy.orm import aliased
+
+from db.connection import numbers
+from db.jobs import lock_job
+from db.models import STEPS, Attempt, EpisodeArtifact, EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, VerdictRow
+from db.repeats import Store, store_first
+from db.states import HIDDEN, ItemState, JobState
+from db.sums import add_counted
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Ending
+
+#: Endings that say nothing about the agent.
+NO_RESULT = ("", Ending.INFRA_ERROR.value, Ending.CANCELLED.value)
+MANY = 200  #: items whose episodes are copied in the first transaction; each has many rows of steps
+_OF_ATTEMPT = (Attempt, *STEPS.values())
+_OF_EPISODE = (ScoreRow, VerdictRow, EpisodeArtifact)
+#: The column that says which attempt a row belongs to.
+_NUMBER = {Attempt: "number"}
+_PAIR = ("target", "episode", "attempt")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The job whose finished episodes are adopted, and which of them: those of that code and agent."""
+
+    job: str
+    tasks: int  #: that it has; its items are sample by sample of these
+    code_version: str  #: that began the accepted attempt
+    agent: str  #: digest
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What a job has adopted, and what that had cost where it was made."""
+
+    episodes: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def count_adoptable(connection: Connection, source: Source, tasks: int, samples: int) -> int:
+    """How many episodes a job of so many tasks and samples would adopt."""
+    old = aliased(Item)
+    within = (old.ordinal % source.tasks < tasks, old.sample < samples)
+    wanted = select(func.count()).select_from(old).join(EpisodeRow, EpisodeRow.id == old.id)
+    return connection.execute(_fitting(wanted, old, source).where(old.job == source.job, *within)).scalar_one()
+
+
+def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
+    """Items of the first tasks of a dataset, sample by sample; those that the source has finished are done."""
+    owe = store_first(dataset, tasks)
+
+    def store(connection: Connection, job: str, first: int, last: int) -> None:
+        if lock_job(connection, source.job) is None:  # nobody resumes or removes it meanwhile
+            raise SpecError(f"Job {source.job} was removed while its episodes were being copied.")
+        owe(connection, job, first, last)
+        if first == 0:
+            _copy_endpoints(connection, source.job, job)
+        pairs = _pair(connection, source, job, tasks, first, last)
+        if not pairs:
+            return
+        given, dialect = {"pairs": json.dumps(pairs)}, connection.dialect.name
+        connection.execute(_copy(dialect, EpisodeRow), given | {"job": job})
+        for table in (*_OF_ATTEMPT, *_OF_EPISODE):
+            connection.execute(_copy(dialect, table), given)
+        adopted = Item.id.op("IN")(numbers(literal(json.dumps([target for target, *_ in pairs]))))
+        connection.execute(update(Item).where(adopted).values(state=ItemState.DONE))
+        add_counted(connection, 0, and_(Item.job == job, Item.ordinal >= first, Item.ordinal < last))
+
+    return store
+
+
+def find_adopted(connection: Connection, job: str) -> Adopted:
+    """What a job has adopted: items that are done and were never claimed."""
+    sums = (EpisodeRow.calls, EpisodeRow.prompt_tokens, EpisodeRow.completion_tokens)
+    row = connection.execute(
+        select(func.count(), *(func.coalesce(func.sum(one), 0) for one in sums))
+        .select_from(Item)
+        .join(EpisodeRow, EpisodeRow.id == Item.id)
+        .where(Item.job == job, Item.state == ItemState.DONE, Item.claim == 0)
+    ).one()
+    return Adopted(*map(int, row))
+
+
+def _fitting(wanted: Any, old: Any, source: Source) -> Any:
+    """The query with the conditions for an episode (EpisodeRow) of the item `old` that may be adopted."""
+    begun = and_(Attempt.episode == EpisodeRow.id, Attempt.number == EpisodeRow.attempt)
+    return wanted.join(Attempt, begun).where(
+        old.state == ItemState.DONE,
+        EpisodeRow.ending.not_in(NO_RESULT),
+        EpisodeRow.agent == source.agent,
+        Attempt.code_version == source.code_version,
+    )
+
+
+def _pair(
+    connection: Connection, source: Source, job: str, tasks: int, first: int, last: int
+) -> list[tuple[int, int, int]]:
+    """(item of the new job, episode of the source, its accepted attempt) of those that are adopted."""
+    new, old = aliased(Item), aliased(Item)
+    same: ColumnElement[bool] = and_(
+        old.job == source.job,
+        old.ordinal == new.sample * source.tasks + new.ordinal % tasks,
+        new.ordinal % tasks < source.tasks,
+        old.task == new.task,
+        old.sample == new.sample,
+    )
+    wanted = select(new.id, EpisodeRow.id, EpisodeRow.attempt).join_from(new, old, same)
+    wanted = _fitting(wanted.join(EpisodeRow, EpisodeRow.id == old.id), old, source)
+    rows = connection.execute(wanted.where(new.job == job, new.ordinal >= first, new.ordinal < last))
+    return [(target, episode, attempt) for target, episode, attempt in rows]
+
+
+def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
+    """What the endpoints said they were that the adopted episodes were made with."""
+    names = ("role", "url", "identity", "seen_at")
+    said = select(literal(job), *(getattr(JobEndpoint, name) for name in names)).where(JobEndpoint.job == source)
+    connection.execute(insert(JobEndpoint).from_select(["job", *names], said.order_by(JobEndpoint.id)))
+
+
+@cache
+def _copy(dialect: str, table: Any) -> TextClause:
+    """The statement that copies a table's rows of the episodes in :pairs, a JSON list of (target, episode, attempt)."""
+    names = [column.name for column in table.__table__.columns]
+    key = "id" if table is EpisodeRow else "episode"
+    made = {key: 'p."target"'} | ({"job": ":job"} if table is EpisodeRow else {})
+    values = ", ".join(made.get(name, f's."{name}"') for name in names)
+    same = f's."{key}" = p."episode"'
+    if table in _OF_ATTEMPT:
+        same += f' AND s."{_NUMBER.get(table, "attempt")}" = p."attempt"'
+    if dialect == "postgresql":
+        parts = ", ".join(f'CAST(r.value ->> {at} AS bigint) AS "{name}"' for at, name in enumerate(_PAIR))
+        pairs = f"SELECT {parts} FROM json_array_elements(CAST(:pairs AS json)) AS r(value)"
+    else:
+        parts = ", ".join(f"r.value ->> '$[{at}]' AS \"{name}\"" for at, name in enumerate(_PAIR))
+        pairs = f"SELECT {parts} FROM json_each(:pairs) AS r"
+    listed = ", ".join(f'"{name}"' for name in names)
+    return text(
+        f'INSERT INTO "{table.__tablename__}" ({listed}) SELECT {values} FROM ({pairs}) AS p '
+        f'JOIN "{table.__tablename__}" AS s ON {same}'
+    )
+
+
+def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code_version: str) -> Sequence[Any]:
+    """Jobs (their rows) of the same kind, rows, agent and code, the newest first, that may differ in what else was
+    asked."""
+    stopped = (*HIDDEN, JobState.CANCELLING)
+    mine = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
+    wanted = select(JobRow.__table__).where(*mine, JobRow.code_version == code_version, JobRow.state.not_in(stopped))
+    return connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(20)).all()

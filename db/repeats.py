@@ -1,0 +1,127 @@
+"""Jobs on rows that are stored: a request that is made again, on all of its rows, on chosen ones, or with episodes that
+are adopted from another job (db/adopt.py). No file is read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, exists, func, select, update
+
+from db.bulk import insert_rows
+from db.chunks import UNTOUCHED_SECONDS, Chunks
+from db.connection import Database, now
+from db.datasets import ITEM_COLUMNS, UNCLAIMED, store_items
+from db.filter_sql import conditions
+from db.filters import Filter
+from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
+from db.new_jobs import SAME_SECONDS, NewJob, find_same, insert_job, is_being_submitted, new_id, publish
+from db.removal import remove_leftovers
+from db.states import UNFINISHED, JobState
+from lumos_queue.errors import SpecError
+
+#: Stores some of a job's items in one transaction: gets the connection, the job, the first ordinal and the one after
+#: the last.
+Store = Callable[[Connection, str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A task that was chosen."""
+
+    task: int  #: its key
+    place: int  #: in the dataset, from 0
+
+
+def choose_tasks(connection: Connection, job: str, wanted: Filter) -> list[Part]:
+    """The tasks of which an episode of the job fits the filter, in the order of the dataset."""
+    fitting = select(EpisodeRow.task).where(EpisodeRow.job == job, *conditions(connection, wanted))
+    rows = connection.execute(
+        select(TaskRow.id, TaskRow.ordinal).where(TaskRow.id.in_(fitting)).order_by(TaskRow.ordinal)
+    )
+    return [Part(task, place) for task, place in rows]
+
+
+def store_first(dataset: str, tasks: int) -> Store:
+    """Items of the first tasks of a dataset, sample by sample."""
+
+    def store(connection: Connection, job: str, first: int, last: int) -> None:
+        store_items(connection, job, dataset, tasks, first, last)
+
+    return store
+
+
+def store_chosen(tasks: Sequence[Part]) -> Store:
+    """Items of these tasks, sample by sample."""
+
+    def store(connection: Connection, job: str, first: int, last: int) -> None:
+        rows: list[tuple[Any, ...]] = []
+        for ordinal in range(first, last):
+            sample, place = divmod(ordinal, len(tasks))
+            rows.append((job, ordinal, tasks[place].task, sample, *UNCLAIMED.values()))
+        insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
+
+    return store
+
+
+def create_repeat(
+    database: Database, new: NewJob, dataset: str, items: int, store: Store, *, again: bool = False, most: int = 0
+) -> tuple[str, bool]:
+    """Write a job on a stored dataset and its items; returns its id and whether it is new.
+
+    As db/new_jobs.py does: a job of the same content that was not cancelled is returned instead, unless `again`; the
+    job is hidden until all of it is stored, and what a process that died half-way has left is removed by the next one.
+    `most`: items of the first transaction, where an item brings many rows along. A job that owes nothing is done.
+    Raises SpecError when the dataset is gone.
+    """
+    job, chunks = new_id(), Chunks(database)
+    chunks.rows = min(chunks.rows, most or chunks.rows)
+    while True:
+        remove_leftovers(database)
+        with database.writer.begin() as connection:
+            if not database.is_sqlite:  # SQLite has one writer at a time anyway
+                connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+            if not again and (same := find_same(connection, new.digest)):
+                return same, False
+            if again or not is_being_submitted(connection, new.digest):
+                _keep(connection, dataset, new.parent)
+                touched = now() + UNTOUCHED_SECONDS
+                insert_job(
+                    connection, job, new, dataset=dataset, items=items, state=JobState.SUBMITTING, not_before_at=touched
+                )
+                break
+        time.sleep(SAME_SECONDS)  # another process is storing the same
+    try:
+        first = 0
+        while first < items:
+            last = min(items, first + chunks.rows)
+            with chunks.transaction() as connection:
+                chunks.touch(connection, job)
+                store(connection, job, first, last)
+            first = last
+        with database.writer.begin() as connection:
+            chunks.touch(connection, job)
+            publish(connection, job)
+            _finish_if_all_done(connection, job)
+    except BaseException:
+        with suppress(Exception):  # the reason for which it failed is the one to tell
+            remove_leftovers(database, job)
+        raise
+    return job, True
+
+
+def _keep(connection: Connection, dataset: str, parent: str | None) -> None:
+    """Keep a dataset from being removed until this transaction ends. Raises SpecError when it is gone."""
+    wanted = select(Dataset.complete).where(Dataset.digest == dataset).with_for_update(key_share=True, read=True)
+    if not connection.execute(wanted).scalar():
+        raise SpecError(f"Job {parent} was removed meanwhile, and its rows with it: give the data again, with --data.")
+
+
+def _finish_if_all_done(connection: Connection, job: str) -> None:
+    left = exists().where(Item.job == job, Item.state.in_(UNFINISHED))
+    done = {"state": JobState.DONE, "finished_at": now()}
+    connection.execute(update(JobRow).where(JobRow.id == job, ~left).values(done))

@@ -1,0 +1,139 @@
+"""Commands that make a stored request again: rerun, extend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from lumos_queue.settings import Settings
+    from lumos_queue.submission.rerun import Repeat
+
+_SEED = Annotated[int | None, typer.Option(min=0, max=opt.MAX_INTEGER, help="Another seed of all sampling.")]
+_TEMPERATURE = Annotated[float | None, typer.Option(min=0.0, help="Another sampling temperature; 0: greedy.")]
+_TOP_P = Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Another nucleus; 1: off.")]
+_MAX_TOKENS = Annotated[int | None, typer.Option(min=1, max=opt.MAX_INTEGER, help="Another limit of a reply's tokens.")]
+_LIMIT = Annotated[
+    int | None, typer.Option(min=0, max=opt.MAX_INTEGER, help="The first so many rows; 0: all. Default: as in JOB.")
+]
+_SAMPLES = Annotated[int | None, typer.Option(min=1, max=1000, help="Episodes per task. Default: as in JOB.")]
+
+
+def rerun(
+    job: opt.JobId,
+    where: Annotated[
+        str,
+        typer.Option(
+            metavar="FILTER",
+            help="Only tasks of which an episode in JOB fits, e.g. score=0 (docs/queries.md); all samples of them.",
+        ),
+    ] = "",
+    formulation: Annotated[str, typer.Option(help="Another formulation.")] = "",
+    agent: opt.AgentName = "",
+    planner: opt.Planner = "",
+    grounder: opt.Grounder = "",
+    solver: opt.Solver = "",
+    role: opt.Roles = [],
+    tool: opt.ToolOptions = [],
+    setting: opt.SettingOptions = [],
+    sampling: opt.Samplings = [],
+    seed: _SEED = None,
+    temperature: _TEMPERATURE = None,
+    top_p: _TOP_P = None,
+    max_tokens: _MAX_TOKENS = None,
+    limit: _LIMIT = None,
+    samples: _SAMPLES = None,
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:
+    """Run a job's request again, with what the options change.
+
+    Its rows are in the database: no file is needed. Options that are not given are as in JOB. Of an evaluation or an
+    inference.
+    """
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.rerun import make_rerun
+    from lumos_queue.submission.stored_request import Changes
+
+    given = {
+        "seed": seed,
+        "temperature": temperature,
+        "top_p": top_p,
+        "max_tokens": max_tokens,
+        "limit": limit,
+        "samples": samples,
+    }
+    roles = {"planner": planner, "grounder": grounder, "solver": solver}
+    changes = Changes(
+        formulation=formulation,
+        agent=agent,
+        roles={name: url for name, url in roles.items() if url},
+        others=role,
+        tools=tool,
+        settings=setting,
+        samplings=sampling,
+        numbers={name: value for name, value in given.items() if value is not None},
+    )
+    settings = read_settings()
+    again = again or not (changes or where)
+
+    def make(opened: Any, row: Any) -> Repeat:
+        return make_rerun(opened, settings, row, changes, where, priority, output.say)
+
+    _store_and_run(settings, job, make, again, follow)
+
+
+def extend(
+    job: opt.JobId,
+    limit: _LIMIT = None,
+    samples: _SAMPLES = None,
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:
+    """Make a job with more or fewer rows or samples, and adopt what JOB has finished of them.
+
+    No call of an adopted episode is made again. The new job is the one that `lumos evaluate` with that --limit and
+    --samples would find.
+    """
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.extend import make_extension
+
+    settings = read_settings()
+
+    def make(opened: Any, row: Any) -> Repeat:
+        return make_extension(opened, settings, row, limit, samples, priority, output.say)
+
+    _store_and_run(settings, job, make, again, follow)
+
+
+def _store_and_run(settings: Settings, job: str, make: Any, again: bool, follow: bool) -> None:
+    """Store what `make` (gets the database and the job's row) gives, run or queue it, and print its report or id."""
+    from db.jobs import get_job
+    from lumos_queue.cli.run import STOPPED, check_completeness, run_stored
+    from lumos_queue.cli.submit import finish
+    from lumos_queue.submission.database import database
+
+    follow = follow or not settings.broker_url
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            row = get_job(connection, job)
+        identifier, new = make(opened, row).create(opened, again)
+        with opened.engine.connect() as connection:
+            row = get_job(connection, identifier)
+    if not new:
+        output.say(
+            f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
+        )
+    if row.state in STOPPED:
+        code = check_completeness(settings, identifier, silent=follow)
+    else:
+        code = run_stored(settings, row, follow)
+    finish(settings, identifier, code, follow)

@@ -1,0 +1,151 @@
+"""A job with more or fewer rows or samples than another one, whose finished episodes it adopts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
+from db.connection import Database
+from db.figures import code_versions, count_endings, totals
+from db.reading import endpoints_of
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.settings import Settings
+from lumos_queue.submission.agents import identify
+from lumos_queue.submission.job_request import check_options, make_job_on
+from lumos_queue.submission.rerun import Remark, Repeat, rows_of
+from lumos_queue.submission.stored_request import KINDS, Changes, changed_options, check_kind, infer_of
+from lumos_queue.util.version import code_version
+
+#: What of an endpoint's identity says which model it is; the rest, such as its release, may change.
+_MODEL = ("model", "model_id", "model_sha", "sha256", "root")
+_UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the agent
+
+
+def make_extension(
+    database: Database, settings: Settings, job: Any, limit: int | None, samples: int | None, priority: int,
+    remark: Remark,
+) -> Repeat:  # fmt: skip
+    """The job that extends `job` (its row); None: as many rows, or samples, as it has. `limit` 0: all rows.
+
+    If anything is left to run, its agent is checked as a new one. Raises SpecError when nothing can be adopted.
+    """
+    check_kind(job, "extend")
+    former = infer_of(job)
+    _check(job, former, limit, samples)
+    infer = replace(
+        former,
+        limit=former.limit if limit is None else limit,
+        samples=former.samples if samples is None else samples,
+    )
+    source = Source(job.id, job.items // former.samples, code_version(), job.agent)
+    with database.engine.connect() as connection:
+        rows = rows_of(connection, former.dataset)
+        tasks = min(infer.limit or rows, rows)
+        adoptable = count_adoptable(connection, source, tasks, infer.samples)
+        finished = sum(count for name, count in count_endings(connection, job.id).items() if name != "infra_error")
+        said = _say_why_not(connection, job, finished, tasks, infer.samples) if not adoptable else ""
+    if said:
+        raise SpecError(said)
+    items = tasks * infer.samples
+    if adoptable < items:
+        _check_agent(database, settings, job, infer)
+    if infer.limit > rows:
+        remark(f"the rows are {rows:,}: all of them are used")
+    remark(f"adopts {adoptable:,} of {items:,} episodes from job {job.id}")
+    request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
+    new = make_new_job(request, settings, split=job.split, licence=job.licence, priority=priority, origin=job.origin)
+    store = store_adopting(source, former.dataset, tasks)
+    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY)
+
+
+def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> None:
+    if limit is None and samples is None:
+        raise SpecError(f"Say how far job {job.id} is to be extended: give --limit N, --samples K, or both.")
+    if job.chosen:
+        raise SpecError(
+            f"Job {job.id} ran chosen tasks of job {job.parent} ({job.chosen}), which have no first N. Choose others: "
+            f"lumos rerun {job.parent} --where …"
+        )
+    if former.draw and limit is not None:
+        raise SpecError(f"Job {job.id} draws sample sets (--draw {former.draw}): it has no --limit. Give --samples.")
+
+
+def _say_why_not(connection: Connection, job: Any, finished: int, tasks: int, samples: int) -> str:
+    """Why nothing of a job can be adopted, and what to do."""
+    if not finished:
+        return f"Job {job.id} has finished no episode that could be adopted. Go on with it: lumos resume {job.id}"
+    rerun = f"Run them again: lumos rerun {job.id} --limit {tasks} --samples {samples}"
+    versions = [version for version, _ in code_versions(connection, job.id)]
+    if code_version() not in versions:
+        return (
+            f"Nothing of job {job.id} can be adopted: the code version of its {finished:,} finished episodes is "
+            f"{', '.join(versions)}, and this is {code_version()}. {rerun}"
+        )
+    return f"Nothing that job {job.id} has finished is among the first {tasks:,} rows, {samples} samples each. {rerun}"
+
+
+def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer) -> None:
+    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses."""
+    options = changed_options(infer, Changes())
+    made = make_job_on(job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore)
+    agent = made.infer.agent if isinstance(made, Evaluate) else made.agent if isinstance(made, Infer) else None
+    rerun = f"Run it again: lumos rerun {job.id} --limit {infer.limit} --samples {infer.samples}"
+    if agent is None or agent.digest != job.agent:
+        before, after = infer.agent.as_json(), agent.as_json() if agent else {}
+        differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        raise SpecError(f"The agent of job {job.id} is another one today ({', '.join(differ)} differ). {rerun}")
+    if settings.broker_url:
+        return  # the workers ask; only they may reach the servers
+    asked = {url for url in infer.agent.roles.values() if not url.startswith(_UNCHANGING)}
+    now = asyncio.run(identify(asked, settings))
+    with database.engine.connect() as connection:
+        before = {one.url: one.identity for one in endpoints_of(connection, job.id)}  # the latest of each
+    for url in sorted(asked & before.keys()):
+        models = [{name: told[name] for name in _MODEL if name in told} for told in (before[url], now[url])]
+        if models[0] != models[1]:
+            was, is_now = (", ".join(map(str, told.values())) for told in models)
+            raise SpecError(f"The model at {url} was {was} in job {job.id}, and is {is_now} now. {rerun}")
+
+
+def _ignore(_line: str) -> None:
+    """The remarks of a request that was made before."""
+
+
+def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
+    """One line that names `lumos extend` if a stored job differs from this request only in rows and samples.
+
+    Empty if there is none, or none that has finished anything.
+    """
+    if job.kind not in KINDS:
+        return ""
+    new = make_new_job(job, settings)
+    wanted = _apart(new.spec)
+    infer = new.spec.get("infer", new.spec)
+    with database.engine.connect() as connection:
+        twins = find_twins(connection, new.kind, infer["dataset"], new.agent, new.code_version)
+        if any(twin.digest == new.digest for twin in twins):
+            return ""
+        for twin in twins:
+            former = twin.spec.get("infer", twin.spec)
+            if _apart(twin.spec) != wanted or not (finished := totals(connection, twin.id).finished):
+                continue
+            options = [f"--{name} {infer[name]}" for name in ("limit", "samples") if infer[name] != former[name]]
+            return (
+                f"job {twin.id} has finished {finished:,} episodes of this request with another --limit or --samples. "
+                f"To adopt them instead, cancel this job and give: lumos extend {twin.id} {' '.join(options)}"
+            )
+    return ""
+
+
+def _apart(spec: dict[str, Any]) -> dict[str, Any]:
+    """A request without the number of its rows and samples."""
+    infer = spec.get("infer", spec)
+    return {name: value for name, value in infer.items() if name not in ("limit", "samples")}

@@ -1,0 +1,121 @@
+"""A stored job run again: the same request, or with what options change, on all of its rows or on chosen tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.connection import Database
+from db.figures import progress
+from db.filters import Filter, parse_where
+from db.models import Dataset
+from db.new_jobs import NewJob
+from db.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
+from db.states import ItemState
+from lumos_queue.commands import digest
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.reports.chosen import is_by_outcome, remark_on_chosen
+from lumos_queue.settings import Settings
+from lumos_queue.submission.job_request import check_options, make_job_on
+from lumos_queue.submission.stored_request import Changes, changed_options, check_kind, infer_of
+
+Remark = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A job that is about to be stored, on rows that are."""
+
+    new: NewJob
+    dataset: str
+    items: int
+    store: Store
+    most: int = 0  #: as of create_repeat
+
+    def create(self, database: Database, again: bool) -> tuple[str, bool]:
+        return create_repeat(database, self.new, self.dataset, self.items, self.store, again=again, most=self.most)
+
+
+def make_rerun(
+    database: Database, settings: Settings, job: Any, changes: Changes, where: str, priority: int, remark: Remark
+) -> Repeat:
+    """The job that runs `job` (its row) again, with these changes; `where`: only tasks whose episodes in it fit.
+
+    Without a broker, its endpoints are asked who they are. Raises SpecError as `lumos evaluate` does, and when no task
+    fits.
+    """
+    check_kind(job, "rerun")
+    if job.chosen and not where:
+        raise SpecError(
+            f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "
+            f"'{job.chosen}'"
+        )
+    wanted = parse_where(where)
+    infer = infer_of(job)
+    if wanted.terms and (changes.numbers or {}).get("limit") is not None:
+        raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")
+    with database.engine.connect() as connection:
+        chosen = _choose(connection, job, wanted) if where else None
+        rows = rows_of(connection, infer.dataset)
+    repeated = _repeat(job.kind, infer, changes, settings, remark)
+    asked = repeated.infer if isinstance(repeated, Evaluate) else repeated
+    new = replace(_as_new(repeated, job, settings, priority), parent=job.id)
+    if chosen is None:
+        tasks = min(asked.limit or rows, rows)
+        return Repeat(new, infer.dataset, tasks * asked.samples, store_first(infer.dataset, tasks))
+    new = replace(new, chosen=str(wanted), digest=_digest_of(new, chosen, is_by_outcome(wanted)))
+    if told := remark_on_chosen(new.parent, new.chosen, new.benchmark):
+        remark(told)
+    return Repeat(new, infer.dataset, len(chosen) * asked.samples, store_chosen(chosen))
+
+
+def _as_new(job: Job, parent: Any, settings: Settings, priority: int) -> NewJob:
+    return make_new_job(
+        job, settings, split=parent.split, licence=parent.licence, priority=priority, origin=parent.origin
+    )
+
+
+def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remark: Remark) -> Evaluate | Infer:
+    """The request with its changes. A formulation that stays is at the version that the stored job began with."""
+    options = changed_options(infer, changes)
+    job = make_job_on(kind, options, check_options(kind, options, remark), infer.dataset, settings, remark)
+    assert isinstance(job, Evaluate | Infer)
+    if changes.formulation:
+        return job
+    made = replace(job.infer if isinstance(job, Evaluate) else job, formulation_version=infer.formulation_version)
+    return Evaluate(made) if kind == "evaluate" else made
+
+
+def _choose(connection: Connection, job: Any, wanted: Filter) -> list[Part]:
+    if not wanted.terms:
+        raise SpecError("--where is empty. Expected a filter as in score=0, or leave it out to run all tasks.")
+    done = progress(connection, job.id).get(ItemState.DONE, 0)
+    if done < job.items and not is_by_outcome(wanted):
+        raise SpecError(
+            f"Job {job.id} has finished {done:,} of its {job.items:,} items, and a filter finds only these. "
+            f"Complete it first with: lumos resume {job.id}"
+        )
+    chosen = choose_tasks(connection, job.id, wanted)
+    if not chosen:
+        raise SpecError(
+            f"No finished episode of job {job.id} fits {wanted}. Look at them with: lumos episodes --where "
+            f"'job={job.id}'"
+        )
+    return chosen
+
+
+def rows_of(connection: Connection, dataset: str) -> int:
+    return connection.execute(select(Dataset.rows).where(Dataset.digest == dataset)).scalar() or 0
+
+
+def _digest_of(new: NewJob, chosen: Sequence[Part], by_outcome: bool) -> str:
+    """The request's digest and the chosen tasks: the same ones chosen again are the same job."""
+    return digest("chosen", new.digest, "by outcome" if by_outcome else "", json.dumps([one.place for one in chosen]))

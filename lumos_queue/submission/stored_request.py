@@ -1,0 +1,147 @@
+"""A stored request as the options that ask for it: options change it, and it is checked as one that is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from db.endings import STORED
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.submission.agent_settings import SAMPLED, list_settings
+from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs
+from lumos_queue.submission.job_request import InferenceOptions
+
+KINDS = ("evaluate", "infer")
+#: Where jobs of other kinds are asked for.
+_COMMANDS = {"convert": "lumos convert … --again", "train": "lumos train … --again"}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What options change of a stored request; None, '' and () change nothing."""
+
+    formulation: str = ""
+    agent: str = ""  #: a built-in one, in place of all endpoints of the models that plan, ground and solve
+    roles: Mapping[str, str] | None = None  #: planner, grounder, solver: those given
+    others: Sequence[str] = ()  #: NAME=URL, as `--role` has them
+    tools: Sequence[str] = ()  #: NAME=VALUE
+    settings: Sequence[str] = ()  #: NAME=VALUE
+    samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
+    numbers: Mapping[str, Any] | None = None  #: seed, temperature, limit, …: fields of InferenceOptions that were given
+
+    def __bool__(self) -> bool:
+        return any((self.formulation, self.agent, self.roles, self.others, self.tools, self.settings, self.samplings,
+                    self.numbers))  # fmt: skip
+
+
+def check_kind(job: Any, command: str) -> None:
+    """Raises SpecError for a job (its row) that is no evaluation or inference of this database."""
+    if job.origin in STORED:
+        raise SpecError(
+            f"The episodes of job {job.id} are {job.origin}: nothing was run that lumos {command} could run."
+        )
+    if job.kind not in KINDS:
+        raise SpecError(
+            f"Job {job.id} is a job of the kind {job.kind}: lumos {command} is for evaluate and infer. Give its own "
+            f"command again: {_COMMANDS[job.kind]}"
+        )
+
+
+def infer_of(job: Any) -> Infer:
+    """The inference that a job's row asks for."""
+    return Infer.from_json(job.spec.get("infer", job.spec))
+
+
+def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
+    """The options that ask for a stored inference with these changes, on its dataset (`data` is not named).
+
+    With another formulation, what only the former one had is left out: its settings and limits, the endpoints of roles
+    that the new one has not, and the number of demonstrations.
+    """
+    former = FORMULATIONS.load(infer.formulation)
+    formulation = FORMULATIONS.load(changes.formulation) if changes.formulation else former
+    agent, domain = infer.agent, DOMAINS.load(infer.agent.domain)
+    same = formulation.name == former.name
+    tools = (_given_tools(agent) if formulation.executes else {}) | parse_pairs("--tool", changes.tools)
+    given = changes.roles or {}
+    kept = {} if changes.agent else {role: url for role, url in agent.roles.items() if role in ROLE_OPTIONS}
+    plays = {role: url for role, url in kept.items() if same or role in formulation.roles} | given
+    asked = domain.roles(tools) if formulation.executes else ()
+    possible = {*formulation.roles, *asked, JUDGE}
+    others = {role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)}
+    others |= parse_pairs("--role", changes.others)
+    settings = _kept_settings(agent, former, formulation) | parse_pairs("--setting", changes.settings)
+    samplings = {}
+    for role, sampling in agent.samplings.items():
+        if same or (role in possible and sampling != former.samplings.get(role)):
+            samplings |= {f"{role}.{name}": str(getattr(sampling, name)) for name in _sampled(sampling)}
+    samplings |= parse_pairs("--sampling", changes.samplings)
+    benchmark = open_benchmark(infer.benchmark)
+    concludes = formulation.limited and benchmark.by_answer
+    options = InferenceOptions(
+        benchmark=infer.benchmark,
+        data=None,
+        split=infer.split,
+        formulation=formulation.name,
+        agent=changes.agent,
+        planner=plays.get("planner", ""),
+        grounder=plays.get("grounder", ""),
+        solver=plays.get("solver", ""),
+        limit=infer.limit,
+        samples=infer.samples,
+        seed=infer.seed,
+        temperature=agent.sampling.temperature,
+        top_p=agent.sampling.top_p,
+        max_tokens=agent.sampling.max_tokens,
+        max_subgoals=agent.max_subgoals,
+        framing=agent.framing,
+        skip_bad_rows=False,
+        roles=_pairs(others),
+        tools=_pairs(tools),
+        shots=agent.shots if same else None,
+        answer_by=("last" if agent.answer_by == "last" else "qa") if domain.concludes_by_qa else "",
+        live=infer.live,
+        replay=infer.replay,
+        draw=infer.draw,
+        sets=infer.sets if infer.draw else 0,
+        at_limit=agent.at_limit if concludes else "",
+        settings=_pairs(settings),
+        samplings=_pairs(samplings),
+        yes=infer.approve_all and formulation.approved,
+    )
+    return replace(options, **(changes.numbers or {}))
+
+
+def _given_tools(agent: Agent) -> dict[str, str]:
+    """The options of an agent's actions without what was found out when they were prepared."""
+    found_out = ("_sha256", "_warning")
+    return {
+        name: value
+        for name, value in agent.tools.items()
+        if not name.endswith(found_out) and not name.startswith("catalogue_")
+    }
+
+
+def _kept_settings(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
+    """`--setting` values: of the formulation, and limits that are not the former one's own."""
+    possible = list_settings(formulation)
+    default = asdict(former.limits)
+    limits = {name: str(value) for name, value in asdict(agent.limits).items() if value != default[name]}
+    return {name: value for name, value in (limits | dict(agent.settings)).items() if name in possible}
+
+
+def _sampled(sampling: Sampling) -> Iterable[str]:
+    return (name for name in SAMPLED if name not in ("beams", "epsilon") or getattr(sampling, name))
+
+
+def _pairs(values: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in values.items()]
