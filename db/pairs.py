@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Subquery, Text, and_, cast, collate, exists, func, select
 from sqlalchemy.orm import aliased
 
-from db.figures import score_versions
+from db.figures import count_endings, score_versions
 from db.models import EpisodeRow, Item, ScoreRow, TaskRow
 from lumos_queue.records import Ending
 
@@ -51,28 +51,20 @@ class Pairs:
         self._jobs, self._metric, self._by_content = (job_a, job_b), metric, by_content
         self._a, self._b = (self._scores(job.id) for job in self._jobs)
 
-    def kinds(self, by_task: bool) -> list[Kind]:
-        """The pairs counted by their scores, or by the sums of each task, in an order that is always the same."""
+    def kinds(self) -> list[Kind]:
+        """The pairs counted by their scores, in an order that is always the same."""
+        columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
+        rows = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
+        return [Kind(of_a, of_a * value_a, of_b, of_b * value_b, 1, n) for of_a, value_a, of_b, value_b, n in rows]
+
+    def task_kinds(self) -> list[Kind]:
+        """The tasks counted by the sums over their pairs, in an order that is always the same."""
         a, b = self._a.c, self._b.c
-        columns = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
-        names = ("weight_a", "sum_a", "weight_b", "sum_b")
-        if by_task:
-            each = self._joined(
-                a.task.label("task"),
-                func.count().label("pairs"),
-                *(func.sum(column).label(name) for column, name in zip(columns, names, strict=True)),
-            ).group_by(a.task)
-        else:
-            each = self._joined(
-                *(column.label(name) for column, name in zip(columns, names, strict=True)), func.count().label("pairs")
-            ).group_by(a.value, a.trials, b.value, b.trials)
-        found = each.subquery().c
-        keys = [found[name] for name in names]
-        if not by_task:
-            rows = self._connection.execute(select(*keys, found.pairs).order_by(*keys))
-            return [Kind(*map(float, row[:4]), 1, int(row[4])) for row in rows]
-        counted = select(*keys, found.pairs, func.count()).group_by(*keys, found.pairs).order_by(*keys, found.pairs)
-        return [Kind(*map(float, row[:4]), int(row[4]), int(row[5])) for row in self._connection.execute(counted)]
+        sums = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
+        columns = [func.sum(column).label(f"sum_{place}") for place, column in enumerate(sums)]
+        each = self._joined(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
+        rows = self._connection.execute(select(*each, func.count()).group_by(*each).order_by(*each))
+        return [Kind(*map(float, row[:4]), int(row[4]), int(row[5])) for row in rows]
 
     def each(self) -> list[tuple[int, float, int, float, int]]:
         """(task of A, value and trials of A, value and trials of B) of every pair."""
@@ -111,9 +103,10 @@ class Pairs:
         wanted = (
             select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
             .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
-            .where(EpisodeRow.job == job, EpisodeRow.ending != Ending.INFRA_ERROR.value)
-            .where(ScoreRow.metric == self._metric)
+            .where(EpisodeRow.job == job, ScoreRow.metric == self._metric)
         )
+        if count_endings(self._connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
+            wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
         if len(versions) == 1:
             return wanted.where(ScoreRow.version == versions[0]).subquery()
         later = aliased(ScoreRow)

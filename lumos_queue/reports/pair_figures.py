@@ -22,7 +22,7 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
 
     Samples of a task, tasks derived from one row and tasks of several sample sets make clusters, as in reports/scores.
     """
-    single = pairs.kinds(by_task=False)
+    single = pairs.kinds()
     if not single:
         return None
     found = _count_pairs(single)
@@ -31,7 +31,7 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
     if task is not None and not {"from", "sets"}.isdisjoint(task.inputs):
         kinds, clustered = _sum_sources(connection, job_a, pairs), True
     else:
-        kinds = pairs.kinds(by_task=True) if clustered else single
+        kinds = pairs.task_kinds() if clustered else single
     clusters = _clusters(kinds)
     found |= {
         "tasks": clusters.tasks,

@@ -24,9 +24,9 @@ MAX_EXACT = 20_000  #: the largest sum whose distribution is computed
 class Clusters:
     """Pairs of scores, summed by task.
 
-    `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each distinct kind of task, over the task's pairs of scores a and b
-    (from 0 to 1) with their weights; `counts` says how many tasks are so. Raises ValueError for values outside 0 to 1 and
-    where there is no task.
+    `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each kind of task, over the task's pairs of scores a and b (from 0
+    to 1) with their weights; `counts` says how many tasks are so. Raises ValueError for scores outside 0 to 1, and where
+    there is no task.
     """
 
     sums: np.ndarray  #: shape (kinds, 4)
