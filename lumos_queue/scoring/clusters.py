@@ -24,8 +24,8 @@ MAX_EXACT = 20_000  #: the largest sum whose distribution is computed
 class Clusters:
     """Pairs of scores, summed by task.
 
-    `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each kind of task, over the task's pairs of scores a and b (from 0
-    to 1) with their weights; `counts` says how many tasks are so. Raises ValueError for scores outside 0 to 1, and where
+    `sums` has a row (Σw_a, Σw_a a, Σw_b, Σw_b b) for each kind of task, over its pairs of scores a and b (from 0 to 1)
+    with their weights; `counts` says how many tasks are so. Raises ValueError for scores outside 0 to 1, and where
     there is no task.
     """
 
@@ -78,20 +78,24 @@ def bootstrap_interval(clusters: Clusters, z: float = Z_95) -> tuple[float, floa
     """(low, high, method) of the difference of mean scores, 95 % by default. The same tasks give the same interval.
 
     'bootstrap': the percentile interval (B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, 1993, 13.3).
-    Tasks are drawn with replacement, each with all its samples and with the scores of both agents. To the tasks seen
-    half a task is added in each cell of the 2x2 table (A. Agresti, Y. Min, Simple improved confidence intervals for
-    comparing matched proportions, Stat. Med. 24 (2005) 729-740): without it few tasks, or many that hardly differ, give
-    intervals that are far too narrow. 'standard error': the same with the clustered standard error in place of draws,
-    for tasks of so many kinds that drawing would take long; by then the two agree. Coverage: docs/comparing.md.
+    Tasks are drawn with replacement, each with all its samples and with the scores of both agents. Two tasks are added
+    to those seen: half a task fixed, half a task broken, by the largest difference that was seen on a task (by 1 where
+    no task differs), and one without a difference. For 0/1 scores these are the half tasks in each cell of A. Agresti,
+    Y. Min, Simple improved confidence intervals for comparing matched proportions, Stat. Med. 24 (2005) 729-740.
+    Without them few tasks, or many that hardly differ, give intervals that are far too narrow; the bias-corrected and
+    accelerated ones too. 'standard error': the same with the clustered standard error in place of draws, for tasks of
+    so many kinds that drawing would take long; by then the two agree. Coverage: docs/comparing.md.
     """
     weight_a, _, weight_b, _ = clusters.totals / clusters.tasks
-    cells = [[weight_a, a * weight_a, weight_b, b * weight_b] for a in (0.0, 1.0) for b in (0.0, 1.0)]
-    sums = np.concatenate([clusters.sums, cells])
-    counts = np.concatenate([clusters.counts, np.full(4, 0.5)])
+    means_a, means_b = clusters.sums[:, 1] / clusters.sums[:, 0], clusters.sums[:, 3] / clusters.sums[:, 2]
+    half = float(np.abs(means_b - means_a).max()) / 2.0 or 0.5
+    added = [(0.5 - half, 0.5 + half), (0.5 + half, 0.5 - half), (0.5, 0.5)]
+    sums = np.concatenate([clusters.sums, [[weight_a, a * weight_a, weight_b, b * weight_b] for a, b in added]])
+    counts = np.concatenate([clusters.counts, [0.5, 0.5, 1.0]])
     tasks = clusters.tasks + 2
     resamples = min(MAX_RESAMPLES, MAX_DRAWS // len(counts))
     if resamples < MIN_RESAMPLES:
-        return *_wald(sums, counts, tasks, z), "standard error"
+        return *_wald_interval(sums, counts, tasks, z), "standard error"
     rng = np.random.default_rng(SEED)
     drawn = rng.multinomial(tasks, counts / tasks, size=resamples) @ sums
     found = np.sort(drawn[:, 3] / drawn[:, 2] - drawn[:, 1] / drawn[:, 0])
@@ -100,7 +104,7 @@ def bootstrap_interval(clusters: Clusters, z: float = Z_95) -> tuple[float, floa
     return float(low), float(high), "bootstrap"
 
 
-def _wald(sums: np.ndarray, counts: np.ndarray, tasks: int, z: float) -> tuple[float, float]:
+def _wald_interval(sums: np.ndarray, counts: np.ndarray, tasks: int, z: float) -> tuple[float, float]:
     weight_a, sum_a, weight_b, sum_b = totals = counts @ sums
     mean_a, mean_b = sum_a / weight_a, sum_b / weight_b
     deviations = _deviations(sums, totals)
