@@ -1,0 +1,126 @@
+"""Scores of two jobs on the same tasks, paired by task and sample; counted in the database, which has far more of them.
+
+Pairs have a score of the metric in both jobs: an episode that ended with infra_error, or has not ended, is in none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Subquery, Text, and_, cast, collate, exists, func, select
+from sqlalchemy.orm import aliased
+
+from db.figures import count_endings, score_versions
+from db.models import EpisodeRow, Item, ScoreRow, TaskRow
+from lumos_queue.records import Ending
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How many tasks have these sums over their pairs of scores; with one sample, how many pairs these scores."""
+
+    weight_a: float  #: Σ trials
+    sum_a: float  #: Σ trials × value
+    weight_b: float
+    sum_b: float
+    pairs: int  #: of each task
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two episodes on the same task, each by its key and its number in its job."""
+
+    episode_a: int
+    episode_b: int
+    number_a: int
+    number_b: int
+    task: int
+    sample: int
+    value_a: float
+    value_b: float
+    question: str  #: its beginning
+
+
+class Pairs:
+    """The pairs of two jobs (their rows) by one metric. `by_content`: tasks of other datasets that are the same."""
+
+    def __init__(self, connection: Connection, job_a: Any, job_b: Any, metric: str, by_content: bool = False):
+        self._connection = connection
+        self._jobs, self._metric, self._by_content = (job_a, job_b), metric, by_content
+        self._a, self._b = (self._scores(job.id) for job in self._jobs)
+
+    def kinds(self) -> list[Kind]:
+        """The pairs counted by their scores, in an order that is always the same."""
+        columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
+        rows = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
+        return [Kind(of_a, of_a * value_a, of_b, of_b * value_b, 1, n) for of_a, value_a, of_b, value_b, n in rows]
+
+    def task_kinds(self) -> list[Kind]:
+        """The tasks counted by the sums over their pairs, in an order that is always the same."""
+        a, b = self._a.c, self._b.c
+        sums = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
+        columns = [func.sum(column).label(f"sum_{place}") for place, column in enumerate(sums)]
+        each = self._joined(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
+        rows = self._connection.execute(select(*each, func.count()).group_by(*each).order_by(*each))
+        return [Kind(*map(float, row[:4]), int(row[4]), int(row[5])) for row in rows]
+
+    def each(self) -> list[tuple[int, float, int, float, int]]:
+        """(task of A, value and trials of A, value and trials of B) of every pair."""
+        a, b = self._a.c, self._b.c
+        rows = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
+        return [(task, value_a, of_a, value_b, of_b) for task, value_a, of_a, value_b, of_b in rows]
+
+    def changed(self, better: bool, limit: int, shown: int = 200) -> list[Pair]:
+        """The first pairs of which B's score is better, or else worse, with so many characters of the question."""
+        a, b = self._a.c, self._b.c
+        item_a, item_b = aliased(Item), aliased(Item)
+        differs = b.value > a.value if better else b.value < a.value
+        wanted = (
+            self._joined(a.id, b.id, item_a.ordinal, item_b.ordinal, a.task, a.sample, a.value, b.value,
+                         func.substr(TaskRow.question, 1, shown))
+            .join(item_a, item_a.id == a.id).join(item_b, item_b.id == b.id).join(TaskRow, TaskRow.id == a.task)
+            .where(differs).order_by(a.task, a.sample).limit(limit)
+        )  # fmt: skip
+        return [Pair(*row) for row in self._connection.execute(wanted)]
+
+    def _joined(self, *columns: Any) -> Any:
+        a, b = self._a.c, self._b.c
+        if not self._by_content:
+            return select(*columns).select_from(self._a.join(self._b, and_(b.task == a.task, b.sample == a.sample)))
+        task_a, task_b = aliased(TaskRow), aliased(TaskRow)
+        same = and_(
+            task_b.dataset == self._jobs[1].dataset, task_b.row == task_a.row, task_b.question == task_a.question,
+            func.coalesce(cast(task_b.gold, Text), "") == func.coalesce(cast(task_a.gold, Text), ""),
+        )  # fmt: skip
+        source = self._a.join(task_a, task_a.id == a.task).join(task_b, same)
+        return select(*columns).select_from(source.join(self._b, and_(b.task == task_b.id, b.sample == a.sample)))
+
+    def _scores(self, job: str) -> Subquery:
+        """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer."""
+        versions = list(score_versions(self._connection, job).get(self._metric, {}))
+        wanted = (
+            select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
+            .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
+            .where(EpisodeRow.job == job, ScoreRow.metric == self._metric)
+        )
+        if count_endings(self._connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
+            wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
+        if len(versions) == 1:
+            return wanted.where(ScoreRow.version == versions[0]).subquery()
+        later = aliased(ScoreRow)
+        order = "C" if self._connection.dialect.name == "postgresql" else "BINARY"
+        newer = exists().where(
+            later.episode == ScoreRow.episode, later.metric == ScoreRow.metric,
+            collate(later.version, order) > collate(ScoreRow.version, order),
+        )  # fmt: skip
+        return wanted.where(~newer).subquery()
+
+
+def count_common(connection: Connection, job_a: str, job_b: str) -> int:
+    """How many items (task and sample) both jobs have."""
+    a, b = aliased(Item), aliased(Item)
+    same = and_(b.task == a.task, b.sample == a.sample)
+    wanted = select(func.count()).select_from(a).join(b, same).where(a.job == job_a, b.job == job_b)
+    return connection.execute(wanted).scalar_one()

@@ -1,0 +1,97 @@
+"""lumos compare: jobs task by task, or two episodes step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def compare(
+    jobs: Annotated[
+        list[str],
+        typer.Argument(metavar="A B [C...]", help="Jobs: each is compared with the first. Or two episodes JOB-NUMBER."),
+    ],
+    metric: Annotated[str, typer.Option(help="What to compare by; default: the benchmark's main metric.")] = "",
+    common: Annotated[
+        bool, typer.Option("--common", help="Compare unlike or half done jobs on what both have judged.")
+    ] = False,
+    listed: Annotated[
+        int, typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Fixed, and broken, tasks that are listed.")
+    ] = 5,
+    show: Annotated[
+        int, typer.Option(min=0, max=100, help="Fixed, and broken, tasks of which both episodes are shown.")
+    ] = 0,
+    price_prompt: Annotated[float | None, typer.Option(min=0.0, help="USD per million prompt tokens.")] = None,
+    price_completion: Annotated[float | None, typer.Option(min=0.0, help="USD per million completion tokens.")] = None,
+    json: opt.Json = False,
+) -> None:
+    """Compare jobs on the same tasks: what a change fixed and broke, and whether that may be chance.
+
+    Difference with its interval and p-value, costs per right answer. Two episodes: their steps side by side.
+    """
+    from lumos_queue.cli.comparison_tables import print_comparison
+    from lumos_queue.cli.step_tables import print_step_pair
+    from lumos_queue.reports.comparison import Options
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        if len(jobs) == 2 and all("-" in one for one in jobs):
+            output.result(_pair_episodes(connection, jobs), print_step_pair)
+            return
+        options = Options(metric, common, max(listed, show), _prices(price_prompt, price_completion))
+        found = _compare_jobs(connection, jobs, options, show)
+    output.result(found, lambda value: print_comparison(value, listed))
+
+
+def _prices(prompt: float | None, completion: float | None) -> tuple[float, float] | None:
+    """Both prices; None where neither is given. Raises SpecError for one alone, or one that is not finite."""
+    import math
+
+    from lumos_queue.errors import SpecError
+
+    if prompt is None and completion is None:
+        return None
+    if prompt is None or completion is None:
+        raise SpecError("A price per right answer needs both prices: --price-prompt USD --price-completion USD.")
+    if not math.isfinite(prompt + completion):
+        raise SpecError("Prices must be finite numbers, in USD per million tokens.")
+    return prompt, completion
+
+
+def _compare_jobs(connection: Connection, names: Sequence[str], options: Any, show: int) -> dict[str, Any]:
+    from db.jobs import get_job
+    from lumos_queue.reports.comparison import compare_jobs
+
+    found = compare_jobs(connection, [get_job(connection, name) for name in names], options)
+    if show:
+        for one in found["comparisons"]:
+            pairs = [*one["fixed_pairs"][:show], *one["broken_pairs"][:show]]
+            one["side_by_side"] = [_pair_episodes(connection, (pair["a"], pair["b"])) for pair in pairs]
+    return found
+
+
+def _pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any]:
+    """Raises SpecError where one has not ended, or they are of different tasks."""
+    from db.named import finished_trajectory
+    from lumos_queue.cli.trajectory import trajectory_as_json
+    from lumos_queue.errors import SpecError
+    from lumos_queue.reports.step_pairs import pair_steps
+
+    first, other = (finished_trajectory(connection, name) for name in names)
+    if (first.task.benchmark, first.task.row, first.task.question) != (
+        other.task.benchmark, other.task.row, other.task.question,
+    ):  # fmt: skip
+        raise SpecError(
+            f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {other.task.row}. "
+            "See which episodes are of one task with: lumos compare JOB JOB"
+        )
+    return pair_steps(trajectory_as_json(first), trajectory_as_json(other))

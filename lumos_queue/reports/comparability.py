@@ -1,0 +1,72 @@
+"""Whether jobs can be compared, and why not. Each refusal is one line that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.figures import count_scores, progress
+from db.states import ItemState
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.reports.scores import samples_of
+
+COMMON = "To compare what both have, add: --common"
+
+
+def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "") -> str:
+    """The metric to compare the jobs (their rows) by: the one asked for, or the benchmark's main one.
+
+    Raises SpecError for fewer than two jobs, jobs of other benchmarks, and jobs without scores of that metric.
+    """
+    if len({job.id for job in jobs}) != len(jobs) or len(jobs) < 2:
+        raise SpecError("Name two jobs or more, each once: lumos compare A B [C …]. List them with: lumos jobs")
+    first = jobs[0]
+    for job in jobs:
+        if job.kind != "evaluate":
+            hint = " Score its agent with: lumos evaluate" if job.kind == "infer" else ""
+            raise SpecError(f"Job {job.id} is of kind '{job.kind}', which has no scores to compare.{hint}")
+        if job.benchmark != first.benchmark:
+            raise SpecError(
+                f"Job {first.id} is of the benchmark '{first.benchmark}', job {job.id} of '{job.benchmark}': "
+                "they have no task in common. Compare jobs of one benchmark."
+            )
+    metrics = open_benchmark(first.benchmark).metrics
+    if metric and metric not in metrics:
+        raise unknown(f"metric of the benchmark '{first.benchmark}'", metric, metrics)
+    chosen = metric or metrics[0]
+    for job in jobs:
+        if chosen not in count_scores(connection, job.id):
+            raise SpecError(f"Job {job.id} has no score of '{chosen}' yet. See: lumos report {job.id}")
+    return chosen
+
+
+def find_unlike(connection: Connection, first: Any, other: Any) -> str:
+    """Why two jobs (their rows) did not try the same tasks as often, in words; empty where they did."""
+    if first.dataset != other.dataset:
+        return f"other rows: dataset {_short(first)} of {first.id}, {_short(other)} of {other.id}"
+    if samples_of(first) != samples_of(other):
+        return f"other samples: {first.id} tried each task {_times(first)}, {other.id} {_times(other)}"
+    if first.items != other.items:
+        return f"other tasks: {first.id} has {first.items:,} items, {other.id} {other.items:,}"
+    return ""
+
+
+def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
+    """Which of the jobs is half done, in words; empty where all items of all of them are done."""
+    for job in jobs:
+        done = progress(connection, job.id).get(ItemState.DONE, 0)
+        if done < job.items:
+            return f"job {job.id} is half done: {done:,} of its {job.items:,} items, and it is {job.state}"
+    return ""
+
+
+def _short(job: Any) -> str:
+    return (job.dataset or "none")[:8]
+
+
+def _times(job: Any) -> str:
+    samples = samples_of(job)
+    return "once" if samples == 1 else f"{samples} times"

@@ -1,0 +1,163 @@
+"""Jobs compared task by task, as JSON: each with the first one, which is the baseline.
+
+Each with the first and not each with each: the question is what a change did, and every further pair would make Holm's
+correction harder on the pairs that were meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
+from db.pairs import Pairs, count_common
+from db.reading import clock
+from db.states import ItemState
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Ending
+from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike
+from lumos_queue.reports.differences import differences
+from lumos_queue.reports.model_names import models_told
+from lumos_queue.reports.pair_figures import measure_pairs
+from lumos_queue.reports.scores import job_scores
+from lumos_queue.scoring.paired import holm
+
+Comparison = dict[str, Any]
+SHOWN = 10  #: fixed and broken pairs that are listed of each comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is compared, and what is listed of it."""
+
+    metric: str = ""  #: '': the benchmark's main one
+    common: bool = False  #: whether unlike jobs are compared on the tasks and samples that both have judged
+    shown: int = SHOWN  #: fixed, and broken, pairs that are listed
+    prices: tuple[float, float] | None = None  #: USD for a million prompt and completion tokens
+
+
+def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options = Options()) -> Comparison:
+    """The comparison of jobs (their rows) with the first of them.
+
+    Raises SpecError, in one line, where they cannot be compared (comparability.py).
+    """
+    metric = choose_metric(connection, jobs, options.metric)
+    first, *others = jobs
+    if (half := find_open(connection, jobs)) and not options.common:
+        raise SpecError(f"Not compared, {half}. Wait for it, or see: lumos job. {COMMON}")
+    compared = [_compare_pair(connection, first, other, metric, options) for other in others]
+    for one, adjusted in zip(compared, holm([one["p"] for one in compared]), strict=True):
+        one["p_holm"] = adjusted
+    heads = differences(jobs, models_told(connection, [job.id for job in jobs]))
+    return {
+        "benchmark": first.benchmark,
+        "split": first.split,
+        "metric": metric,
+        "common": options.common,
+        "baseline": first.id,
+        "jobs": [
+            _describe_job(connection, job, head, metric, options.prices) for job, head in zip(jobs, heads, strict=True)
+        ],
+        "comparisons": compared,
+        "notes": _notes(connection, jobs, metric, half),
+    }
+
+
+def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, options: Options) -> Comparison:
+    unlike = find_unlike(connection, first, other)
+    if unlike and not options.common:
+        raise SpecError(f"Not compared, {unlike}. {COMMON}")
+    pairs = Pairs(connection, first, other, metric, by_content=first.dataset != other.dataset)
+    found = measure_pairs(connection, first, other, pairs)
+    if found is None:
+        raise SpecError(
+            f"Jobs {first.id} and {other.id} have no task in common that both have judged by '{metric}'. "
+            "Compare jobs that tried the same rows."
+        )
+    of = None
+    if first.dataset == other.dataset:
+        of = first.items if not unlike else count_common(connection, first.id, other.id)
+    found |= {"a": first.id, "b": other.id, "unlike": unlike, "items": {first.id: first.items, other.id: other.items}}
+    if of is not None:
+        found |= {"of": of, "bounds": _bounds(found, of)}
+    for name, better in (("fixed_pairs", True), ("broken_pairs", False)):
+        found[name] = [
+            {
+                "a": f"{first.id}-{one.number_a}", "b": f"{other.id}-{one.number_b}", "sample": one.sample,
+                "value_a": one.value_a, "value_b": one.value_b, "question": one.question,
+            }
+            for one in pairs.changed(better, options.shown)
+        ]  # fmt: skip
+    return found
+
+
+def _bounds(found: Mapping[str, Any], of: int) -> list[float]:
+    """What the difference can become: items without a pair may turn out anything from broken to fixed."""
+    missing = of - found["pairs"]
+    known = found["difference"] * found["pairs"]
+    return [round((known - missing) / of, 6), round((known + missing) / of, 6)]
+
+
+def _describe_job(
+    connection: Connection, job: Any, head: Mapping[str, str], metric: str, prices: tuple[float, float] | None
+) -> dict[str, Any]:
+    """What it scored by itself, as its report has it, and what that took."""
+    sums, endings, items = totals(connection, job.id), count_endings(connection, job.id), progress(connection, job.id)
+    counts = count_scores(connection, job.id)[metric]
+    ones = all(one.value in (0, 1) and one.trials == 1 for one in counts)
+    right = round(sum(one.value * one.episodes for one in counts)) if ones else None
+    usd = None
+    if prices:
+        usd = (sums.prompt_tokens * prices[0] + sums.completion_tokens * prices[1]) / 1e6
+    wall = None
+    if job.started_at is not None:
+        wall = (job.finished_at if job.finished_at is not None else clock(connection)) - job.started_at
+    cost = {
+        "calls": sums.calls,
+        "tokens": sums.prompt_tokens + sums.completion_tokens,
+        "seconds": wall,
+        "usd": usd,
+    }
+    return {
+        "job": job.id,
+        "name": job.name,
+        "state": job.state,
+        "formulation": job.formulation,
+        "differs": dict(head),
+        "items": job.items,
+        "done": items.get(ItemState.DONE, 0),
+        "judged": sum(one.episodes for one in counts),
+        "infra_error": endings.get(Ending.INFRA_ERROR.value, 0),
+        "score": job_scores(connection, job, [metric])["metrics"][metric],
+        "right": right,
+        "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
+        "busy_seconds": round(sum(seconds_by_phase(connection, job.id).values()), 3),
+        **{name: value for name, value in cost.items() if name != "tokens" and value is not None},
+        "per_right": {name: value / right for name, value in cost.items() if value is not None} if right else {},
+        "versions": score_versions(connection, job.id).get(metric, {}),
+        "chosen": job.chosen,
+    }
+
+
+def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) -> list[str]:
+    """What a reader must know of these numbers, a line each."""
+    notes = [f"Half done: {half}."] if half else []
+    versions = {job.id: sorted(score_versions(connection, job.id).get(metric, {})) for job in jobs}
+    if len(set(map(tuple, versions.values()))) > 1:
+        told = ", ".join(f"{job} by {' and '.join(found)}" for job, found in versions.items())
+        notes.append(f"Judged by other versions of '{metric}': {told}. The newest score of each episode counts.")
+    for job in jobs:
+        if is_chosen_by_result(job.chosen):
+            notes.append(
+                f"The tasks of {job.id} were chosen by how they had ended ({job.chosen}): its accuracy is no accuracy."
+            )
+    return notes
+
+
+def is_chosen_by_result(chosen: str) -> bool:
+    """Whether a filter chooses tasks by what became of them, so that the score over them says nothing of an agent."""
+    fields = ("score", "metric", "ending", "label", "rating", "verdict")
+    return any(word.startswith(fields) for word in chosen.replace("'", " ").split())
