@@ -124,8 +124,10 @@ def show(
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory
-    from lumos_queue.cli.pictures import list_pictures, save_pictures
-    from lumos_queue.cli.trajectory import labels_as_json, print_trajectory, trajectory_as_json
+    from lumos_queue.cli.pictures import save_pictures
+    from lumos_queue.cli.trajectory import print_trajectory
+    from lumos_queue.reports.pictures import list_pictures
+    from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch
