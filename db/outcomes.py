@@ -116,7 +116,7 @@ def throughput(connection: Connection, job: str, started_at: float | None, bucke
     mine = (EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.finished_at.is_not(None))
     ends = func.min(EpisodeRow.finished_at), func.max(EpisodeRow.finished_at)
     first, last = connection.execute(select(*ends).where(*mine)).one()
-    if first is None:
+    if first is None or last is None:
         return None
     start = first if started_at is None else min(first, started_at)
     width = max((last - start) / buckets, 1e-3)

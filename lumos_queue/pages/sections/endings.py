@@ -58,7 +58,7 @@ def _names(job: JobMaterial) -> tuple[str, str]:
 
 
 _COLOURS = {
-    "right": "right", "accepted": "right", "score from 0.5": "right", "answered": "right",
+    "right": "right", "accepted": "right", "score from 0.5": "right", "answered": "c6",
     "answered wrong": "wrong", "not accepted": "wrong", "answered, score below 0.5": "wrong",
     "answered, not judged": "c6", "infrastructure failed": "infra", "quarantined": "infra", "not finished": "open",
 } | {plain(name): f"c{place}" for place, name in enumerate(_ENDINGS)}  # fmt: skip
@@ -94,9 +94,9 @@ def _errors(jobs: Sequence[JobMaterial], limits: Limits) -> Iterator[Block]:
         title = "Actions that failed, by kind of error"
         bars, rows = [], []
         for job, status, action, count, episodes in failed:
-            label = f"{action or 'alias'}: {plain(status)}" + (f" ({job.id})" if len(jobs) > 1 else "")
+            label = f"{action or 'no action read'}: {plain(status)}" + (f" ({job.id})" if len(jobs) > 1 else "")
             bars.append(Bar(label, [Part("failed", count, f"{count:,}", "wrong")], f"{count:,} in {episodes:,}"))
-            rows.append([job.label, plain(status), action or "alias", f"{count:,}", f"{episodes:,}"])
+            rows.append([job.label, plain(status), action or "no action read", f"{count:,}", f"{episodes:,}"])
         heads = ["job", "kind of error", "action", "failed actions", "episodes"]
         note = "An action that fails need not end an episode: the amounts are failed actions in so many episodes."
         yield Figure(draw_bars("errors", title, bars), Table(title, heads, rows, note, frozenset({0, 1, 2})))

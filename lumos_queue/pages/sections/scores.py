@@ -18,6 +18,11 @@ HOW = (
     "Intervals are Wilson's at 95 %, widened where samples of a task or steps of an episode are not independent."
 )
 
+PUBLISHED = (
+    "Published figures are as printed: * trained on that benchmark's training set, ≈ read off a chart. The papers print "
+    "no intervals."
+)
+
 
 def scores(material: Material) -> Iterator[Block]:
     """The blocks of all groups of jobs that are scored."""
@@ -73,7 +78,8 @@ def _plot(
         told = f"rule: {plain(name)}"
         rows.append(Estimate(told, found["value"], low, high, "baseline", None, tell_whole_metric(found)))
         lines.append([told, tell_share(found["value"]), tell_interval(low, high), "", "no model; on the same tasks"])
-    table = Table(title, ["", "value", "95 % interval", "n", "remark"], lines, texts=frozenset({0, 4}))
+    note = PUBLISHED if published else ""
+    table = Table(title, ["", "value", "95 % interval", "n", "remark"], lines, note, frozenset({0, 4}))
     kinds = {row.kind for row in rows}
     shown = [(name, told) for name, told in LEGEND if name.split()[1] in kinds]
     shown += [("bounds", "what a score can still become")] if any(row.bounds for row in rows) else []
