@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 
+from lumos_queue.reports.differences import describe_differences, differences
+from lumos_queue.reports.model_names import models_of, models_told, name_models
 
-def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[str]:
-    """A label for each job's row, at most some thirty characters where names allow it: `k3f9a2cd iterative`."""
-    return [f"{job.id} {getattr(job, 'name', '') or job.formulation or job.kind}".rstrip() for job in jobs]
+TOLD = 2  #: of what differs, in a label
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a job is called."""
+
+    short: str  #: `k3f9a2cd one-pass`
+    model: str  #: the names of its models
+    differs: str  #: all in which it differs from the other jobs
+
+
+def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[Label]:
+    """A label for each job's row."""
+    told = models_told(connection, [job.id for job in jobs])
+    models = [models_of(job, told.get(job.id)) for job in jobs]
+    names = name_models(model for one in models for model in one.values())
+    labels = []
+    for job, found, mine in zip(jobs, differences(jobs, told), models, strict=True):
+        lines = describe_differences(found)
+        plain = ", ".join(lines[:TOLD]) or job.name or job.formulation or job.kind
+        model = ", ".join(dict.fromkeys(names[one] for one in mine.values()))
+        labels.append(Label(f"{job.id} {plain}", model, ", ".join(lines) if len(lines) > TOLD else ""))
+    return labels

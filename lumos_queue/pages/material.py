@@ -12,7 +12,7 @@ from db.jobs import problems
 from db.models import JobTag
 from db.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.reading import endpoints_of
-from lumos_queue.pages.labels import label_jobs
+from lumos_queue.pages.labels import Label, label_jobs
 from lumos_queue.papers.beside import PublishedFigure, published_figures
 from lumos_queue.reports.report import make_report
 
@@ -32,7 +32,7 @@ class JobMaterial:
     """One job, and what is read of it."""
 
     row: Any
-    label: str  #: its id and what tells it from the others
+    called: Label
     report: Mapping[str, Any]
     tags: Mapping[str, str]
     endpoints: Sequence[Any]
@@ -44,6 +44,11 @@ class JobMaterial:
     @property
     def id(self) -> str:
         return self.row.id
+
+    @property
+    def label(self) -> str:
+        """Its id, and what tells it from the others."""
+        return self.called.short
 
     @property
     def metric(self) -> str:
@@ -71,16 +76,16 @@ def read_material(connection: Connection, jobs: Sequence[Any], prices: Prices | 
     """Everything but the trajectories, of the rows of jobs."""
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
-    read = [_read_job(connection, job, label, buckets) for job, label in zip(jobs, labels, strict=True)]
+    read = [_read_job(connection, job, called, buckets) for job, called in zip(jobs, labels, strict=True)]
     return Material(read, published_figures(connection, jobs), prices)
 
 
-def _read_job(connection: Connection, job: Any, label: str, buckets: int) -> JobMaterial:
+def _read_job(connection: Connection, job: Any, called: Label, buckets: int) -> JobMaterial:
     report, has_episodes = make_report(connection, job), job.kind != "train"
     tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
     return JobMaterial(
         row=job,
-        label=label,
+        called=called,
         report=report,
         tags=dict(tags.all()),
         endpoints=endpoints_of(connection, job.id),

@@ -77,3 +77,13 @@ def plain(name: str) -> str:
 
 def plural(count: int, one: str, several: str = "") -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def tell_points(difference: float) -> str:
+    """A difference of shares in points: `+11.3`."""
+    return f"{round(100 * difference, 1) + 0.0:+.1f}"
+
+
+def tell_probability(p: float) -> str:
+    """A p-value with two digits that say something, never as 0."""
+    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.1 else f"= {p:.2f}"

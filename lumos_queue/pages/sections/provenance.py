@@ -49,11 +49,11 @@ def _identity(found: Mapping[str, Any]) -> str:
 def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     row, report = job.row, job.report
     yield "job", row.id
-    yield "name", getattr(row, "name", "") or ""
+    yield "name", row.name
     yield "tags", ", ".join(f"{key}={value}" for key, value in job.tags.items())
     yield "kind", row.kind
-    yield "made from", getattr(row, "parent", None) or ""
-    yield "tasks chosen by", getattr(row, "chosen", "") or ""
+    yield "made from", row.parent or ""
+    yield "tasks chosen by", row.chosen
     yield "submitted", f"{tell_time(row.created_at)} by {row.submitted_by}, project {row.project}"
     yield "began", tell_time(row.started_at)
     yield "ended", tell_time(row.finished_at)

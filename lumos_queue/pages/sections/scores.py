@@ -66,7 +66,7 @@ def _plot(
             low, high = found["ci95"]
             bounds = (found["bounds"][0], found["bounds"][1]) if "bounds" in found else None
             rows.append(Estimate(job.label, found["value"], low, high, "ours", bounds, tell_whole_metric(found)))
-            chosen = "its tasks were chosen by a filter: no accuracy" if getattr(job.row, "chosen", "") else ""
+            chosen = "its tasks were chosen by a filter: no accuracy" if job.row.chosen else ""
             lines.append([job.label, tell_metric(found), tell_interval(low, high), f"{found['of']:,}", chosen])
     for one in published:
         label = f"{one.row}, table {one.table}"

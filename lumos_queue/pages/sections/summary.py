@@ -23,22 +23,24 @@ def title_of(material: Material) -> str:
 
 def summary(material: Material) -> list[Block]:
     """A row for each job, and warnings."""
-    heads = ["job", "name", "formulation", "state", "finished", "score", "95 % interval", "time"]
+    heads = ["job", "name", "model", "formulation", "state", "finished", "score", "95 % interval", "time", "differs in"]
     rows = []
     for job in material.jobs:
         report = job.report
         main = report.get("metrics", {}).get(job.metric) or (report if "value" in report else None)
         rows.append([
             job.id,
-            getattr(job.row, "name", "") or "",
+            job.row.name,
+            job.called.model,
             report["formulation"] or report["kind"],
             report["state"],
             f"{report['finished']:,} of {report['n']:,}",
             tell_metric(main),
             tell_interval(*main["ci95"]) if main else "",
             "" if report["seconds"] is None else tell_seconds(report["seconds"]),
+            job.called.differs,
         ])  # fmt: skip
-    table = _without_empty(Table("Jobs", heads, rows, texts=frozenset({0, 1, 2, 3})))
+    table = _without_empty(Table("Jobs", heads, rows, texts=frozenset({0, 1, 2, 3, 4, 9})))
     return [table, *warnings(material)]
 
 
@@ -49,8 +51,8 @@ def warnings(material: Material) -> Iterator[Text]:
 
 
 def _warnings_of(job: JobMaterial) -> Iterator[Text]:
-    if chosen := getattr(job.row, "chosen", ""):
-        parent = f" of job {job.row.parent}" if getattr(job.row, "parent", None) else ""
+    if chosen := job.row.chosen:
+        parent = f" of job {job.row.parent}" if job.row.parent else ""
         yield Text(
             f"{job.id}: its tasks were chosen from those{parent} by '{chosen}'. Its score says how it did on these; it "
             "is no accuracy on the benchmark.",
