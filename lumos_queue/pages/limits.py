@@ -36,3 +36,8 @@ def cut(text: str, most: int) -> str:
         return text
     head, tail = most * 2 // 3, most - most * 2 // 3
     return f"{text[:head]} [… {len(text) - most:,} characters left out …] {text[len(text) - tail :] if tail else ''}"
+
+
+def shorten(text: str, most: int) -> str:
+    """The beginning of a name, where the rest of it is told elsewhere."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

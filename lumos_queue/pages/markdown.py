@@ -7,13 +7,14 @@ longer than any run of backticks in them.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 
 from lumos_queue.pages.blocks import Block, Episodes, Figure, Page, Table, Text
 from lumos_queue.pages.trajectories import ShownEpisode
 from lumos_queue.reports.lanes import Cell
-from lumos_queue.util.display import harmless
+from lumos_queue.util.display import harmless, one_line
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$^#@]|(?<![0-9]):(?=\S)|(?<=[wW])\.")
 _FIRST = re.compile(
@@ -36,9 +37,15 @@ def escape(text: str) -> str:
     return "<br>".join(_escape_line(line) for line in lines)
 
 
+def _summary(text: str) -> str:
+    """The line of what is folded: the start of an HTML block, in which Markdown's own escapes mean nothing."""
+    return f"<details><summary>{html.escape(one_line(text))}</summary>"
+
+
 def _escape_line(line: str) -> str:
     line = line.replace("\t", " ")
-    escaped = _MARKUP.sub(lambda found: "\\" + found[0], line)
+    # An address would become a link however it is escaped, unless an element parts it.
+    escaped = _MARKUP.sub(lambda found: "<span>@</span>" if found[0] == "@" else "\\" + found[0], line)
     if first := _FIRST.match(escaped):
         end = first.end()
         return f"{escaped[:end]}\\{escaped[end:]}" if first[0][0].isdigit() else f"\\{escaped}"
@@ -61,7 +68,7 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield f"<details><summary>{escape(table.title)}</summary>" if table.folded else f"**{escape(table.title)}**"
+    yield _summary(table.title) if table.folded else f"**{escape(table.title)}**"
     rules = [":---" if place in table.texts else "---:" for place in range(len(table.heads))]
     rows = [[escape(cell) for cell in row] for row in (table.heads, *table.rows)]
     yield _lines([rows[0], rules, *rows[1:]])
@@ -87,14 +94,14 @@ def _episode(shown: ShownEpisode) -> Iterator[str]:
     if notes:
         yield "\n".join(f"- {escape(note)}" for note in notes)
     if shown.calls:
-        yield f"<details><summary>Prompts and replies: {len(shown.calls)}</summary>"
+        yield _summary(f"Prompts and replies: {len(shown.calls)}")
         for call in shown.calls:
             yield escape(f"{call.title}. {call.shared}" if call.shared else call.title)
             yield code(call.prompt)
             yield code(call.reply)
         yield "</details>"
     if shown.other is not None:
-        yield f"<details><summary>{escape(f'{shown.other.name}: {shown.other.title}')}</summary>"
+        yield _summary(f"{shown.other.name}: {shown.other.title}")
         yield from _episode(shown.other)
         yield "</details>"
 

@@ -31,7 +31,7 @@ def new_chart(key: str, title: str, description: str, height: int) -> Element:
 def add_row(chart: Element, number: int, label: str, amount: str, name: str = "") -> Element:
     """The track of a new row, with its label at the left and its amount at the right."""
     row = SubElement(chart, "svg", {"class": f"row {name}".strip(), "y": str(number * ROW), "height": str(ROW)})
-    add_text(row, shorten(label), {"class": "label", "x": "0", "y": str(LABEL_Y)})
+    add_text(row, _shorten(label), {"class": "label", "x": "0", "y": str(LABEL_Y)})
     add_text(row, amount, {"class": "amount", "x": "100%", "y": str(LABEL_Y), "text-anchor": "end"})
     place = {"class": "track", "y": str(TRACK_Y), "width": "100%", "height": str(TRACK_HEIGHT)}
     return SubElement(row, "svg", place)
@@ -69,7 +69,7 @@ def percent(place: float) -> str:
     return f"{place:.2f}".rstrip("0").rstrip(".") + "%"
 
 
-def shorten(text: str) -> str:
+def _shorten(text: str) -> str:
     """At most MAX_LABEL characters; what was cut is in the tip and in the table."""
     line = one_line(text)
     return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1].rstrip() + "…"

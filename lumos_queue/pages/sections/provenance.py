@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
@@ -11,21 +11,40 @@ from lumos_queue.pages.limits import Limits, cut
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_time
 
+SHORT = 12  #: characters of a digest, where it only tells jobs apart
 OPEN = 2  #: jobs on one page whose facts are shown without being unfolded
 
 
 def provenance(material: Material, limits: Limits) -> Iterator[Block]:
-    if len(material.jobs) > limits.rows // 2:
-        yield Text("Endpoints and settings of so many jobs are left out: see lumos job JOB.")
-    else:
-        yield _endpoints(material, limits)
-    folded = len(material.jobs) > OPEN
-    for job in material.jobs:
+    most = max(OPEN, limits.rows // 10)
+    jobs, more = material.jobs[:most], len(material.jobs) - most
+    if len(material.jobs) > OPEN:
+        yield _versions_of(material)
+    yield _endpoints(jobs, limits)
+    for job in jobs:
         rows = [(name, cut(value, limits.text)) for name, value in _facts(job) if value]
-        yield Table(f"Job {job.label}", ["fact", "value"], rows, texts=frozenset({0, 1}), folded=folded)
+        yield Table(
+            f"Job {job.label}", ["fact", "value"], rows, texts=frozenset({0, 1}), folded=len(material.jobs) > OPEN
+        )
+    if more > 0:
+        yield Text(f"Endpoints and settings of {more:,} further jobs are left out. They are in: lumos job JOB")
 
 
-def _endpoints(material: Material, limits: Limits) -> Table:
+def _versions_of(material: Material) -> Table:
+    """What two jobs must have in common to be the same experiment, digests shortened."""
+    rows = [
+        [
+            job.label,
+            ", ".join(one["code_version"] for one in job.report.get("code_versions", ())) or job.row.code_version,
+            str(job.row.seed),
+            *((digest or "")[:SHORT] for digest in (job.row.digest, job.row.dataset, job.row.agent)),
+        ]
+        for job in material.jobs
+    ]
+    return Table("Versions", ["job", "code", "seed", "request", "dataset", "agent"], rows, texts=frozenset(range(6)))
+
+
+def _endpoints(jobs: Sequence[JobMaterial], limits: Limits) -> Table:
     rows = [
         [
             job.label,
@@ -34,7 +53,7 @@ def _endpoints(material: Material, limits: Limits) -> Table:
             cut(_identity(one.identity), limits.text),
             tell_time(one.seen_at),
         ]
-        for job in material.jobs
+        for job in jobs
         for one in job.endpoints
     ]
     note = "What each server said of itself. An endpoint that is named twice said something else later."

@@ -19,7 +19,7 @@ HOW = (
 )
 
 PUBLISHED = (
-    "Published figures are as printed: * trained on that benchmark's training set, ≈ read off a chart. The papers print "
+    "Published figures are as printed: * trained on that benchmark's training set, ≈ read off a chart. Papers print "
     "no intervals."
 )
 

@@ -30,7 +30,7 @@ def summary(material: Material) -> list[Block]:
         main = report.get("metrics", {}).get(job.metric) or (report if "value" in report else None)
         rows.append([
             job.id,
-            job.row.name,
+            job.called.name,
             job.called.model,
             report["formulation"] or report["kind"],
             report["state"],
