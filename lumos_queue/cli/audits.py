@@ -64,7 +64,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
-    from lumos_queue.cli.trajectory import trajectory_as_json
+    from lumos_queue.reports.trajectory import trajectory_as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 

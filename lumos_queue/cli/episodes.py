@@ -90,7 +90,7 @@ def _resolve_start(connection: Any, job: str, after: str) -> int:
 
 
 def _episode_as_json(row: Any) -> dict[str, Any]:
-    from lumos_queue.cli.trajectory import gold_text
+    from lumos_queue.reports.trajectory import gold_text
 
     names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
     known = {name: getattr(row, name) for name in names}

@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli import report_files as files
 from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
@@ -108,15 +109,23 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
 
 def report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="One job, or several side by side.")],
+    html: files.Html = None,
+    md: files.Markdown = None,
+    price_prompt: files.PricePrompt = None,
+    price_completion: files.PriceCompletion = None,
     json: opt.Json = False,
 ) -> None:
-    """Show the reports of jobs.
+    """Show the reports of jobs, or write one to send.
 
     Scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
     """
     from lumos_queue.settings import read_settings
 
-    raise typer.Exit(show_reports(read_settings(), jobs))
+    prices = files.prices_of(price_prompt, price_completion)
+    if html is None and md is None:
+        files.require_no_prices(prices)
+        raise typer.Exit(show_reports(read_settings(), jobs))
+    raise typer.Exit(files.write_reports(read_settings(), jobs, html, md, prices))
 
 
 def show(
@@ -137,8 +146,10 @@ def show(
     from db.jobs import get_job
     from db.named import split_name
     from db.reading import get_trajectory
-    from lumos_queue.cli.pictures import list_pictures, save_pictures
-    from lumos_queue.cli.trajectory import labels_as_json, print_trajectory, trajectory_as_json
+    from lumos_queue.cli.pictures import save_pictures
+    from lumos_queue.cli.trajectory import print_trajectory
+    from lumos_queue.reports.pictures import list_pictures
+    from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch

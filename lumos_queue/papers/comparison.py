@@ -110,10 +110,11 @@ def _published_only(name: str, published: str, source: str, status: str) -> dict
 
 def result_rows(table: PaperTable, row: PaperRow, stored: EvaluationScores) -> list[dict[str, Any]]:
     """A row of a table of results: one object for each of its figures."""
-    return [_figure(table, row, COLUMNS[key], stored) for key in table.columns if key in row.figures]
+    return [paper_figure(table, row, COLUMNS[key], stored) for key in table.columns if key in row.figures]
 
 
-def _figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: EvaluationScores) -> dict[str, Any]:
+def paper_figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: EvaluationScores) -> dict[str, Any]:
+    """A published figure with that of the stored evaluation that fits it best, or what is needed for one."""
     figure = row.figures[column.key]
     shown: dict[str, Any] = {
         "row": row.name,

@@ -10,10 +10,12 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.episode_list import print_episodes
 from lumos_queue.cli.main import main
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.trajectory import gold_text, lanes
+from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
+from lumos_queue.reports.lanes import plan_rows
 from lumos_queue.reports.scores import scores
+from lumos_queue.reports.trajectory import gold_text
 from lumos_queue.scoring.statistics import wilson
 from tests.fake_endpoint import FakeEndpoint
 
@@ -235,6 +237,9 @@ def test_wrong_episodes_can_be_found_and_shown(lumos, agent):
 def test_one_pass_puts_each_action_beside_a_subgoal_and_iterative_beside_its_own():
     def steps(*parts: str) -> list[dict]:
         return [dict(zip(("who", "what", "result"), part.split("|"), strict=True)) for part in parts]
+
+    def lanes(parts: list[dict]) -> list[list[str]]:
+        return list(map(with_markup, plan_rows(parts)))
 
     one_pass = steps("planner|P|", "subgoal|S1|", "subgoal|S2|", "grounder|G|", "tool|A1|1", "tool|A2|2", "tool|A3|3")
     assert lanes(one_pass) == [["S1", "A1", "1"], ["S2", "A2", "2"], ["", "A3", "3"]]

@@ -9,6 +9,7 @@ import pytest
 from lumos_queue.cli import pictures
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Execution
+from lumos_queue.reports.pictures import list_pictures
 
 PICTURE, DIGEST = b"\x89PNG bytes", "ab" * 32
 
@@ -29,7 +30,7 @@ def trajectory(variable: str = "E1", items: object = (DIGEST,), channel: str = "
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/x", "a/b", "..", "", "\0", "é" * 500, "x" * 500, "-rf"])
 def test_hostile_names_stay_in_the_folder(tmp_path, stored, name):
-    found = pictures.list_pictures(None, trajectory(name, channel=name), False)
+    found = list_pictures(None, trajectory(name, channel=name), False)
     assert len(found) == 2
     folder = tmp_path / "inside"
     names = pictures.save_pictures(None, found, folder)
@@ -38,7 +39,7 @@ def test_hostile_names_stay_in_the_folder(tmp_path, stored, name):
 
 
 def test_a_link_is_not_followed_and_a_file_not_written_over(tmp_path, stored):
-    found = pictures.list_pictures(None, trajectory(), False)
+    found = list_pictures(None, trajectory(), False)
     outside = tmp_path / "outside"
     folder = tmp_path / "inside"
     folder.mkdir()
@@ -54,15 +55,15 @@ def test_a_link_is_not_followed_and_a_file_not_written_over(tmp_path, stored):
 def test_the_picture_of_a_question_comes_first_where_models_see_it(stored):
     one = trajectory()
     one.task.inputs["image"] = DIGEST
-    assert [it["of"] for it in pictures.list_pictures(None, one, False)] == ["image", "2-E1"]
-    assert [it["of"] for it in pictures.list_pictures(None, one, True)] == ["question", "image", "2-E1"]
+    assert [it["of"] for it in list_pictures(None, one, False)] == ["image", "2-E1"]
+    assert [it["of"] for it in list_pictures(None, one, True)] == ["question", "image", "2-E1"]
 
 
 def test_a_picture_that_is_not_stored_any_more_is_named_and_not_saved(tmp_path, monkeypatch):
     kept = "cd" * 32
     monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
     monkeypatch.setattr("db.artifacts.describe_artifacts", lambda connection, digests: {kept: ("image/jpeg", 3)})
-    found = pictures.list_pictures(None, trajectory(items=[DIGEST, kept]), False)
+    found = list_pictures(None, trajectory(items=[DIGEST, kept]), False)
     line = list(pictures.describe_pictures(found))[-1]
     assert "abababababab… not stored any more, cdcdcdcdcdcd… image/jpeg 3 bytes" in line
     assert pictures.save_pictures(None, found, tmp_path / "a" / "b") == ["2-E1-001.jpg"]
@@ -71,13 +72,13 @@ def test_a_picture_that_is_not_stored_any_more_is_named_and_not_saved(tmp_path, 
 
 def test_a_picture_that_goes_while_others_are_saved_is_left_out(tmp_path, stored, monkeypatch):
     monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: None)
-    pictures.save_pictures(None, pictures.list_pictures(None, trajectory(), False), tmp_path)
+    pictures.save_pictures(None, list_pictures(None, trajectory(), False), tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_appears_meanwhile_is_neither_followed_nor_written_over(tmp_path, stored, monkeypatch):
     monkeypatch.setattr(pictures.os, "listdir", lambda folder: [])
-    found = pictures.list_pictures(None, trajectory(), False)
+    found = list_pictures(None, trajectory(), False)
     files = [tmp_path / name for name in ("2-E1-000.png", "image-000.png")]
     for file in files:
         file.symlink_to(tmp_path / "outside")
@@ -101,7 +102,7 @@ def test_only_pictures_and_what_functions_made_are_listed(stored):
     one.steps[0].result = Execution("ok", "", (made, text, other, "no mapping", {"artifacts": "x"}, {"artifacts": 5},
                                               {"kind": "values", "type": "image", "items": 5}))  # fmt: skip
     one.task.inputs["channels"].append({"name": "text", "kind": "text", "values": [DIGEST]})
-    assert [it["of"] for it in pictures.list_pictures(None, one, False)] == ["image", "2-E1-notes"]
+    assert [it["of"] for it in list_pictures(None, one, False)] == ["image", "2-E1-notes"]
     audio = [{"of": "a", "sample": 0, "sha256": DIGEST, "media_type": "audio/wav", "bytes": 5}]
     assert next(pictures.describe_pictures(audio)).startswith("files of a: ")
     odd = [audio[0] | {"media_type": "application/x-sh"}]
@@ -109,11 +110,11 @@ def test_only_pictures_and_what_functions_made_are_listed(stored):
 
 
 def test_what_is_no_digest_names_no_picture(stored):
-    assert not pictures.list_pictures(None, trajectory(items=["../x", None, 3, "AB" * 32]), False)[1:]
-    assert len(pictures.list_pictures(None, trajectory(items=None), False)) == 1
+    assert not list_pictures(None, trajectory(items=["../x", None, 3, "AB" * 32]), False)[1:]
+    assert len(list_pictures(None, trajectory(items=None), False)) == 1
 
 
 def test_a_value_is_one_line_however_many_pictures_it_has(stored):
     digests = [f"{number:064x}" for number in range(10)]
-    *_, line = pictures.describe_pictures(pictures.list_pictures(None, trajectory(items=digests), False))
+    *_, line = pictures.describe_pictures(list_pictures(None, trajectory(items=digests), False))
     assert line.startswith("pictures of 2-E1: 000000000000… image/png 10 bytes, ") and line.endswith(", and 7 more")

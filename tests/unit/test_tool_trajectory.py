@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from db.journal import RecordedStep
-from lumos_queue.cli.tool_trajectory import HEADS, column_heads, decides_alone, decision_lanes
+from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.commands import ROOT, WITHIN, Call
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action, Completion, Execution, FinishReason
+from lumos_queue.reports.lanes import decision_rows
+from lumos_queue.reports.tool_agents import HEADS, column_heads, decides_alone
 from tests.tool_scripts import call
 from tests.unit.test_trajectory_json import shown
+
+
+def decision_lanes(steps: list[dict]) -> list[list[str]]:
+    return list(map(with_markup, decision_rows(steps)))
 
 
 def said(position: int, text: str, role: str, parent: int | None = None) -> RecordedStep:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from db.journal import RecordedStep
-from lumos_queue.cli.trajectory import describe_candidates, trajectory_as_json
+from lumos_queue.cli.trajectory import describe_candidates
 from lumos_queue.commands import ROOT, WITHIN, Call
 from lumos_queue.records import Action, Candidate, Completion, Execution, Subgoal
+from lumos_queue.reports.trajectory import trajectory_as_json
 
 NONE = SimpleNamespace(
     episode=SimpleNamespace(sample=0, formulation="f", attempt=1, ending="answered", answer="1", message="", calls=1,

@@ -1,0 +1,79 @@
+"""`lumos report --html FILE` and `--md FILE`: reports as files to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lumos_queue.cli import output
+from lumos_queue.cli.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from lumos_queue.pages.material import Prices
+    from lumos_queue.settings import Settings
+
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write it to a new file, with charts and trajectories.")
+]
+Markdown = Annotated[Path | None, typer.Option("--md", metavar="FILE", help="The same as Markdown, without charts.")]
+PricePrompt = Annotated[
+    float | None, typer.Option(min=0.0, help="For these files: USD per million prompt tokens.", show_default=False)
+]
+PriceCompletion = Annotated[
+    float | None, typer.Option(min=0.0, help="For these files: USD per million completion tokens.", show_default=False)
+]
+
+
+def write_reports(
+    settings: Settings, jobs: list[str], html: Path | None, md: Path | None, prices: Prices | None
+) -> Exit:
+    """Write the report of jobs to one or two new files, and say where they are; returns the exit code of `report`."""
+    from db.jobs import get_job
+    from lumos_queue.errors import SpecError
+    from lumos_queue.pages.compose import read_page
+    from lumos_queue.pages.fit import write_small
+    from lumos_queue.pages.html import render_html
+    from lumos_queue.pages.markdown import render_markdown
+    from lumos_queue.reports.completeness import remark
+    from lumos_queue.submission.database import database
+    from lumos_queue.util.launch_folder import from_launch
+    from lumos_queue.util.new_file import require_new, write_new
+
+    wanted = [(html, render_html, "html"), (md, render_markdown, "md")]
+    paths = [(from_launch(path), render, name) for path, render, name in wanted if path is not None]
+    for path, _, _ in paths:
+        require_new(path)
+    if len({path.absolute() for path, _, _ in paths}) < len(paths):
+        raise SpecError(f"--html and --md both name '{html}': give each a file of its own.")
+    with database(settings) as opened, opened.engine.connect() as connection:
+        read = read_page(connection, [get_job(connection, job) for job in jobs], prices)
+    found: dict[str, Any] = {"jobs": [job.id for job in read.material.jobs]}
+    for path, render, name in paths:
+        found[name] = {"file": str(path), "bytes": write_new(path, write_small(read, render))}
+    output.result(found, _print_files)
+    return Exit.INCOMPLETE if any(remark(job.report) for job in read.material.jobs) else Exit.FINE
+
+
+def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
+    """The prices that were given; one alone leaves the other at nothing."""
+    if prompt is None and completion is None:
+        return None
+    from lumos_queue.pages.material import Prices
+
+    return Prices(prompt or 0.0, completion or 0.0)
+
+
+def require_no_prices(prices: Prices | None) -> None:
+    """Raises SpecError for prices where no file is written."""
+    from lumos_queue.errors import SpecError
+
+    if prices is not None:
+        raise SpecError("--price-prompt and --price-completion are for --html FILE or --md FILE: name a file.")
+
+
+def _print_files(found: dict[str, Any]) -> None:
+    for name in ("html", "md"):
+        if name in found:
+            output.show(f"{found[name]['file']}: {found[name]['bytes']:,} bytes")

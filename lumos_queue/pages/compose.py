@@ -1,0 +1,81 @@
+"""A page on jobs from what was read of them: its sections, those that have something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from db.reading import clock
+from lumos_queue.pages.blocks import Block, Page, Section
+from lumos_queue.pages.limits import LEVELS, Limits
+from lumos_queue.pages.material import Material, Prices, read_material
+from lumos_queue.pages.sections.conversion import conversion
+from lumos_queue.pages.sections.costs import costs
+from lumos_queue.pages.sections.endings import endings
+from lumos_queue.pages.sections.failures import ReadFailure, failures, read_failures
+from lumos_queue.pages.sections.provenance import provenance
+from lumos_queue.pages.sections.scores import scores
+from lumos_queue.pages.sections.summary import summary, title_of
+from lumos_queue.pages.sections.times import rates, times
+from lumos_queue.pages.sections.training import training
+from lumos_queue.pages.wording import tell_time
+from lumos_queue.util.version import code_version
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """What is read of jobs for a page; it may be composed several times, each time smaller."""
+
+    material: Material
+    failures: Sequence[ReadFailure]
+    made: str
+
+
+def read_page(connection: Connection, jobs: Sequence[object], prices: Prices | None = None) -> JobsPage:
+    """All of it, of the rows of jobs, in the order in which they are named; each job once."""
+    once = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
+    material = read_material(connection, once, prices)
+    made = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
+    return JobsPage(material, read_failures(connection, material), made)
+
+
+def compose(read: JobsPage, limits: Limits) -> Page:
+    """The page, with texts cut to these limits."""
+    material = read.material
+    sections = [
+        _section("scores", "Scores", scores(material)),
+        _section("conversion", "Conversion", conversion(material, limits)),
+        _section("training", "Training", training(material, limits)),
+        _section("outcomes", "How episodes ended", endings(material, limits)),
+        _section("time", "Time", times(material)),
+        _section("throughput", "Throughput", rates(material, limits)),
+        _section("tokens", "Tokens and price", costs(material)),
+        _section("failures", "Instructive failures", failures(material, read.failures, limits)),
+        _section("provenance", "Provenance", provenance(material, limits)),
+    ]
+    return Page(
+        title=title_of(material),
+        lead=summary(material),
+        sections=[section for section in sections if section.blocks],
+        made=read.made,
+        left_out=_tell_limits(limits),
+    )
+
+
+def _section(key: str, title: str, blocks: Iterable[Block]) -> Section:
+    return Section(key, title, list(blocks))
+
+
+def _tell_limits(limits: Limits) -> list[str]:
+    """What was cut harder than usual, so that the page stays small."""
+    if limits == LEVELS[0]:
+        return []
+    prompts = f"prompts and replies to {limits.prompt:,} characters" if limits.prompt else "prompts left out"
+    pictures = "" if limits.pictures else "; pictures are named only"
+    others = "" if limits.others else "; right episodes of the same tasks are left out"
+    return [
+        f"To keep this file small, other texts are cut to {limits.text:,} characters and {prompts}; trajectories have "
+        f"at most {limits.steps:,} rows{others}{pictures}. Every cut says how much is left out."
+    ]

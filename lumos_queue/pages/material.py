@@ -1,0 +1,96 @@
+"""What a page on jobs is made of, read from the database once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.jobs import problems
+from db.models import JobTag
+from db.outcomes import Throughput, action_errors, count_outcomes, throughput
+from db.reading import endpoints_of
+from lumos_queue.pages.labels import Label, label_jobs
+from lumos_queue.papers.beside import PublishedFigure, published_figures
+from lumos_queue.reports.report import make_report
+
+MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: times that the curve of one job, and those of all jobs, are divided into
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """USD per million tokens."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobMaterial:
+    """One job, and what is read of it."""
+
+    row: Any
+    called: Label
+    report: Mapping[str, Any]
+    tags: Mapping[str, str]
+    endpoints: Sequence[Any]
+    outcomes: Sequence[tuple[str, bool | None, int]]  #: db.outcomes.count_outcomes
+    errors: Sequence[tuple[str, str, int, int]]  #: db.outcomes.action_errors
+    owed: Sequence[tuple[str, int]]  #: db.jobs.problems
+    curve: Throughput | None
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def label(self) -> str:
+        """Its id, and what tells it from the others."""
+        return self.called.short
+
+    @property
+    def metric(self) -> str:
+        """The main one; '' for a job without scores."""
+        return self.report.get("metric", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The jobs of a page."""
+
+    jobs: Sequence[JobMaterial]
+    published: Mapping[tuple[str, str], Sequence[PublishedFigure]] = field(default_factory=dict)
+    prices: Prices | None = None
+
+    def groups(self) -> Iterator[tuple[tuple[str, str, str], list[JobMaterial]]]:
+        """(kind, benchmark, split) and the jobs of each, in their order."""
+        found: dict[tuple[str, str, str], list[JobMaterial]] = {}
+        for job in self.jobs:
+            found.setdefault((job.row.kind, job.row.benchmark, job.row.split), []).append(job)
+        yield from found.items()
+
+
+def read_material(connection: Connection, jobs: Sequence[Any], prices: Prices | None = None) -> Material:
+    """Everything but the trajectories, of the rows of jobs."""
+    labels = label_jobs(connection, jobs)
+    buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
+    read = [_read_job(connection, job, called, buckets) for job, called in zip(jobs, labels, strict=True)]
+    return Material(read, published_figures(connection, jobs), prices)
+
+
+def _read_job(connection: Connection, job: Any, called: Label, buckets: int) -> JobMaterial:
+    report, has_episodes = make_report(connection, job), job.kind != "train"
+    tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
+    return JobMaterial(
+        row=job,
+        called=called,
+        report=report,
+        tags=dict(tags.all()),
+        endpoints=endpoints_of(connection, job.id),
+        outcomes=count_outcomes(connection, job.id, report.get("metric", "")) if has_episodes else (),
+        errors=action_errors(connection, job.id) if has_episodes else (),
+        owed=problems(connection, job.id),
+        curve=throughput(connection, job.id, job.started_at, buckets) if has_episodes else None,
+    )

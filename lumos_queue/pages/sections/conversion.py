@@ -1,0 +1,55 @@
+"""What conversions accepted: rows for each module, how they were checked, and why others were not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lumos_queue.pages.blocks import Block, Figure, Table, Text
+from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
+from lumos_queue.pages.limits import Limits
+from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.pages.wording import plain, tell_count
+from lumos_queue.records import MODULES
+
+
+def conversion(material: Material, limits: Limits) -> Iterator[Block]:
+    jobs = [job for job in material.jobs if job.row.kind == "convert"]
+    if not jobs:
+        return
+    heads = ["job", "source", "rows in", *(f"accepted for {name}" for name in (*MODULES, "both")), "turns"]
+    yield Table("Rows", heads, [_accepted(job) for job in jobs], texts=frozenset({0, 1}))
+    levels = [job for job in jobs if job.report["levels"]]
+    if levels:
+        rows = [
+            [job.label, plain(level), tell_count(count, job.report["rows_in"])]
+            for job in levels
+            for level, count in job.report["levels"].items()
+        ]
+        note = "Rows accepted for both modules by how they were checked, the strongest first, of the rows in."
+        yield Table("Checks", ["job", "level", "rows"], rows, note, frozenset({0, 1}))
+    for number, job in enumerate(jobs):
+        if found := job.report["verdicts"][: max(5, limits.rows // (2 * len(jobs)))]:
+            yield _verdicts(f"verdicts-{number}", job, found)
+        yield from (Text(f"{job.id}: {told}") for told in job.report["remarks"])
+
+
+def _accepted(job: JobMaterial) -> list[str]:
+    report = job.report
+    told = [tell_count(report["accepted"][name], report["rows_in"]) for name in (*MODULES, "both")]
+    turns = report["average_turns"]
+    return [job.label, report["source"], f"{report['rows_in']:,}", *told, "" if turns is None else f"{turns:.2f}"]
+
+
+def _verdicts(key: str, job: JobMaterial, found: list[dict]) -> Figure:
+    bars, rows = [], []
+    for one in found:
+        colour = "wrong" if one["rejects"] else "c6"
+        parts = [Part(name, one[name], f"{one[name]:,}", colour) for name in MODULES]
+        most = max(parts, key=lambda part: part.value)
+        bars.append(Bar(one["name"], [most], f"{most.value:,}"))
+        kind = "rejects" if one["rejects"] else "notes"
+        rows.append([one["name"], kind, *(part.amount for part in parts), one["meaning"]])
+    title = f"What filters found in {job.label}, for the module with more rows"
+    heads = ["filter", "", *(f"rows of {name}" for name in MODULES), "meaning"]
+    legend = [("bar wrong", "rejects"), ("bar c6", "notes")]
+    return Figure(draw_bars(key, title, bars), Table(title, heads, rows, texts=frozenset({0, 1, 4})), legend)

@@ -1,0 +1,120 @@
+"""Where figures come from: the code, the data, the seeds, the settings, and what each endpoint said it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lumos_queue.pages.blocks import Block, Table, Text
+from lumos_queue.pages.limits import Limits, cut
+from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.pages.wording import plain, tell_time
+
+SHORT = 12  #: characters of a digest, where it only tells jobs apart
+OPEN = 2  #: jobs on one page whose facts are shown without being unfolded
+
+
+def provenance(material: Material, limits: Limits) -> Iterator[Block]:
+    most = max(OPEN, limits.rows // 10)
+    jobs, more = material.jobs[:most], len(material.jobs) - most
+    if len(material.jobs) > OPEN:
+        yield _versions_of(material)
+    yield _endpoints(jobs, limits)
+    for job in jobs:
+        rows = [(name, cut(value, limits.text)) for name, value in _facts(job) if value]
+        yield Table(
+            f"Job {job.label}", ["fact", "value"], rows, texts=frozenset({0, 1}), folded=len(material.jobs) > OPEN
+        )
+    if more > 0:
+        yield Text(f"Endpoints and settings of {more:,} further jobs are left out. They are in: lumos job JOB")
+
+
+def _versions_of(material: Material) -> Table:
+    """What two jobs must have in common to be the same experiment, digests shortened."""
+    rows = [
+        [
+            job.label,
+            ", ".join(one["code_version"] for one in job.report.get("code_versions", ())) or job.row.code_version,
+            str(job.row.seed),
+            *((digest or "")[:SHORT] for digest in (job.row.digest, job.row.dataset, job.row.agent)),
+        ]
+        for job in material.jobs
+    ]
+    return Table("Versions", ["job", "code", "seed", "request", "dataset", "agent"], rows, texts=frozenset(range(6)))
+
+
+def _endpoints(jobs: Sequence[JobMaterial], limits: Limits) -> Table:
+    rows = [
+        [
+            job.label,
+            one.role,
+            cut(one.url, limits.text),
+            cut(_identity(one.identity), limits.text),
+            tell_time(one.seen_at),
+        ]
+        for job in jobs
+        for one in job.endpoints
+    ]
+    note = "What each server said of itself. An endpoint that is named twice said something else later."
+    heads = ["job", "role", "endpoint", "identity", "seen"]
+    return Table("Endpoints", heads, rows, note, frozenset(range(5)))
+
+
+def _identity(found: Mapping[str, Any]) -> str:
+    return ", ".join(f"{plain(str(name))} {_as_text(value)}" for name, value in found.items())
+
+
+def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
+    row, report = job.row, job.report
+    yield "job", row.id
+    yield "name", row.name
+    yield "tags", ", ".join(f"{key}={value}" for key, value in job.tags.items())
+    yield "kind", row.kind
+    yield "made from", row.parent or ""
+    yield "tasks chosen by", row.chosen
+    yield "submitted", f"{tell_time(row.created_at)} by {row.submitted_by}, project {row.project}"
+    yield "began", tell_time(row.started_at)
+    yield "ended", tell_time(row.finished_at)
+    yield "code", _versions(report.get("code_versions", ()), "code_version") or row.code_version
+    yield "seed", str(row.seed)
+    yield "digest of the request", row.digest
+    yield "benchmark", f"{row.benchmark} ({row.split})" if row.split else row.benchmark
+    yield "digest of the dataset", row.dataset or ""
+    yield "formulation", f"{row.formulation} version {report.get('formulation_version', 1)}" if row.formulation else ""
+    yield "digest of the agent", row.agent
+    for role, found in report.get("prompts", {}).items():
+        yield f"prompts of {plain(role)}", _versions(found, "prefix")
+    for metric, versions in report.get("scoring", {}).get("versions", {}).items():
+        told = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
+        yield f"scorer of {plain(metric)}", ", ".join(told)
+    for name, value in _settings(row.spec):
+        yield name, value
+    for name, value in report.get("tools", {}).items():
+        yield f"tool setting {plain(str(name))}", _as_text(value)
+
+
+def _versions(found: Any, name: str) -> str:
+    if len(found) == 1:
+        return str(found[0][name])
+    return ", ".join(f"{one[name]} ({one['episodes']:,} episodes)" for one in found)
+
+
+def _settings(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was asked, as it is stored, but for what is told elsewhere."""
+    asked = spec.get("infer", spec)
+    told = ("agent", "benchmark", "dataset", "split", "formulation", "seed", "formulation_version", "rows", "kind")
+    for name, value in asked.items():
+        if name not in told and value not in (None, "", {}, [], False):
+            yield plain(name), _as_text(value)
+    agent = asked.get("agent")
+    for name, value in agent.items() if isinstance(agent, Mapping) else ():
+        if name != "tools" and value not in (None, "", {}, []):
+            yield f"agent: {plain(name)}", _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    """A stored value in words; what has parts as JSON."""
+    if isinstance(value, Mapping) and not any(isinstance(part, (Mapping, list)) for part in value.values()):
+        return ", ".join(f"{name} {part}" for name, part in value.items())
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,83 @@
+"""The first lines of a page: what was run, where it stands, and what must be known before its figures are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lumos_queue.pages.blocks import Block, Table, Text
+from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.pages.wording import plural, tell_interval, tell_metric, tell_seconds
+from lumos_queue.reports.completeness import remark
+
+
+def title_of(material: Material) -> str:
+    """`wordmath (familiar): 2 evaluations`."""
+    told = []
+    for (kind, benchmark, split), jobs in list(material.groups())[:3]:
+        name = {"evaluate": "evaluation", "infer": "inference", "convert": "conversion", "train": "training"}[kind]
+        of = f"{benchmark} ({split}): " if split else f"{benchmark}: " if benchmark else ""
+        told.append(of + plural(len(jobs), name))
+    more = len(list(material.groups())) - 3
+    return "; ".join(told) + (f"; and {more} more kinds" if more > 0 else "")
+
+
+def summary(material: Material) -> list[Block]:
+    """A row for each job, and warnings."""
+    heads = ["job", "name", "model", "formulation", "state", "finished", "score", "95 % interval", "time", "differs in"]
+    rows = []
+    for job in material.jobs:
+        report = job.report
+        main = report.get("metrics", {}).get(job.metric) or (report if "value" in report else None)
+        rows.append([
+            job.id,
+            job.called.name,
+            job.called.model,
+            report["formulation"] or report["kind"],
+            report["state"],
+            f"{report['finished']:,} of {report['n']:,}",
+            tell_metric(main),
+            tell_interval(*main["ci95"]) if main else "",
+            "" if report["seconds"] is None else tell_seconds(report["seconds"]),
+            job.called.differs,
+        ])  # fmt: skip
+    table = _without_empty(Table("Jobs", heads, rows, texts=frozenset({0, 1, 2, 3, 4, 9})))
+    return [table, *warnings(material)]
+
+
+def warnings(material: Material) -> Iterator[Text]:
+    """What a reader has to know: jobs that are incomplete, that failed, or whose tasks were chosen by their scores."""
+    for job in material.jobs:
+        yield from _warnings_of(job)
+
+
+def _warnings_of(job: JobMaterial) -> Iterator[Text]:
+    if chosen := job.row.chosen:
+        parent = f" of job {job.row.parent}" if job.row.parent else ""
+        yield Text(
+            f"{job.id}: its tasks were chosen from those{parent} by '{chosen}'. Its score says how it did on these; it "
+            "is no accuracy on the benchmark.",
+            warns=True,
+        )
+    if told := remark(job.report):
+        yield Text(f"{job.id} is {told}", warns=True)
+    elif job.report["finished"] < job.report["n"]:
+        told = f"{job.report['finished']:,} of {job.report['n']:,} items have a result"
+        waits = f"; it waits: {job.report['waiting']}" if job.report["waiting"] else ""
+        yield Text(
+            f"{job.id} is {job.report['state']}: {told}. Figures are of these; scores show what they can still become"
+            f"{waits}.",
+            warns=True,
+        )
+
+
+def _without_empty(table: Table) -> Table:
+    """The table without columns in which nothing is said."""
+    kept = [place for place in range(len(table.heads)) if any(row[place] for row in table.rows)]
+    return Table(
+        table.title,
+        [table.heads[place] for place in kept],
+        [[row[place] for place in kept] for row in table.rows],
+        table.note,
+        frozenset(new for new, place in enumerate(kept) if place in table.texts),
+        table.folded,
+    )

@@ -1,0 +1,118 @@
+"""An episode's steps in three columns: plans or thoughts, actions, results. For a terminal and for pages.
+
+A cell is a list of runs of text, each with a style: `dim` for what was not read or only asked on the way, `bold` for
+headings, or none.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any
+
+from lumos_queue.prompts.open_ended import read_line
+from lumos_queue.prompts.three_lines import read_reply
+from lumos_queue.reports.tool_agents import RECORDS, decides_alone
+
+Step = dict[str, Any]  #: of reports.trajectory.trajectory_as_json
+Run = tuple[str, str]  #: text, style
+Cell = list[Run]
+Row = list[Cell]  #: three cells
+
+
+def rows_of(formulation: str, steps: list[Step]) -> list[Row]:
+    """The rows of an episode, whatever agent it is of."""
+    return decision_rows(steps) if decides_alone(formulation) else plan_rows(steps)
+
+
+def plan_rows(steps: list[Step]) -> list[Row]:
+    """Rows of subgoal, action and result. Actions are beside the subgoals noted just before them.
+
+    A reply from which nothing was read, such as the planner's last, has its own row; so has each call that an
+    action makes of a model or a tool, below the action.
+    """
+    rows: list[Row] = []
+    free = 0  # the row for the next action
+    before = ""
+    own = [step for step in steps if "within" not in step]
+    for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
+        match step["who"]:
+            case "subgoal":
+                if before != "subgoal":
+                    free = len(rows)
+                rows.append([_plain(step["what"]), [], []])
+            case "tool":
+                if free == len(rows):
+                    rows.append([[], [], []])
+                rows[free][1:] = [_plain(step["what"]), _plain(step["result"])]
+                asked = [f"  {one['who']}: {one['what']}" for one in steps if one.get("within", "") == step.get("at")]
+                rows[free + 1 : free + 1] = [[[], _dim(one), []] for one in asked]
+                free += 1 + len(asked)
+            case role if after["who"] not in ("subgoal", "tool") or (role, after["who"]) == ("planner", "tool"):
+                reply = _dim(step["what"])
+                rows.append([reply, [], []] if role == "planner" else [[], reply, []])
+                free = len(rows)
+        before = step["who"]
+    return rows
+
+
+def decision_rows(steps: list[Step]) -> list[Row]:
+    """Rows of thought, call and result. What the state manager recorded is below the result; of a to-do list there is
+    a row for each of its lines, for what a person said to it, and above what was done for a line.
+
+    A thought that does not come after the step before it, as in a tree, says which one it comes after. A reply without
+    a call has its own row; so has where an answer came from, and what a call asked on its way.
+    """
+    rows: list[Row] = []
+    own = [step for step in steps if "within" not in step]
+    thought: Cell = []
+    last, line = -1, ""
+    for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
+        if step["who"] == "policy" and (asked := read_line(step["prompt"])) not in ("", line):
+            line = asked
+            rows.append([[(line, "bold")], [], []])
+        match step["who"]:
+            case "tool":
+                rows.append([thought, _plain(step["what"]), _plain(step["result"])])
+                rows += [[[], _dim(f"  {_tell_within(one)}"), []] for one in _within(steps, step)]
+                thought = []
+            case "subgoal":
+                rows.append([_plain(step["what"]), [], []])
+            case "planner" if after["who"] == "subgoal":
+                pass  # its list comes next
+            case "approval":
+                rows.append([[], _dim("the list is shown"), _plain(step["result"])])
+            case who if who == RECORDS:
+                rows.append([[], [], _dim(step["what"])])
+            case _:
+                place = _tell_place(step, last)
+                if after["who"] == "tool":
+                    thought = place + _plain(read_reply(step["what"]).thought)
+                else:
+                    rows.append([place + _dim(step["what"]), [], []])
+        last = -1 if step["who"] == "approval" else int(step["at"].partition(".")[0])
+    return rows
+
+
+def _plain(text: str) -> Cell:
+    return [(text, "")] if text else []
+
+
+def _dim(text: str) -> Cell:
+    return [(text, "dim")]
+
+
+def _tell_place(step: Step, last: int) -> Cell:
+    parent = step.get("parent", last)
+    if parent == last:
+        return []
+    told = "(from the beginning)" if parent < 0 else f"(back to step {parent})"
+    return [(told, "dim"), (" ", "")]
+
+
+def _within(steps: list[Step], step: Step) -> list[Step]:
+    return [one for one in steps if one.get("within", "") == step["at"]]
+
+
+def _tell_within(step: Step) -> str:
+    """Of a call outside, whose arguments are those of the action, only where the answer came from."""
+    return step.get("provenance", "not answered") if step["who"] == "call" else f"{step['who']}: {step['what']}"

@@ -1,0 +1,42 @@
+"""How an episode's steps are told: which roles its formulation has, and whether it calls a task's functions."""
+
+from __future__ import annotations
+
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.notation import REPEATED
+from lumos_queue.records import Action
+
+HEADS = ("planner: subgoals", "grounder: actions", "results")  #: of agents that are no tool agents
+RECORDS = "state_manager"
+
+
+def column_heads(formulation: str) -> tuple[str, str, str]:
+    """What stands above the columns of an episode: the roles of its formulation."""
+    if formulation == "tooleval":
+        return "", "judge: labels", ""
+    if not calls_functions(formulation):
+        return HEADS
+    roles = FORMULATIONS.load(formulation).roles
+    if FORMULATIONS.load(formulation).approved:
+        return f"{roles[0]}: list; {roles[1]}: thoughts", "actions", HEADS[2]
+    if "solver" in roles:
+        return HEADS[0], "actions; solver: answer", HEADS[2]
+    return f"{roles[0]}: thoughts", "actions", f"results; {RECORDS}: records" if RECORDS in roles else HEADS[2]
+
+
+def calls_functions(formulation: str) -> bool:
+    """Whether its actions are the functions that a task brings."""
+    return formulation in FORMULATIONS and FORMULATIONS.load(formulation).functions
+
+
+def decides_alone(formulation: str) -> bool:
+    """Whether a role decides on one call after the other, without a plan of calls."""
+    if not calls_functions(formulation):
+        return False
+    found = FORMULATIONS.load(formulation)
+    return found.approved or "planner" not in found.roles
+
+
+def write_call(action: Action) -> str:
+    """A function's name and its arguments; of a repeated call those of the function that was meant."""
+    return f"{action.raw if action.name == REPEATED else action.name} {action.arguments}".rstrip()

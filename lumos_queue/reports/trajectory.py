@@ -1,0 +1,141 @@
+"""One episode as JSON: what is stored of it, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumos_queue.commands import WITHIN, Approve, Call
+from lumos_queue.notation import write_action
+from lumos_queue.records import Action, Completion, Execution, Subgoal
+from lumos_queue.reports.tool_agents import calls_functions, write_call
+
+
+def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
+    """A db.reading.Trajectory as `lumos show --json` prints it, but for the labels."""
+    episode, task = trajectory.episode, trajectory.task
+    calls = [step for step in trajectory.steps if isinstance(step.result, Completion)]
+    return {
+        "episode": f"{trajectory.job.id}-{trajectory.item.ordinal}",
+        "benchmark": task.benchmark,
+        "row": task.row,
+        "sample": episode.sample,
+        "formulation": episode.formulation,
+        "question": task.question,
+        "gold": gold_text(task.gold) or None,
+        "attempt": episode.attempt,
+        "ending": episode.ending,
+        "answer": episode.answer,
+        "message": episode.message,
+        "calls": episode.calls,
+        "tokens": {
+            "prompt": sum(step.result.prompt_tokens for step in calls),
+            "completion": sum(step.result.completion_tokens for step in calls),
+        },
+        "scores": [
+            {"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
+            for score in trajectory.scores
+        ],
+        "origin": episode.origin,
+        "level": episode.level,
+        "parent": trajectory.parent,
+        "verdicts": [
+            {"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
+            for one in trajectory.verdicts
+        ],
+        "earlier_endings": [
+            {
+                name: getattr(past, name)
+                for name in (
+                    "ending",
+                    "message",
+                    "answer",
+                    "attempt",
+                    "scores",
+                    "verdicts",
+                    "finished_at",
+                    "replaced_at",
+                )
+            }
+            for past in trajectory.earlier
+        ],
+        "steps": [_step_as_json(step, calls_functions(episode.formulation)) for step in trajectory.steps],
+    }
+
+
+def gold_text(gold: Any) -> str:
+    """The gold answer of a task as text; empty if none is known."""
+    known = gold.get("answer", gold.get("plan", gold)) if isinstance(gold, dict) else gold
+    return "" if known is None else str(known)
+
+
+def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
+    """The labels of a db.reading.Trajectory: apart from it, as a labeller must not see the labels of others."""
+    from db.labels import name_of_step
+
+    return [
+        {
+            "labeller": row.labeller,
+            "label": row.value,
+            "note": row.note,
+            "audit": row.audit,
+            "at": row.labelled_at,
+            "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch),
+        }
+        for row in trajectory.labels
+    ]
+
+
+def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
+    """`functions`: whether actions are functions of a task, which are written by name and arguments."""
+    shown = {"at": _format_position(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
+    if step.branch >= WITHIN:
+        shown["within"] = _format_position(step.position, step.branch // WITHIN - 1)
+    if step.parent is not None:
+        shown["parent"] = step.parent
+    if isinstance(step.result, Execution) and step.result.provenance:
+        shown["provenance"] = step.result.provenance
+    match step.result, step.detail:
+        case Completion() as done, _:
+            tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
+            noted: dict[str, Any] = {"note": done.note} if done.note else {}
+            if done.candidates:
+                noted["candidates"] = [{"text": one.text, "logprob": one.logprob} for one in done.candidates]
+            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | noted
+        case done, Action() as action:
+            text = done.result if done.ok else f"{done.status}: {done.message}"
+            is_call = functions and not action.variables
+            return shown | {
+                "who": "tool",
+                "what": write_call(action) if is_call else action.raw or write_action(action),
+                "result": text,
+                "seconds": done.seconds,
+            }
+        case done, Call() as call:
+            what = _describe_call(call) + ("" if done.ok else f" {done.status}")
+            return shown | {"who": "call", "what": what, "result": done.result, "seconds": done.seconds}
+        case done, Approve() as plan:
+            return shown | {"who": "approval", "what": plan.shown, "result": describe_approval(done)}
+        case _, Subgoal() as subgoal:
+            return shown | {"who": "subgoal", "what": subgoal.text}
+    raise TypeError("a step is a completion, an action, a call, a plan or a subgoal")
+
+
+def describe_approval(answer: Execution | None) -> str:
+    """What became of a plan that was shown to a person."""
+    if answer is None:
+        return "not answered"
+    note = f": {answer.result}" if answer.result else ""
+    return f"{'approved' if answer.ok else 'refused'} by {answer.values[0]['text']}{note}"
+
+
+def _describe_call(call: Call) -> str:
+    """The call on one line; of the run of an expert, which lists all its inputs, how many samples there are."""
+    arguments = call.arguments
+    if call.tool == "expert" and isinstance(inputs := arguments.get("inputs"), list) and inputs:
+        samples = f"{len(inputs[0])} samples" if len(inputs[0]) != 1 else "1 sample"
+        return f"{call.tool}({arguments.get('expert')}, backend {str(arguments.get('digest'))[:12]}…, {samples})"
+    return f"{call.tool}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+
+
+def _format_position(position: int, branch: int) -> str:
+    return f"{position}.{branch}" if branch else str(position)

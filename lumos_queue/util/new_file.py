@@ -1,0 +1,44 @@
+"""A new file that is there whole or not at all, and never in place of another one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.full_disk import is_disk_full
+
+
+def require_new(path: Path) -> None:
+    """Raises SpecError where something is at that path already, or its folder is not there."""
+    if os.path.lexists(path):
+        raise SpecError(f"'{path}' exists already: name a new file, or remove that one first.")
+    if not path.parent.is_dir():
+        raise SpecError(f"Cannot write '{path}': there is no folder '{path.parent}'. Make it, or name another file.")
+
+
+def write_new(path: Path, data: bytes) -> int:
+    """Write a file that must not exist yet; returns its size in bytes. Nothing is left of one that fails.
+
+    Raises SpecError as `require_new`, for a folder that cannot be written, and for a full disk.
+    """
+    require_new(path)
+    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+    try:
+        try:
+            with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(part, path)  # a rename would replace a file that was made there meanwhile
+        finally:
+            with suppress(OSError):
+                os.unlink(part)
+    except FileExistsError:
+        raise SpecError(f"'{path}' exists already: name a new file, or remove that one first.") from None
+    except OSError as error:
+        if is_disk_full(error):
+            raise SpecError(f"The disk is full: '{path}' was not written. Make room, or name another place.") from None
+        raise SpecError(f"Cannot write '{path}': {error.strerror}.") from None
+    return len(data)

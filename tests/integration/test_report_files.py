@@ -1,0 +1,185 @@
+"""`lumos report JOB --html FILE --md FILE`: what the files say and hold, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+from lxml import html as parsed
+from sqlalchemy import update
+
+from db.connection import Database
+from db.jobs import get_job
+from db.models import EpisodeRow, JobRow
+from lumos_queue.pages.compose import read_page
+from lumos_queue.pages.fit import write_small
+from lumos_queue.pages.html import render_html
+from lumos_queue.pages.limits import MAX_BYTES
+from lumos_queue.pages.markdown import render_markdown
+from lumos_queue.pages.material import Prices
+from tests.claims import new_job
+from tests.page_jobs import BROKEN, FAILED, OPEN, RIGHT, WRONG, evaluation
+from tests.page_parts import HOSTILE, places, require_harmless, table_rows
+
+
+def pages(database: Database, *jobs: str, prices: Prices | None = None) -> tuple[str, str]:
+    """The jobs' report as HTML and as Markdown."""
+    with database.engine.connect() as connection:
+        read = read_page(connection, [get_job(connection, job) for job in jobs], prices)
+    written = [write_small(read, render) for render in (render_html, render_markdown)]
+    assert all(len(page) <= MAX_BYTES for page in written)
+    return written[0].decode(), written[1].decode()
+
+
+def section(page, key: str):
+    (found,) = page.xpath(f"//section[@id='{key}']") or [None]
+    return found
+
+
+def headings(page) -> list[str]:
+    return [one.text for one in page.xpath("//main/section/h2")]
+
+
+def figure(page, title: str):
+    (found,) = [one for one in page.iter("figure") if one.findtext("figcaption").startswith(title)]
+    return found
+
+
+def numbers(found) -> dict[str, list[str]]:
+    """The rows of a figure's table by their first cells."""
+    return {row[0]: row[1:] for row in table_rows(found.find(".//table"))}
+
+
+def test_a_page_says_what_became_of_every_item(database):
+    job = evaluation(database, [RIGHT] * 3 + [WRONG] * 2 + [FAILED])
+    page = require_harmless(pages(database, job)[0])
+    assert headings(page) == ["Summary", "Scores", "How episodes ended", "Time", "Throughput", "Tokens and price",
+                              "Instructive failures", "Provenance"]  # fmt: skip
+    outcomes = figure(page, "Items by outcome")
+    (row,) = [cells for name, cells in numbers(outcomes).items() if name.startswith(job)]
+    assert row == ["6", "3 (50.0 %)", "2 (33.3 %)", "1 (16.7 %)"]
+    assert places(outcomes, ".//rect[@x]", "width") == [50.0, pytest.approx(33.33), pytest.approx(16.67)]
+    assert "50.0 %" in page.text_content()
+    assert not page.xpath("//p[@class='warning']")
+
+
+def test_every_chart_has_its_table_with_the_same_numbers(database):
+    jobs = [
+        evaluation(database, [RIGHT, WRONG, FAILED, BROKEN, OPEN][: 5 - number], number=number) for number in range(2)
+    ]
+    page = require_harmless(pages(database, *jobs, prices=Prices(0.5, 1.5))[0])
+    figures = page.xpath("//figure")
+    assert len(figures) >= 7
+    for one in figures:
+        cells = {cell for row in table_rows(one.find(".//table")) for cell in row}
+        words = " ".join(" ".join(row) for row in table_rows(one.find(".//table")))
+        tips = [tip.text for tip in one.iterfind(".//svg//*/title")]
+        assert tips, one.findtext("figcaption")
+        for tip in tips:
+            told = re.findall(r"[-+]?[0-9][0-9,.]*", tip.rpartition(": ")[2])
+            assert told, tip
+            assert all(number in words for number in told), f"{tip} is not in {cells}"
+        assert one.find("svg").get("role") == "img"
+
+
+def test_failures_of_infrastructure_are_apart_and_the_score_is_a_range(database):
+    job = evaluation(database, [RIGHT, WRONG, BROKEN, OPEN])
+    text, markdown = pages(database, job)
+    page = require_harmless(text)
+    row = numbers(figure(page, "Items by outcome"))
+    assert next(cells for name, cells in row.items() if name.startswith(job)) == [
+        "4", "1 (25.0 %)", "1 (25.0 %)", "1 (25.0 %)", "1 (25.0 %)"
+    ]  # fmt: skip
+    scores = figure(page, "evaluate wordmath")
+    assert scores.find(".//rect[@class='bounds']") is not None
+    assert "incomplete: 25.0 to 75.0 %" in text
+    assert "incomplete: 25.0 to 75.0 %" in markdown
+    assert "Infrastructure failures" in text
+    assert [one.text_content() for one in page.xpath("//article//span[@class='name']")] == [f"{job}-1"], (
+        "wrong ones only"
+    )
+    (warning,) = page.xpath("//p[@class='warning']")
+    assert job in warning.text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_models_files_and_people_say_is_shown_as_text(database, text):
+    jobs = [evaluation(database, [RIGHT, WRONG, FAILED, BROKEN], text, number=number) for number in range(2)]
+    written, markdown = pages(database, *jobs)
+    page = require_harmless(written)
+    shown = re.sub(r"\s+", " ", page.text_content())
+    visible = re.sub(r"\s+", " ", re.sub("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", "�", text)).strip()
+    assert shown.count(visible) >= 6, "in questions, answers, messages, names"
+    for character in "\x1b\x07\u202e":
+        assert character not in written + markdown
+    rendered = parsed.fromstring(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
+    assert not rendered.xpath("//script | //img | //a | //b | //h4 | //hr | //del | //style | //i | //textarea")
+    assert not [one for one in rendered.iter() for name in one.attrib if name not in ("align", "lang")]
+
+
+def test_a_job_without_any_finished_episode_has_no_empty_sections(database):
+    job = evaluation(database, [OPEN, OPEN])
+    page = require_harmless(pages(database, job)[0])
+    assert headings(page) == ["Summary", "Scores", "How episodes ended", "Provenance"]
+    assert "incomplete: 0.0 to 100.0 %" in page.text_content()
+    for one in page.xpath("//main/section"):
+        assert len(one) > 1, "a heading alone"
+
+
+def test_an_inference_has_no_scores_and_its_failures_are_those_that_failed(database):
+    job = evaluation(database, [WRONG, FAILED, WRONG], kind="infer")
+    page = require_harmless(pages(database, job)[0])
+    assert "Scores" not in headings(page)
+    assert [one.text_content() for one in page.xpath("//article//span[@class='name']")] == [f"{job}-1"]
+
+
+def test_a_training_job_has_neither_episodes_nor_scores(database):
+    job = new_job(database, tasks=0, kind="train", windows=2)
+    page = require_harmless(pages(database, job)[0])
+    assert headings(page) == ["Summary", "Provenance"]
+
+
+def test_a_job_whose_tasks_were_chosen_says_that_its_score_is_no_accuracy(database):
+    job = evaluation(database, [RIGHT, WRONG])
+    with database.writer.begin() as connection:
+        connection.execute(update(JobRow).where(JobRow.id == job).values(chosen="score<1", parent="other"))
+    for text in pages(database, job):
+        assert "no accuracy" in text
+
+
+def test_prices_are_there_only_if_they_were_given(database):
+    job = evaluation(database, [RIGHT, WRONG])
+    assert "$" not in require_harmless(pages(database, job)[0]).text_content()
+    page = require_harmless(pages(database, job, prices=Prices(10.0, 100.0))[0])
+    assert next(cells for name, cells in numbers(figure(page, "Tokens")).items() if name.startswith(job))[-2:] == [
+        "$0.0060", "$0.0060"
+    ]  # fmt: skip
+
+
+def test_long_texts_are_cut_with_what_is_left_out_and_the_page_stays_small(database):
+    job = evaluation(database, [WRONG] * 12, "<&>" * 20_000)
+    text, markdown = pages(database, job)
+    assert len(require_harmless(text).xpath("//article")) == 10
+    assert "characters left out" in text
+    assert "To keep this file small" in text
+    assert "To keep this file small" in markdown
+
+
+def test_a_hundred_jobs_are_one_small_page(database):
+    jobs = [evaluation(database, [RIGHT, WRONG, FAILED], f"question {number} {HOSTILE[0]} {'x' * 300}", number=number)
+            for number in range(100)]  # fmt: skip
+    text, markdown = pages(database, *jobs)
+    page = require_harmless(text)
+    assert all(job in text and job in markdown for job in jobs)
+    assert len(page.xpath("//article")) == 10
+
+
+def test_a_clock_that_was_set_back_and_a_job_named_twice(database):
+    job = evaluation(database, [RIGHT, WRONG])
+    with database.writer.begin() as connection:
+        connection.execute(update(EpisodeRow).where(EpisodeRow.job == job).values(finished_at=1.0))
+        connection.execute(update(JobRow).where(JobRow.id == job).values(started_at=5e9, finished_at=4e9))
+    page = require_harmless(pages(database, job, job)[0])
+    assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr")) == 1

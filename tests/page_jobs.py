@@ -1,0 +1,80 @@
+"""Evaluations with steps and scores, stored as workers store them, whatever texts are in them: for tests of pages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from sqlalchemy import update
+
+from db.commit import Batch, Finished, commit
+from db.connection import Database
+from db.jobs import finish_if_idle
+from db.journal import Buffer, EpisodeJournal
+from db.models import JobEndpoint, JobRow, JobTag
+from lumos_queue.commands import Ask, Do, Note, Step
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Action, Completion, Execution, Outcome, Score, Subgoal, Task
+from tests.claims import claim, holder, new_job
+
+RIGHT, WRONG, FAILED, BROKEN, OPEN = "right", "wrong", "action failed", "infrastructure", "open"
+
+
+def evaluation(
+    database: Database, course: Sequence[str], text: str = "How many?", kind: str = "evaluate", number: int = 0
+) -> str:
+    """A job of one task for each word of `course`, by which it went so. `text` is in everything that texts are in."""
+    tasks = [Task("wordmath", "data", f"{place} {text}", f"{text} {place}", {"n": place}, {"answer": text})
+             for place in range(len(course))]  # fmt: skip
+    digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
+    rows = tuple(Task(one.benchmark, digest, one.row, one.question, one.inputs, one.gold) for one in tasks)
+    job = new_job(database, kind=kind, digest=digest, rows=rows)
+    agent = Agent(roles={"planner": "tgi://10.0.0.1:80", "grounder": "tgi://10.0.0.1:80"}, domain="maths")
+    infer = Infer("wordmath", digest, "test", "iterative", agent)
+    spec = (Evaluate(infer) if kind == "evaluate" else infer).as_json()
+    with database.writer.begin() as connection:
+        changes = {"spec": spec, "name": text[:200], "chosen": ""}
+        connection.execute(update(JobRow).where(JobRow.id == job).values(changes))
+        connection.execute(JobTag.__table__.insert().values(job=job, key="note", value=text))
+        told = {
+            "job": job,
+            "role": "planner",
+            "url": f"tgi://10.0.0.1:80?{text}",
+            "identity": {"model": text},
+            "seen_at": 1.0,
+        }
+        connection.execute(JobEndpoint.__table__.insert().values(**told))
+    who = holder(database, job)
+    items = claim(database, who, len(course)) if course else []
+    for item, went in zip(items, course, strict=True):
+        _finish(database, who, item, went, text)
+    finish_if_idle(database, job)
+    return job
+
+
+def _finish(database: Database, who, item, went: str, text: str) -> None:
+    buffer = Buffer()
+    journal = EpisodeJournal(item.id, 1, buffer, {"planner": "Plan.\n"})
+    status = "division_by_zero" if went == FAILED else "ok"
+    action = Action(("R1",), "Calculator", text)
+    for step in (
+        Step(0, 0, Ask("planner", f"Plan.\n{text}"), Completion(text, "stop", 100, 10, 0.5, waited=0.1, lost=0.2)),
+        Step(1, 0, Note(Subgoal(1, f"Subgoal 1: {text}")), None),
+        Step(2, 0, Ask("grounder", f"Ground. {text}"), Completion(text, "stop", 50, 5, 0.25)),
+        Step(3, 0, Do(action), Execution(status, text, ({"text": text},), text, 0.01)),
+    ):
+        journal.record(step)
+    rows, contents = buffer.take()
+    batch = Batch({item.id: item.claim}, rows, contents)
+    if went != OPEN:
+        ending = {BROKEN: "infra_error", FAILED: "action_error"}.get(went, "answered")
+        value = 1.0 if went == RIGHT else 0.0
+        done = Finished(
+            item.id, Outcome(None if went in (BROKEN, FAILED) else text, ending, text if ending != "answered" else ""),
+            (Score("accuracy", value),) if went != BROKEN else (), calls=2, prompt_tokens=150, completion_tokens=15,
+        )  # fmt: skip
+        commit(database, who, Batch({item.id: item.claim}, rows, contents, finished=[done]))
+    else:
+        commit(database, who, batch)
