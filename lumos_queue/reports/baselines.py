@@ -16,13 +16,18 @@ from lumos_queue.util.version import code_version
 
 
 def kept_baselines(connection: Connection, job: Any, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
-    """The baselines on the tasks of a job (its row), as `baselines` gives them; no task is read where they are kept."""
+    """The baselines on the tasks of a job (its row), as `baselines` gives them; no task is read where they are kept.
+
+    Ends the connection's transaction where they have to be computed.
+    """
     if job.dataset is None:
         return baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
     key = job.dataset, tasks_of(connection, job), code_version()
     found = load_baselines(connection, *key)
     if found is None:
-        found = baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
+        tasks = list(keyed_tasks(connection, job.id).values())
+        connection.rollback()  # reads nothing meanwhile: PostgreSQL ends a transaction that is idle for too long
+        found = baselines(benchmark, tasks)
         keep_baselines(connection, *key, found)
     return found
 

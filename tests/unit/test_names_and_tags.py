@@ -118,7 +118,7 @@ def test_what_a_job_is_called_can_be_changed(lumos):
         ("\x1b[31mred\x1b[0m", "�[31mred�[0m"),
         ("nul\x00 and half \ud800", "nul� and half �"),
         ("right-to-left ‮ mark", "right-to-left � mark"),
-        ('"quotes" \'and\' `ticks` $(rm) %s {} [bold]', '"quotes" \'and\' `ticks` $(rm) %s {} [bold]'),
+        ("\"quotes\" 'and' `ticks` $(rm) %s {} [bold]", "\"quotes\" 'and' `ticks` $(rm) %s {} [bold]"),
         ("三个样本", "三个样本"),
         ("x" * MAX_NAME, "x" * MAX_NAME),
         ("", ""),
