@@ -74,6 +74,11 @@ def _sums(name: str, keys: tuple[sa.Column, ...], sums: tuple[sa.Column, ...]) -
     )
 
 
+def _index_episodes(*columns: str) -> None:
+    op.drop_index("episode_job_index", "episode")
+    op.create_index("episode_job_index", "episode", list(columns))
+
+
 def _text(name: str) -> sa.Column:
     return sa.Column(name, sa.String(), nullable=False)
 
@@ -103,6 +108,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job", "key", name=op.f("job_tag_pkey")),
     )
     op.create_index("job_tag_value_index", "job_tag", ["key", "value"])
+    _index_episodes("job", "task", "sample")
     op.create_index(
         "item_problem_index",
         "item",
@@ -144,5 +150,6 @@ def downgrade() -> None:
         op.drop_table(table)
     op.drop_column("heartbeat", "calls")
     op.drop_index("item_problem_index", "item")
+    _index_episodes("job")
     for column in ("chosen", "parent", "name"):
         op.drop_column("job", column)
