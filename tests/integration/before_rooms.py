@@ -27,7 +27,7 @@ TRAINED = "train, half done"
 #: Columns that were added since, as (table, column), and what they hold of steps as they were before.
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
 #: Tables of the database that were added since. Jobs of before have no rows in them.
-ADDED_ROWS = ("approval", "episode_artifact", "model", "training_step")
+ADDED_ROWS = ("approval", "episode_artifact", "job_tag", "model", "training_step")
 #: Tables of `lumos tables` that were added since; they come after those of before.
 ADDED_TABLES = (
     "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",
@@ -37,11 +37,13 @@ _ADDED_TABLES = re.compile(rf"^Table {ADDED_TABLES[0]}:.*?(?=^\* trained)", re.M
 #: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
 OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
 #: Durations in the report of a job that runs: until now, as nothing else in it goes on.
-UNTIL_NOW = ("seconds", "rows_per_second")
+UNTIL_NOW = ("seconds", "rows_per_second", "phases", "latency")  # the last two now are of what has ended
 #: Durations in the report of a job that was worked on; `phases` and `latency` have nothing else.
-DURATIONS = (*UNTIL_NOW, "tokens_per_second", "phases", "latency")
+DURATIONS = (*UNTIL_NOW, "tokens_per_second")
 LOSSES = ("loss",)
-_SECONDS = re.compile(r"^ seconds[ \d.,]+", re.MULTILINE)
+_SECONDS = re.compile(r"^ (seconds|time in|mean call of)[^\n]+", re.MULTILINE)
+#: Of reports side by side: what heads a column since is what the jobs differ in, addresses of their models too.
+_HEADINGS = re.compile(r"^(?:evaluate|infer|convert) .*\n(?:.*\n)*? ─+ *$", re.MULTILINE)
 _FIGURE = re.compile(r"-?\d[\d,.]*")
 
 
@@ -123,11 +125,22 @@ def differences(before: dict[str, Any], now: dict[str, Any], running: Collection
     """By name: how what must be equal differs."""
     found = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
     for name in before.keys() & now.keys():
-        pair = [comparable(name, shown[name], running) for shown in (before, now)]
+        if name.startswith("jobs ") and isinstance(now[name], str):
+            continue  # another table since; what it says is what `jobs --json` does
+        pair = [comparable(name, one, running) for one in (before[name], _without_added(before[name], now[name]))]
         if pair[0] != pair[1]:
             lines = [json.dumps(one, indent=1, sort_keys=True).splitlines() for one in pair]
             found[name] = "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
     return dict(sorted(found.items()))
+
+
+def _without_added(before: Any, now: Any) -> Any:
+    """What is now, without the names in JSON objects that were not there before: programs do not mind more of them."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return {name: _without_added(before[name], value) for name, value in now.items() if name in before}
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [_without_added(one, other) for one, other in zip(before, now, strict=True)]
+    return now
 
 
 def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
@@ -142,6 +155,8 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
     if name.split()[0] == "tables":
         found = _without_added_tables(found)
     if isinstance(found, str):
+        if name.startswith("report ") and len(name.split()) > 2:
+            found = _HEADINGS.sub("", found)
         return _FIGURE.findall(_SECONDS.sub("", found) if runs else found)
     if name.endswith(": rows"):
         return _with_numbers(found, LOSSES, _rounded)
