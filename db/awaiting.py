@@ -8,8 +8,7 @@ from sqlalchemy.orm import aliased
 from db.connection import now
 from db.models import Approval, Attempt, Item, JobRow
 from db.states import OPEN, ItemState
-
-HOW = "lumos approve"  #: the command that ends the wait
+from db.waiting import HOW
 
 
 def is_open() -> ColumnElement[bool]:

@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import JSON, Connection, Dialect, Table, TextClause, text
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import now
@@ -25,7 +24,11 @@ class RowsDiffer(LumosError):
 
 def insert_into(connection: Connection, table: type) -> Any:
     """The database's own insert statement, which can say what is done about rows that are there."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql as dialect
+    else:
+        from sqlalchemy.dialects import sqlite as dialect
+    return dialect.insert(table)
 
 
 def insert_rows(

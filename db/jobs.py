@@ -14,9 +14,9 @@ from db.removal import hide, remove_rest
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.sums import change_states
 from db.sweep import change_items
+from db.waiting import PAUSED_BY_PERSON
 from lumos_queue.errors import SpecError
 
-PAUSED_BY_PERSON = "resumed by a person"  #: what a job waits for that a person has paused
 _OWED = Item.state == ItemState.OWED
 _UNHELD = Item.state.in_((ItemState.OWED, ItemState.AWAITING))  #: of an open job: what nobody works on
 _STOPPED = Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED))

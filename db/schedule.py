@@ -13,6 +13,7 @@ from db.figures import done_items
 from db.jobs import lock_job
 from db.models import Item, JobEndpoint, JobRow
 from db.states import OPEN, UNFINISHED, ItemState, JobState
+from db.waiting import awaits_job
 from lumos_queue.util.sanitize import storable_json
 
 
@@ -101,11 +102,6 @@ def awaited_jobs(database: Database, job: str) -> list[str]:
             found.append(row.id)
             following = row.awaits
     return found
-
-
-def awaits_job(job: Row) -> bool:
-    """Whether what a job (its row) waits for is another job, which may have ended since."""
-    return bool(job.awaits) and job.awaits in job.waiting  # else it has met something since
 
 
 def find_awaited(connection: Connection, job: Row) -> Row | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, delete, insert, select, update
 
 from db.connection import Database
-from db.jobs import lock_job
 from db.models import JobRow, JobTag
 from lumos_queue.errors import SpecError
 
@@ -41,6 +40,8 @@ def change_tags(
 
     Raises SpecError for a tag to remove that the job does not have, and when the job was removed meanwhile.
     """
+    from db.jobs import lock_job  # with all that changes jobs: those who only read tags need none of it
+
     tags = tags or {}
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:

@@ -1,29 +1,71 @@
 """Every table. SQLModel declares and reads; the hot path writes tuples (db/bulk.py).
 
 All times are seconds since 1970 UTC by the database's clock (columns `…_at`); durations are seconds.
+
+A module of tables is imported when the first of its tables is: to declare all of them takes a tenth of a second, and a
+command that reads needs few. `Base`, whose metadata knows the tables that were declared, comes with all of them.
 """
 
 from __future__ import annotations
 
-from db.models.base import Base
-from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
-from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, JobTag, TaskRow
-from db.models.review import Audit, AuditSample, Label
-from db.models.steps import (
-    STEPS,
-    Approval,
-    Artifact,
-    CompletionRow,
-    DatasetArtifact,
-    EpisodeArtifact,
-    ExecutionRow,
-    SubgoalRow,
-    TextBlock,
-    ToolCallRow,
-)
-from db.models.sums import BaselineRow, CallSum, ItemSum, ScoreSum, VersionSum
-from db.models.training import FeedbackStepRow, ModelRow, TrainingStepRow
-from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from db.models.base import Base
+    from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
+    from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, JobTag, TaskRow
+    from db.models.review import Audit, AuditSample, Label
+    from db.models.steps import (
+        STEPS,
+        Approval,
+        Artifact,
+        CompletionRow,
+        DatasetArtifact,
+        EpisodeArtifact,
+        ExecutionRow,
+        SubgoalRow,
+        TextBlock,
+        ToolCallRow,
+    )
+    from db.models.sums import BaselineRow, CallSum, ItemSum, ScoreSum, VersionSum
+    from db.models.training import FeedbackStepRow, ModelRow, TrainingStepRow
+    from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
+
+_TABLES = {
+    "episodes": ("Attempt", "EndingHistory", "EpisodeRow", "ScoreRow", "VerdictRow"),
+    "jobs": ("Dataset", "Item", "JobEndpoint", "JobRow", "JobTag", "TaskRow"),
+    "review": ("Audit", "AuditSample", "Label"),
+    "steps": (
+        "STEPS",
+        "Approval",
+        "Artifact",
+        "CompletionRow",
+        "DatasetArtifact",
+        "EpisodeArtifact",
+        "ExecutionRow",
+        "SubgoalRow",
+        "TextBlock",
+        "ToolCallRow",
+    ),
+    "sums": ("BaselineRow", "CallSum", "ItemSum", "ScoreSum", "VersionSum"),
+    "training": ("FeedbackStepRow", "ModelRow", "TrainingStepRow"),
+    "workers": ("EndpointCap", "EndpointShare", "Heartbeat", "RefusedMessage", "WorkerSessionRow"),
+}
+_MODULE_OF = {name: module for module, names in _TABLES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Base":
+        for module in _TABLES:
+            import_module(f"{__name__}.{module}")
+        base = import_module(f"{__name__}.base")
+        base.add_conditions(base.Base.metadata)
+        return base.Base
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
 
 __all__ = [
     "STEPS",

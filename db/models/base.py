@@ -9,9 +9,11 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
+    Index,
     Integer,
     MetaData,
     Text,
+    text,
 )
 from sqlalchemy.types import JSON
 from sqlmodel import Field, SQLModel
@@ -48,6 +50,20 @@ class Base(SQLModel):
     if TYPE_CHECKING:  # SQLModel makes these and does not declare them
         __tablename__: ClassVar[Any]
         __table__: ClassVar[Table]
+
+
+def partial_index(name: str, *columns: str, where: str) -> Index:
+    """An index of the rows for which a condition holds."""
+    return Index(name, *columns, sqlite_where=text(where), info={"where": where})
+
+
+def add_conditions(metadata: MetaData) -> None:
+    """Say the conditions of partial indexes for PostgreSQL, too: only migrations need them, and naming that dialect
+    imports it with all its drivers."""
+    for table in metadata.tables.values():
+        for index in table.indexes:
+            if where := index.info.get("where"):
+                index.dialect_kwargs["postgresql_where"] = text(where)
 
 
 def key() -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy import Column, ForeignKey, Index, Text, UniqueConstraint
 from sqlmodel import Field
 
-from db.models.base import Base, Key, Mapped, instant, json, key, long_text
+from db.models.base import Base, Key, Mapped, instant, json, key, long_text, partial_index
 from db.states import ItemState, JobState
 
 
@@ -112,32 +112,10 @@ class Item(Base, table=True):
     __table_args__ = (
         UniqueConstraint("job", "ordinal"),
         # What a claim looks for, however many items are done.
-        Index(
-            "item_owed_index",
-            "job",
-            "batch",
-            "ordinal",
-            sqlite_where=text(f"state = '{ItemState.OWED}'"),
-            postgresql_where=text(f"state = '{ItemState.OWED}'"),
-        ),
-        Index(
-            "item_claimed_index",
-            "session",
-            sqlite_where=text(f"state = '{ItemState.CLAIMED}'"),
-            postgresql_where=text(f"state = '{ItemState.CLAIMED}'"),
-        ),
-        Index(
-            "item_awaiting_index",
-            "job",
-            sqlite_where=text(f"state = '{ItemState.AWAITING}'"),
-            postgresql_where=text(f"state = '{ItemState.AWAITING}'"),
-        ),
-        Index(
-            "item_problem_index",
-            "job",
-            sqlite_where=text("problem <> ''"),
-            postgresql_where=text("problem <> ''"),
-        ),
+        partial_index("item_owed_index", "job", "batch", "ordinal", where=f"state = '{ItemState.OWED}'"),
+        partial_index("item_claimed_index", "session", where=f"state = '{ItemState.CLAIMED}'"),
+        partial_index("item_awaiting_index", "job", where=f"state = '{ItemState.AWAITING}'"),
+        partial_index("item_problem_index", "job", where="problem <> ''"),
     )
     id: Mapped[int] = key()
     job: Mapped[str] = Field(sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False))

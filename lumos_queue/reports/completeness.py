@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.jobs import PAUSED_BY_PERSON
 from db.states import ItemState, JobState
+from db.waiting import PAUSED_BY_PERSON
 
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave by itself
 

@@ -9,12 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.awaiting import HOW
-from db.jobs import PAUSED_BY_PERSON
 from db.models import JobRow
 from db.presence import Presence, read_presence
-from db.schedule import awaits_job
 from db.states import OPEN, JobState
+from db.waiting import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
 
 
