@@ -14,7 +14,7 @@ class EpisodeRow(Base, table=True):
     """One try at one task. Shares its item's key; `ending` is empty until the one accepted result arrives."""
 
     __tablename__ = "episode"
-    __table_args__ = (Index("episode_job_index", "job"), Index("episode_task_index", "task"))
+    __table_args__ = (Index("episode_job_index", "job", "id"), Index("episode_task_index", "task"))
     id: Mapped[int] = refers("item.id", primary_key=True, autoincrement=False)
     job: Mapped[str]
     task: Mapped[int] = Field(sa_column=Column(Key, nullable=False))

@@ -111,6 +111,9 @@ def upgrade() -> None:
         postgresql_where=sa.text("problem <> ''"),
     )
     op.add_column("heartbeat", sa.Column("calls", sa.JSON(), nullable=False, server_default="{}"))
+    # The first page of a job's episodes, in the order of their ids: PostgreSQL would walk over those of all other jobs.
+    op.drop_index("episode_job_index", "episode")
+    op.create_index("episode_job_index", "episode", ["job", "id"])
     _sums(
         "item_sum",
         (_text("state"), _text("ending"), _key("subgoals"), _key("replies")),
@@ -144,5 +147,7 @@ def downgrade() -> None:
         op.drop_table(table)
     op.drop_column("heartbeat", "calls")
     op.drop_index("item_problem_index", "item")
+    op.drop_index("episode_job_index", "episode")
+    op.create_index("episode_job_index", "episode", ["job"])
     for column in ("chosen", "parent", "name"):
         op.drop_column("job", column)
