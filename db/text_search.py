@@ -49,7 +49,8 @@ def find_page(connection: Connection, wanted: Filter, after: int, limit: int, mo
             return Page(rows, searched)
         after, at_once = ids[-1], min(at_once * 4, MAX_AT_ONCE)
         if searched >= most:
-            return Page(rows, searched, _name_of(connection, after))
+            more = connection.execute(select_ids(met, after, 1)).first()
+            return Page(rows, searched, _name_of(connection, after) if more else None)
 
 
 def _name_of(connection: Connection, episode: int) -> str:
