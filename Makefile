@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long check structure faults kills campaign up performance mutants
+.PHONY: demo test test-long check structure faults kills campaign up performance mutants wheel
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -47,6 +47,10 @@ performance: .venv/performance
 ## SAMPLE=40 of each module instead of 20 (0: all), SEED=2, JOBS=2.
 mutants: .venv/dev
 	$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+
+## Build the wheel that machines install from, dist/lumos_queue-VERSION-py3-none-any.whl.
+wheel:
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 ## Start a whole deployment here: broker, workers, dispatcher and Flower.
 up: .venv/local

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,12 +126,17 @@ def store_windows(connection: Connection, job: str, first: int, last: int) -> No
 def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, samples: int) -> None:
     """Store all tasks of a dataset that are not there yet, then all items of a job that is being submitted."""
     first, complete = 0, False
-    while first < len(dataset.tasks) and not complete:
-        rows = encode_tasks(dataset, first, first + chunks.rows)
-        with chunks.transaction() as connection:
-            chunks.touch(connection, job)
-            complete = store_tasks(connection, dataset, rows)
-        first += len(rows)
+    # While a server stores one chunk, the next one is prepared; beside a file, that would only take turns.
+    with ThreadPoolExecutor(1) as ahead:
+        prepared = None
+        while first < len(dataset.tasks) and not complete:
+            rows = prepared.result() if prepared else encode_tasks(dataset, first, first + chunks.rows)
+            first += len(rows)
+            if not chunks.database.is_sqlite:
+                prepared = ahead.submit(encode_tasks, dataset, first, first + chunks.rows)
+            with chunks.transaction() as connection:
+                chunks.touch(connection, job)
+                complete = store_tasks(connection, dataset, rows)
     for first, last in _pieces(chunks, tasks * samples):
         with chunks.transaction() as connection:
             chunks.touch(connection, job)

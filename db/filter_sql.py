@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Float, collate, exists, func, literal, not_, select
+from sqlalchemy import Connection, Float, collate, exists, false, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
 from db.filters import CHOICES, Filter, Term
@@ -26,6 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
 _OF_JOB = ("benchmark", "project")
+FEW_JOBS = 50  #: that are named one by one
 
 
 def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
@@ -46,7 +47,12 @@ def _condition(connection: Connection, one: Term) -> Condition:
     if field in _OF_EPISODE:
         return _compare(connection, getattr(EpisodeRow, field), one)
     if field in _OF_JOB:
-        return EpisodeRow.job.in_(select(JobRow.id).where(_compare(connection, getattr(JobRow, field), one)))
+        # The jobs first: their episodes have an index, and where there is no such job nothing has to be read.
+        fit = select(JobRow.id).where(_compare(connection, getattr(JobRow, field), one))
+        jobs = list(connection.execute(fit).scalars())
+        if not jobs:
+            return false()
+        return EpisodeRow.job.in_(jobs) if len(jobs) <= FEW_JOBS else is_one_of(EpisodeRow.job, jobs)
     match field:
         case "model":
             jobs = is_one_of(EpisodeRow.job, _jobs_of_model(connection, one))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, literal, or_, select, tuple_, union_all
@@ -12,9 +13,11 @@ from sqlalchemy.orm import aliased
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
+from db.connection import numbers
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, TextBlock
 
 Condition = ColumnElement[bool]
+DENSE = 10  #: ids in a range for each that is meant
 
 
 class strings(FunctionElement):
@@ -39,6 +42,11 @@ def is_one_of(column: Any, texts: list[str]) -> Condition:
     return column.op("IN", is_comparison=True)(strings(literal(json.dumps(texts))))
 
 
+def is_among(column: Any, ids: Sequence[int]) -> Condition:
+    """Whether the column is one of the ids, however many there are."""
+    return column.op("IN", is_comparison=True)(numbers(literal(json.dumps(list(ids)))))
+
+
 def contains(connection: Connection, column: Any, text: str) -> Condition:
     """Whether the column's text contains this one, with capitals as written. No character of it is a wildcard."""
     if connection.dialect.name == "postgresql":  # whose planner can estimate LIKE, and not strpos
@@ -51,10 +59,21 @@ def of_accepted_attempt(table: Any) -> tuple[Condition, Condition]:
     return table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt
 
 
-def says(connection: Connection, text: str, others: list[Condition]) -> Condition:
-    """Whether question, answer, a subgoal, an action's arguments or result, or a reply contains the text."""
+def says(connection: Connection, text: str, others: list[Condition], among: Sequence[int] | None = None) -> Condition:
+    """Whether question, answer, a subgoal, an action's arguments or result, or a reply contains the text.
+
+    With `among`, ids in ascending order, only these are searched, and some between them: what it costs is then bounded.
+    """
+
+    def within(key: Any) -> tuple[Condition, ...]:
+        if not among:
+            return ()
+        # A range of a key costs PostgreSQL a twentieth of as many keys one by one.
+        dense = among[-1] - among[0] < DENSE * len(among)
+        return (key.between(among[0], among[-1]) if dense else is_among(key, among),)
+
     result: Condition = contains(connection, ExecutionRow.result, text)
-    if long := _long_results(connection, text, others):
+    if long := _long_results(connection, text, [*others, *within(EpisodeRow.id)]):
         result = or_(result, is_one_of(ExecutionRow.result_block, long))
     places = [
         (SubgoalRow, contains(connection, SubgoalRow.text, text)),
@@ -64,9 +83,11 @@ def says(connection: Connection, text: str, others: list[Condition]) -> Conditio
     other = aliased(EpisodeRow)
     own = select(other.id, other.attempt)
     parts = [
-        own.where(contains(connection, other.answer, text)),
-        own.join(TaskRow, TaskRow.id == other.task).where(contains(connection, TaskRow.question, text)),
-        *(select(table.episode, table.attempt).where(fits) for table, fits in places),
+        own.where(contains(connection, other.answer, text), *within(other.id)),
+        own.join(TaskRow, TaskRow.id == other.task).where(
+            contains(connection, TaskRow.question, text), *within(other.id)
+        ),
+        *(select(table.episode, table.attempt).where(fits, *within(table.episode)) for table, fits in places),
     ]
     # One list of all: combined by OR, PostgreSQL would search the list for each episode.
     return tuple_(EpisodeRow.id, EpisodeRow.attempt).in_(union_all(*parts))

@@ -80,14 +80,19 @@ def find_episodes(connection: Connection, wanted: Filter, after: int = 0, limit:
     Rows with: id, job, ordinal, benchmark, row, question, gold, sample, formulation, agent, origin, level, split,
     licence, parent, ending, answer, message, calls, prompt_tokens, completion_tokens, finished_at, score.
     """
+    # The page first, as a separate query: what is shown of an episode is looked up for these few only.
+    return show_episodes(connection, select_ids(conditions(connection, wanted), after, limit))
+
+
+def show_episodes(connection: Connection, page: Select[int]) -> list[Any]:
+    """Rows as `find_episodes` gives them, of the episodes whose ids the statement selects."""
     names = ("id", "job", "sample", "formulation", "agent", "origin", "level", "split", "licence", "parent", "ending",
              "answer", "message", "calls", "prompt_tokens", "completion_tokens", "finished_at")  # fmt: skip
-    # The page first, as a separate query: what is shown of an episode is looked up for these few only.
-    page = _ids(conditions(connection, wanted), after, limit).subquery()
+    found = page.subquery()
     shown = (
         select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, JobRow.benchmark)
         .add_columns(TaskRow.row, TaskRow.question, TaskRow.gold, newest_score(connection).label("score"))
-        .join(page, page.c.id == EpisodeRow.id)
+        .join(found, found.c.id == EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         .join(TaskRow, TaskRow.id == EpisodeRow.task)
@@ -115,7 +120,7 @@ def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Ite
     after = 0
     while True:
         with reading(database) as connection:
-            ids = list(connection.execute(_ids(met, after, IDS_AT_ONCE)).scalars())
+            ids = list(connection.execute(select_ids(met, after, IDS_AT_ONCE)).scalars())
         for start in range(0, len(ids), chunk):
             with reading(database) as connection:
                 episodes = load_episodes(connection, ids[start : start + chunk])
@@ -125,7 +130,7 @@ def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Ite
         after = ids[-1]
 
 
-def _ids(met: Sequence[Condition], after: int, limit: int) -> Select[int]:
+def select_ids(met: Sequence[Condition], after: int, limit: int) -> Select[int]:
     return select(EpisodeRow.id).where(EpisodeRow.id > after, *met).order_by(EpisodeRow.id).limit(limit)
 
 

@@ -15,8 +15,8 @@ class EpisodeRow(Base, table=True):
 
     __tablename__ = "episode"
     __table_args__ = (
-        Index("episode_job_index", "job", "task", "sample"),  # pairs the episodes of two jobs without reading them
-        Index("episode_task_index", "task"),
+        Index("episode_job_index", "job", "id"),  # pages of a job's episodes, in their order
+        Index("episode_task_index", "task", "job", "sample"),  # pairs of two jobs
     )
     id: Mapped[int] = refers("item.id", primary_key=True, autoincrement=False)
     job: Mapped[str]

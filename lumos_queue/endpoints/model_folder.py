@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.extras import install_command
 from lumos_queue.util.untrusted_json import read_json
 
 MADE_FROM = "made-from.json"  #: in a folder whose weights were made from others: which (lumos_queue/models/folders.py)
@@ -24,7 +25,7 @@ def check_folder(folder: Path) -> None:
     if not any(folder.glob("*.safetensors")):
         raise SpecError(f"'{folder}' has no *.safetensors weights; other formats can run code and are refused.")
     if not (util.find_spec("torch") and util.find_spec("transformers")):
-        raise SpecError("local: needs torch and transformers: pip install 'lumos-queue[local]'.")
+        raise SpecError(f"local: needs torch and transformers: {install_command('local')}.")
 
 
 def tokenizer_file(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from lumos_queue.experts.backends.needs import need_modules
 from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.names import find_name
 from lumos_queue.experts.parsing import FindName
+from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.weights import check_weights
@@ -52,7 +53,7 @@ def read_parser(name: str, value: str) -> ParserChoice:
     if missing := [one for one in _NEEDED if not (path / one).is_file()]:
         raise SpecError(f"not run: needs {', '.join(missing)} of a sentence encoder in '{folder}'.")
     check_weights(path)
-    need_modules(("torch", "transformers"), "pip install 'lumos-queue[local]'")
+    need_modules(("torch", "transformers"), install_command("local"))
     return ParserChoice(path, threshold)
 
 

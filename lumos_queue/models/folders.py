@@ -11,6 +11,7 @@ from typing import Any
 from lumos_queue.endpoints.model_folder import MADE_FROM, check_folder, digest_of_files, model_digests, weights
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import read_settings
+from lumos_queue.util.extras import install_command
 
 MERGED = "merged"  #: the folder of merged adapters among the models
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -40,7 +41,7 @@ def write_made_from(folder: Path, made: dict[str, Any]) -> None:
 def require_libraries(*names: str) -> None:
     """Raises SpecError when one of the libraries is not installed."""
     if missing := [name for name in names if not util.find_spec(name)]:
-        raise SpecError(f"This needs {' and '.join(missing)}: pip install 'lumos-queue[train]'.")
+        raise SpecError(f"This needs {' and '.join(missing)}: {install_command('train')}.")
 
 
 def check_made_from(folder: Path, sha256: str) -> None:

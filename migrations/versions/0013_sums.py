@@ -74,9 +74,9 @@ def _sums(name: str, keys: tuple[sa.Column, ...], sums: tuple[sa.Column, ...]) -
     )
 
 
-def _index_episodes(*columns: str) -> None:
-    op.drop_index("episode_job_index", "episode")
-    op.create_index("episode_job_index", "episode", list(columns))
+def _index(name: str, *columns: str) -> None:
+    op.drop_index(name, "episode")
+    op.create_index(name, "episode", list(columns))
 
 
 def _text(name: str) -> sa.Column:
@@ -108,7 +108,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job", "key", name=op.f("job_tag_pkey")),
     )
     op.create_index("job_tag_value_index", "job_tag", ["key", "value"])
-    _index_episodes("job", "task", "sample")
+    _index("episode_job_index", "job", "id")
+    _index("episode_task_index", "task", "job", "sample")
     op.create_index(
         "item_problem_index",
         "item",
@@ -117,6 +118,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("problem <> ''"),
     )
     op.add_column("heartbeat", sa.Column("calls", sa.JSON(), nullable=False, server_default="{}"))
+    # The first page of a job's episodes, in the order of their ids: PostgreSQL would walk over those of all other jobs.
     _sums(
         "item_sum",
         (_text("state"), _text("ending"), _key("subgoals"), _key("replies")),
@@ -150,6 +152,7 @@ def downgrade() -> None:
         op.drop_table(table)
     op.drop_column("heartbeat", "calls")
     op.drop_index("item_problem_index", "item")
-    _index_episodes("job")
+    _index("episode_job_index", "job")
+    _index("episode_task_index", "task")
     for column in ("chosen", "parent", "name"):
         op.drop_column("job", column)

@@ -187,6 +187,32 @@ def test_a_submit_that_fails_half_way_leaves_nothing(database, monkeypatch):
     assert rows(database, JobRow) == rows(database, TaskRow) == 0
 
 
+def test_others_have_as_long_as_a_chunk_takes_where_somebody_works(database, monkeypatch):
+    """And a quarter of that where nobody does. PostgreSQL's writers do not wait for one another."""
+    if not database.is_sqlite:
+        pytest.skip("PostgreSQL has no one lock for all writers")
+    monkeypatch.setattr(db.chunks, "FIRST_ROWS", 400)
+    monkeypatch.setattr(db.chunks, "MAX_ROWS", 400)
+    monkeypatch.setattr(db.chunks, "SECONDS", 10.0)  # however slow, a chunk has as many rows
+    rested: list[float] = []
+    monkeypatch.setattr(db.chunks.Chunks, "rest", lambda _, seconds: rested.append(seconds))
+    held: list[float] = []
+    touch = db.chunks.Chunks.touch
+
+    def slow(self, *given, **named):
+        touch(self, *given, **named)
+        held.append(time.monotonic())
+        time.sleep(0.2)
+
+    monkeypatch.setattr(db.chunks.Chunks, "touch", slow)
+    new_job(database, tasks=1200)
+    alone, rested[:] = max(rested), []
+    assert 0.02 < alone < 0.15  # of 0.2 s and a little more
+    beat(database, start_session(database, "1"), [], {})
+    new_job(database, tasks=1200, digest="cd" * 32, again=True)
+    assert len(rested) >= 2 and min(rested) > 0.15
+
+
 def test_samples_and_limits_of_a_large_job_are_those_of_a_small_one(database, monkeypatch):
     small = new_job(database, tasks=50, samples=3, limit=40)
     monkeypatch.setattr(db.chunks, "FIRST_ROWS", 7)

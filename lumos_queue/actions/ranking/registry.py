@@ -10,6 +10,7 @@ from pathlib import Path
 from lumos_queue.actions.ranking.base import Ranker, RankerKind
 from lumos_queue.endpoints.model_folder import identity, weights
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.registry import Registry
 
@@ -80,7 +81,7 @@ def _check(kind: str, folder: Path) -> None:
     if not (folder / "tokenizer.json").is_file():
         raise SpecError(f"not run: '{folder}' has no tokenizer.json. Save the model's fast tokenizer there.")
     if not (util.find_spec("torch") and util.find_spec("transformers")):
-        raise SpecError(f"not run: '{kind}' needs torch and transformers: pip install 'lumos-queue[local]'.")
+        raise SpecError(f"not run: '{kind}' needs torch and transformers: {install_command('local')}.")
 
 
 def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:

@@ -11,6 +11,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
 from lumos_queue.experts.backends.needs import need_modules, versions
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.extras import install_command
 from lumos_queue.util.weights import check_weights, digest_of_weights, find_weights
 
 _DIFFUSION = "lumos_queue.experts.backends.hf.diffusion"
@@ -62,7 +63,7 @@ def find(expert: str, url: str) -> BackendFacts:
         raise SpecError(f"not run: needs code of {name[:80]}, which transformers does not have; choose own:.")
     draws = MODELS[expert].startswith(_DIFFUSION)
     libraries = ("torch", "transformers", *(("diffusers",) if draws else ()))
-    need_modules(libraries, f"pip install 'lumos-queue[{'local,experts' if draws else 'local'}]'")
+    need_modules(libraries, install_command("local,experts" if draws else "local"))
     folder = find_weights(name)
     size = sum(path.stat().st_size for path in check_weights(folder))
     paper = name == EXPERTS[expert].checkpoint

@@ -13,6 +13,7 @@ from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loadi
 from lumos_queue.experts.backends.needs import need_modules, versions
 from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS, ExpertConfig, folder_of, read_config
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.weights import check_weights
 
@@ -33,7 +34,7 @@ def find_trained(expert: str, url: str) -> BackendFacts | None:
         if not any((folder_of(parent, one) / CONFIG).is_file() for one in MODELS):
             raise SpecError(f"not run: needs trained experts: '{parent}' has none. `lumos train experts` makes them.")
         return None
-    need_modules(("torch", "safetensors"), "pip install 'lumos-queue[local]'")
+    need_modules(("torch", "safetensors"), install_command("local"))
     check_weights(folder)  # says that pickles are refused
     config = read_config(folder / CONFIG, expert)
     _check_header(folder / WEIGHTS)

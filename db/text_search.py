@@ -1,0 +1,58 @@
+"""A page of episodes, also of those that contain a text. Texts have no index, so that a search stops after a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.filter_sql import conditions
+from db.filters import Filter
+from db.models import EpisodeRow, Item
+from db.searching import is_among, says
+from db.trajectories import find_episodes, select_ids, show_episodes
+
+MAX_SEARCHED = 20_000  #: episodes whose texts are looked at for one page
+FIRST, MAX_AT_ONCE = 250, 4000  #: episodes looked at by one statement: few at first, as most texts are found soon
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the episodes that were looked for."""
+
+    rows: list[Any]  #: as db.trajectories.find_episodes gives them
+    searched: int | None = None  #: how many episodes' texts were looked at; None where no text was looked for
+    stopped_at: str | None = None  #: JOB-NUMBER of the last of them, where the search stopped before the end
+
+
+def find_page(connection: Connection, wanted: Filter, after: int, limit: int, most: int = MAX_SEARCHED) -> Page:
+    """At most `limit` episodes by id, from the first one after `after`.
+
+    The other terms are met first: `most` counts the episodes that meet them.
+    """
+    texts = [str(one.value) for one in wanted.terms if one.field == "text"]
+    if not texts:
+        return Page(find_episodes(connection, wanted, after, limit))
+    met = conditions(connection, Filter(tuple(one for one in wanted.terms if one.field != "text")))
+    rows: list[Any] = []
+    searched, at_once = 0, FIRST
+    while True:
+        at_once = min(at_once, most - searched)
+        ids = list(connection.execute(select_ids(met, after, at_once)).scalars())
+        if ids:
+            has_all = [says(connection, text, [], ids) for text in texts]
+            found = select(EpisodeRow.id).where(is_among(EpisodeRow.id, ids), *has_all).order_by(EpisodeRow.id)
+            rows += show_episodes(connection, found.limit(limit - len(rows)))
+        searched += len(ids)
+        if len(rows) >= limit or len(ids) < at_once:
+            return Page(rows, searched)
+        after, at_once = ids[-1], min(at_once * 4, MAX_AT_ONCE)
+        if searched >= most:
+            more = connection.execute(select_ids(met, after, 1)).first()
+            return Page(rows, searched, _name_of(connection, after) if more else None)
+
+
+def _name_of(connection: Connection, episode: int) -> str:
+    row = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).one()
+    return f"{row.job}-{row.ordinal}"

@@ -1,0 +1,18 @@
+"""How optional packages are installed: from what lumos-queue itself came from, and never by its name.
+
+The name is in no package index: anyone could register it there, and `pip install NAME` would run their code.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from lumos_queue.util.version import RELEASE
+
+
+def install_command(extras: str) -> str:
+    """The command that installs these extras, `local` or `local,experts`: of the checkout, or else of the wheel."""
+    checkout = Path(__file__).resolve().parents[2]
+    source = checkout if (checkout / "pyproject.toml").is_file() else f"lumos_queue-{RELEASE}-py3-none-any.whl"
+    return f"pip install {shlex.quote(f'{source}[{extras}]')}"
