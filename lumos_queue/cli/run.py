@@ -22,6 +22,7 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
+from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
 from workers.open_files import allow_open_files
 
@@ -36,6 +37,8 @@ def submit_and_run(
 ) -> tuple[str, int]:  # fmt: skip
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     with database(settings, create=True) as opened:
+        if not again and (told := remark_on_extend(opened, settings, job)):
+            output.say(told)
         identifier, new = submit(
             opened, settings, job, rows, named=named or UNNAMED, windows=windows, priority=priority, again=again
         )
