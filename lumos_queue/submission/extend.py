@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -146,6 +147,6 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
 
 
 def _apart(spec: dict[str, Any]) -> dict[str, Any]:
-    """A request without the number of its rows and samples."""
-    infer = spec.get("infer", spec)
+    """A request without the number of its rows and samples, as it is read back when it is stored."""
+    infer = json.loads(json.dumps(spec.get("infer", spec)))
     return {name: value for name, value in infer.items() if name not in ("limit", "samples")}

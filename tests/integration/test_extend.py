@@ -167,7 +167,7 @@ def test_another_model_at_the_same_address_is_not_taken_for_the_same(home, serve
     _, first = run(capsys, *evaluate(server, "--limit", "2"))
     server.model = "another"
     said = problem(capsys, "extend", first["job"], "--limit", "3")
-    assert "was fake" in said and "is another now" in said and "lumos rerun" in said
+    assert "was fake, " in said and "is another, " in said and "lumos rerun" in said
     # Where nothing is left to ask, nobody asks who they are.
     assert run(capsys, "extend", first["job"], "--limit", "1")[1]["adopted"]["episodes"] == 1
 
