@@ -32,13 +32,10 @@ ADOPTED_ROWS = (
 )
 
 
-def print_remarks(console: Any, report: dict[str, Any]) -> None:
-    """That a job's tasks were chosen by what models did with them."""
+def print_again(console: Any, report: dict[str, Any]) -> None:
+    """That a job's tasks were chosen by what models did, and the commands that run failures of each class again."""
     where = report.get("chosen", {}).get("where", "")
     if told := remark_on_chosen(report.get("parent"), where, report["benchmark"]):
         console.print(f"{report['job']}: {escape(told)}", soft_wrap=True)
-
-
-def print_failures(console: Any, report: dict[str, Any]) -> None:
     for one in report.get("failures", ()):
         console.print(f"  {report['job']}: {one['items']:,} {one['class']}: {one['go_on']}", soft_wrap=True)

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
-from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_failures, print_remarks
+from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
 from lumos_queue.cli.feedback_tables import format_steps, print_feedback
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
@@ -72,7 +72,6 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         )
     console.print(table)
     for report in reports:
-        print_remarks(console, report)
         print_groups(console, report)
         print_tool_calls(console, report)
         if report["waiting"] and not report.get("reason"):
@@ -82,7 +81,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         for problem in report["problems"][:3]:
             message = escape(problem["message"][:160])
             console.print(f"  {report['job']}: {problem['episodes']} × {problem['ending']}: {message}", soft_wrap=True)
-        print_failures(console, report)
+        print_again(console, report)
 
 
 def _format_metric(found: dict[str, Any] | None) -> str:

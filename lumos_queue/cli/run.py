@@ -47,15 +47,18 @@ def submit_and_run(
     if rows and rows.bad:
         skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
         output.say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
-    if not new and tell_known:
-        output.say(
-            f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
-        )
-        if text := _keeps_name(row, named or UNNAMED):
+    return identifier, go_on(settings, row, new or not tell_known, named or UNNAMED, follow)
+
+
+def go_on(settings: Settings, row: Any, new: bool, named: NameAndTags, follow: bool) -> int:
+    """Run or follow a job that was asked for (its row) unless it has stopped; returns the exit code."""
+    if not new:
+        output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
+        if text := _keeps_name(row, named):
             output.say(text)
     if row.state in STOPPED:
-        return identifier, check_completeness(settings, identifier, silent=follow)
-    return identifier, run_stored(settings, row, follow)
+        return check_completeness(settings, row.id, silent=follow)
+    return run_stored(settings, row, follow)
 
 
 def _keeps_name(row: Any, named: NameAndTags) -> str:

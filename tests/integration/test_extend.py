@@ -1,4 +1,4 @@
-"""`lumos extend`: what a job has finished is adopted, none of its calls is made again, and the rows are as of one run."""
+"""`lumos extend`: what a job has finished is adopted, none of its calls is made again, the rows are as of one run."""
 
 from __future__ import annotations
 
