@@ -54,7 +54,9 @@ def count_failures(connection: Connection, job: str) -> dict[FailureClass, int]:
         found[classify(message)] += episodes
     died = select(func.count()).where(Item.job == job, Item.state == ItemState.QUARANTINED)
     found[FailureClass.DIED] += connection.execute(died).scalar_one()
-    return {kind: count for kind, count in found.most_common() if count}
+    order = tuple(FailureClass)
+    ranked = sorted(found.items(), key=lambda one: (-one[1], order.index(one[0])))
+    return {kind: count for kind, count in ranked if count}
 
 
 def failed_items(connection: Connection, job: str, wanted: FailureClass) -> list[int]:
