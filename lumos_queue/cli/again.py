@@ -132,7 +132,10 @@ def _store_and_run(settings: Settings, job: str, make: Any, named: NameAndTags, 
     with database(settings) as opened:
         with opened.engine.connect() as connection:
             row = get_job(connection, job)
-        identifier, new = make(opened, row).named(named).create(opened, again)
+        repeat = make(opened, row).named(named)
+        identifier, new = repeat.create(opened, again)
         with opened.engine.connect() as connection:
             row = get_job(connection, identifier)
+    if new and repeat.told:
+        output.say(repeat.told)
     finish(settings, identifier, go_on(settings, row, new, named, follow), follow)

@@ -60,11 +60,11 @@ def make_extension(
         _check_agent(database, settings, job, infer)
     if infer.limit > rows:
         remark(f"the rows are {rows:,}: all of them are used")
-    remark(f"adopts {adoptable:,} of {items:,} episodes from job {job.id}")
+    told = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
     new = make_new_job(request, settings, split=job.split, licence=job.licence, priority=priority, origin=job.origin)
     store = store_adopting(source, former.dataset, tasks)
-    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY)
+    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, told)
 
 
 def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> None:

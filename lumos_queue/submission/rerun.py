@@ -40,6 +40,7 @@ class Repeat:
     items: int
     store: Store
     most: int = 0  #: as of create_repeat
+    told: str = ""  #: one line about it, once it is stored
 
     def named(self, named: NameAndTags) -> Repeat:
         return replace(self, new=replace(self.new, name=named.name, tags=named.tags))
