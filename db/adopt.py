@@ -26,10 +26,10 @@ from lumos_queue.records import Ending
 #: Endings that say nothing about the agent.
 NO_RESULT = ("", Ending.INFRA_ERROR.value, Ending.CANCELLED.value)
 MANY = 200  #: items whose episodes are copied in the first transaction; each has many rows of steps
-_OF_ATTEMPT = (Attempt, *STEPS.values())
-_OF_EPISODE = (ScoreRow, VerdictRow, EpisodeArtifact)
-#: The column that says which attempt a row belongs to.
-_NUMBER = {Attempt: "number"}
+_EPISODES: Any = EpisodeRow
+#: Tables with rows of one attempt, and those with rows of an episode.
+_OF_ATTEMPT: tuple[Any, ...] = (Attempt, *STEPS.values())
+_OF_EPISODE: tuple[Any, ...] = (ScoreRow, VerdictRow, EpisodeArtifact)
 _PAIR = ("target", "episode", "attempt")
 
 
@@ -74,10 +74,10 @@ def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
         pairs = _pair(connection, source, job, tasks, first, last)
         if not pairs:
             return
-        given, dialect = {"pairs": json.dumps(pairs)}, connection.dialect.name
-        connection.execute(_copy(dialect, EpisodeRow), given | {"job": job})
-        for table in (*_OF_ATTEMPT, *_OF_EPISODE):
-            connection.execute(_copy(dialect, table), given)
+        given = {"pairs": json.dumps(pairs)}
+        for table in (_EPISODES, *_OF_ATTEMPT, *_OF_EPISODE):
+            named = given | {"job": job} if table is _EPISODES else given
+            connection.execute(_copy(connection.dialect.name, table), named)
         adopted = Item.id.op("IN")(numbers(literal(json.dumps([target for target, *_ in pairs]))))
         connection.execute(update(Item).where(adopted).values(state=ItemState.DONE))
         add_counted(connection, 0, and_(Item.job == job, Item.ordinal >= first, Item.ordinal < last))
@@ -122,8 +122,8 @@ def _pair(
     )
     wanted = select(new.id, EpisodeRow.id, EpisodeRow.attempt).join_from(new, old, same)
     wanted = _fitting(wanted.join(EpisodeRow, EpisodeRow.id == old.id), old, source)
-    rows = connection.execute(wanted.where(new.job == job, new.ordinal >= first, new.ordinal < last))
-    return [(target, episode, attempt) for target, episode, attempt in rows]
+    rows: Any = connection.execute(wanted.where(new.job == job, new.ordinal >= first, new.ordinal < last))
+    return [tuple(row) for row in rows]
 
 
 def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
@@ -137,12 +137,13 @@ def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
 def _copy(dialect: str, table: Any) -> TextClause:
     """The statement that copies a table's rows of the episodes in :pairs, a JSON list of (target, episode, attempt)."""
     names = [column.name for column in table.__table__.columns]
-    key = "id" if table is EpisodeRow else "episode"
-    made = {key: 'p."target"'} | ({"job": ":job"} if table is EpisodeRow else {})
+    key = "id" if table is _EPISODES else "episode"
+    made = {key: 'p."target"'} | ({"job": ":job"} if table is _EPISODES else {})
     values = ", ".join(made.get(name, f's."{name}"') for name in names)
     same = f's."{key}" = p."episode"'
     if table in _OF_ATTEMPT:
-        same += f' AND s."{_NUMBER.get(table, "attempt")}" = p."attempt"'
+        number = "number" if table is Attempt else "attempt"
+        same += f' AND s."{number}" = p."attempt"'
     if dialect == "postgresql":
         parts = ", ".join(f'CAST(r.value ->> {at} AS bigint) AS "{name}"' for at, name in enumerate(_PAIR))
         pairs = f"SELECT {parts} FROM json_array_elements(CAST(:pairs AS json)) AS r(value)"

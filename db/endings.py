@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -16,13 +18,14 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     literal_column,
     select,
     update,
 )
 from sqlalchemy.sql.elements import ColumnElement
 
-from db.connection import now
+from db.connection import now, numbers
 from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
 from db.states import ItemState
 from db.sums import add_counted
@@ -35,15 +38,18 @@ _KEPT: dict[Any, tuple[str, ...]] = {
 }
 
 
-def take_back(connection: Connection, job: str) -> int:
+def take_back(connection: Connection, job: str, only: Sequence[int] | None = None) -> int:
     """Owe a job's `infra_error` episodes again, in the caller's transaction, which locks the job; returns how many.
 
+    `only`: of these items (their keys); None: all.
     Ending, answer, message, scores and verdicts move to `ending_history`; the attempt and its steps stay, so that the
     episode goes on by replay, and so does whatever refers to the episode. The statements touch all episodes at once.
     """
     accepted = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
     runs = exists().where(JobRow.id == job, JobRow.origin.not_in(STORED))
     which = and_(Item.job == job, Item.state == ItemState.DONE, accepted, runs)
+    if only is not None:
+        which = and_(which, Item.id.op("IN")(numbers(literal(json.dumps(only)))))
     add_counted(connection, 0, which, sign=-1)
     owed = connection.execute(
         update(Item).where(which).values(state=ItemState.OWED, not_before_at=0.0, deaths=0, problem="")

@@ -10,6 +10,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
+    from db.tags import NameAndTags
     from lumos_queue.settings import Settings
     from lumos_queue.submission.rerun import Repeat
 
@@ -47,6 +48,8 @@ def rerun(
     max_tokens: _MAX_TOKENS = None,
     limit: _LIMIT = None,
     samples: _SAMPLES = None,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
     again: opt.Again = False,
     follow: opt.Follow = False,
     priority: opt.Priority = 0,
@@ -60,6 +63,7 @@ def rerun(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.rerun import make_rerun
     from lumos_queue.submission.stored_request import Changes
+    from lumos_queue.submission.tags import read_name_and_tags
 
     given = {
         "seed": seed,
@@ -73,26 +77,28 @@ def rerun(
     changes = Changes(
         formulation=formulation,
         agent=agent,
-        roles={name: url for name, url in roles.items() if url},
+        roles={one: url for one, url in roles.items() if url},
         others=role,
         tools=tool,
         settings=setting,
         samplings=sampling,
-        numbers={name: value for name, value in given.items() if value is not None},
+        numbers={field: value for field, value in given.items() if value is not None},
     )
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
     again = again or not (changes or where)
 
     def make(opened: Any, row: Any) -> Repeat:
         return make_rerun(opened, settings, row, changes, where, priority, output.say)
 
-    _store_and_run(settings, job, make, again, follow)
+    _store_and_run(settings, job, make, named, again, follow)
 
 
 def extend(
     job: opt.JobId,
     limit: _LIMIT = None,
     samples: _SAMPLES = None,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
     again: opt.Again = False,
     follow: opt.Follow = False,
     priority: opt.Priority = 0,
@@ -105,19 +111,20 @@ def extend(
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.extend import make_extension
+    from lumos_queue.submission.tags import read_name_and_tags
 
-    settings = read_settings()
+    settings, named = read_settings(), read_name_and_tags(name, tag)
 
     def make(opened: Any, row: Any) -> Repeat:
         return make_extension(opened, settings, row, limit, samples, priority, output.say)
 
-    _store_and_run(settings, job, make, again, follow)
+    _store_and_run(settings, job, make, named, again, follow)
 
 
-def _store_and_run(settings: Settings, job: str, make: Any, again: bool, follow: bool) -> None:
+def _store_and_run(settings: Settings, job: str, make: Any, named: NameAndTags, again: bool, follow: bool) -> None:
     """Store what `make` (gets the database and the job's row) gives, run or queue it, and print its report or id."""
     from db.jobs import get_job
-    from lumos_queue.cli.run import STOPPED, check_completeness, run_stored
+    from lumos_queue.cli.run import go_on
     from lumos_queue.cli.submit import finish
     from lumos_queue.submission.database import database
 
@@ -125,15 +132,10 @@ def _store_and_run(settings: Settings, job: str, make: Any, again: bool, follow:
     with database(settings) as opened:
         with opened.engine.connect() as connection:
             row = get_job(connection, job)
-        identifier, new = make(opened, row).create(opened, again)
+        repeat = make(opened, row).named(named)
+        identifier, new = repeat.create(opened, again)
         with opened.engine.connect() as connection:
             row = get_job(connection, identifier)
-    if not new:
-        output.say(
-            f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
-        )
-    if row.state in STOPPED:
-        code = check_completeness(settings, identifier, silent=follow)
-    else:
-        code = run_stored(settings, row, follow)
-    finish(settings, identifier, code, follow)
+    if new and repeat.told:
+        output.say(repeat.told)
+    finish(settings, identifier, go_on(settings, row, new, named, follow), follow)

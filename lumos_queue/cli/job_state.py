@@ -30,6 +30,27 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
             return settings, db.jobs.get_job(connection, row.id)
 
 
+def _requeue(job: str, only: str) -> tuple[Any, Any]:
+    """Owe again what failures of one class ended; returns the settings and the job's row afterwards."""
+    from db.failures import FailureClass
+    from db.jobs import get_job
+    from db.requeue import requeue
+    from lumos_queue.errors import unknown
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    if only not in tuple(FailureClass):
+        raise unknown("class of failures", only[:80], FailureClass)
+    settings = read_settings()
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            row = get_job(connection, job)
+        owed = requeue(opened, row.id, FailureClass(only))
+        output.say(f"{owed:,} item{'s' * (owed > 1)} of job {row.id} {'are' if owed > 1 else 'is'} owed again")
+        with opened.engine.connect() as connection:
+            return settings, get_job(connection, row.id)
+
+
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     """Stop a job for good.
 
@@ -59,7 +80,19 @@ def pause(job: opt.JobId, json: opt.Json = False) -> None:
     )
 
 
-def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -> None:
+def resume(
+    job: opt.JobId,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="CLASS",
+            help="Run only those again that a failure of this class ended: refused, unfit, script, image, database, "
+            "fault, died or other (docs/again.md). The report counts them.",
+        ),
+    ] = "",
+    follow: opt.Follow = False,
+    json: opt.Json = False,
+) -> None:
     """Go on with a job that stopped.
 
     It was paused or cancelled, lost its workers, or ended incomplete. Quarantined items, and episodes that ended with
@@ -67,7 +100,7 @@ def resume(job: opt.JobId, follow: opt.Follow = False, json: opt.Json = False) -
     """
     from lumos_queue.cli.run import run_stored
 
-    settings, row = _change(job, "resume")
+    settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)

@@ -10,6 +10,7 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
+from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.completeness import stop_reason
 
 #: Columns of a job that say what was asked, and where it stands.
@@ -52,6 +53,8 @@ def print_job(job: dict[str, Any]) -> None:
     for endpoint in job["endpoints"]:
         told = ", ".join(f"{key} {value}" for key, value in endpoint["identity"].items())
         grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {told}"))
+    if told := remark_on_chosen(job["parent"], job["chosen"], job["benchmark"]):
+        grid.add_row("[dim]note[/]", escape(told))
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
     console.print(grid)

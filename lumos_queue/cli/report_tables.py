@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
+from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
 from lumos_queue.cli.feedback_tables import format_steps, print_feedback
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
@@ -80,6 +81,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         for problem in report["problems"][:3]:
             message = escape(problem["message"][:160])
             console.print(f"  {report['job']}: {problem['episodes']} × {problem['ending']}: {message}", soft_wrap=True)
+        print_again(console, report)
 
 
 def _format_metric(found: dict[str, Any] | None) -> str:
@@ -199,6 +201,7 @@ _ROWS = (
     ("plan steps", _format_plan_steps),
     ("runs of experts", _format_expert_runs),
     ("tokens in / out", lambda r: f"{r['tokens']['prompt']:,} / {r['tokens']['completion']:,}" if r["calls"] else ""),
+    *ADOPTED_ROWS,
     *STATE_ROWS,
     ("seconds", lambda r: f"{r['seconds']:.1f}" if r["seconds"] is not None else ""),
 )

@@ -22,6 +22,7 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
+from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
 from workers.open_files import allow_open_files
 
@@ -36,6 +37,8 @@ def submit_and_run(
 ) -> tuple[str, int]:  # fmt: skip
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     with database(settings, create=True) as opened:
+        if not again and (told := remark_on_extend(opened, settings, job)):
+            output.say(told)
         identifier, new = submit(
             opened, settings, job, rows, named=named or UNNAMED, windows=windows, priority=priority, again=again
         )
@@ -44,15 +47,18 @@ def submit_and_run(
     if rows and rows.bad:
         skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
         output.say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
-    if not new and tell_known:
-        output.say(
-            f"job {identifier} is the same request and is {row.state}: it is shown instead (--again runs a new job)"
-        )
-        if text := _keeps_name(row, named or UNNAMED):
+    return identifier, go_on(settings, row, new or not tell_known, named or UNNAMED, follow)
+
+
+def go_on(settings: Settings, row: Any, new: bool, named: NameAndTags, follow: bool) -> int:
+    """Run or follow a job that was asked for (its row) unless it has stopped; returns the exit code."""
+    if not new:
+        output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
+        if text := _keeps_name(row, named):
             output.say(text)
     if row.state in STOPPED:
-        return identifier, check_completeness(settings, identifier, silent=follow)
-    return identifier, run_stored(settings, row, follow)
+        return check_completeness(settings, row.id, silent=follow)
+    return run_stored(settings, row, follow)
 
 
 def _keeps_name(row: Any, named: NameAndTags) -> str:

@@ -25,10 +25,13 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.reports.adopted import apart_from_adopted
 from lumos_queue.reports.baselines import kept_baselines
+from lumos_queue.reports.chosen import describe_chosen
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.conversion import conversion_report
 from lumos_queue.reports.expert_runs import expert_runs
+from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
@@ -59,13 +62,14 @@ def make_report(connection: Connection, job: Any) -> Report:
         "seed": job.seed,
     }
     endings = count_endings(connection, job.id)
-    report |= completeness(job, items, endings)
+    report |= completeness(job, items, endings) | describe_chosen(job)
     if job.kind == "train":
         windows = [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
         return report | {"windows": windows} | training_figures(connection, job.id, windows)
     if job.kind in ("infer", "evaluate"):
         report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
     report |= _episode_figures(connection, job.id, endings)
+    report |= apart_from_adopted(connection, job, report) | failures_by_class(connection, job, items, endings)
     report |= expert_runs(connection, job)
     report |= people_figures(connection, job)
     if check := _calls_check(job, report["calls_by_ending"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -59,11 +60,11 @@ def make_extension(
         _check_agent(database, settings, job, infer)
     if infer.limit > rows:
         remark(f"the rows are {rows:,}: all of them are used")
-    remark(f"adopts {adoptable:,} of {items:,} episodes from job {job.id}")
+    told = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
     new = make_new_job(request, settings, split=job.split, licence=job.licence, priority=priority, origin=job.origin)
     store = store_adopting(source, former.dataset, tasks)
-    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY)
+    return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, told)
 
 
 def _check(job: Any, former: Infer, limit: int | None, samples: int | None) -> None:
@@ -146,6 +147,6 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
 
 
 def _apart(spec: dict[str, Any]) -> dict[str, Any]:
-    """A request without the number of its rows and samples."""
-    infer = spec.get("infer", spec)
+    """A request without the number of its rows and samples, as it is read back when it is stored."""
+    infer = json.loads(json.dumps(spec.get("infer", spec)))
     return {name: value for name, value in infer.items() if name not in ("limit", "samples")}

@@ -16,6 +16,7 @@ from db.models import Dataset
 from db.new_jobs import NewJob
 from db.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
 from db.states import ItemState
+from db.tags import NameAndTags
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
@@ -39,6 +40,10 @@ class Repeat:
     items: int
     store: Store
     most: int = 0  #: as of create_repeat
+    told: str = ""  #: one line about it, once it is stored
+
+    def named(self, named: NameAndTags) -> Repeat:
+        return replace(self, new=replace(self.new, name=named.name, tags=named.tags))
 
     def create(self, database: Database, again: bool) -> tuple[str, bool]:
         return create_repeat(database, self.new, self.dataset, self.items, self.store, again=again, most=self.most)

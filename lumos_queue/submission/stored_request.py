@@ -72,7 +72,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     agent, domain = infer.agent, DOMAINS.load(infer.agent.domain)
     same = formulation.name == former.name
     tools = (_given_tools(agent) if formulation.executes else {}) | parse_pairs("--tool", changes.tools)
-    given = changes.roles or {}
+    given = dict(changes.roles or {})
     kept = {} if changes.agent else {role: url for role, url in agent.roles.items() if role in ROLE_OPTIONS}
     plays = {role: url for role, url in kept.items() if same or role in formulation.roles} | given
     asked = domain.roles(tools) if formulation.executes else ()

@@ -1,0 +1,41 @@
+"""What reports say of jobs that were made from others, and of failures by class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumos_queue.cli.output import escape
+from lumos_queue.reports.chosen import remark_on_chosen
+
+
+def _format_adopted(report: dict[str, Any]) -> str:
+    found = report.get("adopted")
+    return f"{found['episodes']:,} of {found['of']:,}\nfrom {found['from']}" if found else ""
+
+
+def _format_adopted_calls(report: dict[str, Any]) -> str:
+    """The calls that were made for adopted episodes, by the job that made them."""
+    return f"{report['adopted']['calls']:,}" if "adopted" in report else ""
+
+
+def _format_adopted_tokens(report: dict[str, Any]) -> str:
+    """Tokens of prompts and of replies."""
+    tokens = report.get("adopted", {}).get("tokens")
+    return f"{tokens['prompt']:,} / {tokens['completion']:,}" if tokens else ""
+
+
+#: Rows of a table of reports: name, and what a report says there.
+ADOPTED_ROWS = (
+    ("adopted", _format_adopted),
+    ("  their calls", _format_adopted_calls),
+    ("  their tokens in / out", _format_adopted_tokens),
+)
+
+
+def print_again(console: Any, report: dict[str, Any]) -> None:
+    """That a job's tasks were chosen by what models did, and the commands that run failures of each class again."""
+    where = report.get("chosen", {}).get("where", "")
+    if told := remark_on_chosen(report.get("parent"), where, report["benchmark"]):
+        console.print(f"{report['job']}: {escape(told)}", soft_wrap=True)
+    for one in report.get("failures", ()):
+        console.print(f"  {report['job']}: {one['items']:,} {one['class']}: {one['go_on']}", soft_wrap=True)

@@ -1,0 +1,27 @@
+"""What a job has adopted from another one, apart from what it made itself: nothing is counted twice as spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.adopt import find_adopted
+
+
+def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, Any]) -> dict[str, Any]:
+    """`adopted` of a job's row with its `calls` and `tokens`, and those of the report without them; empty if none."""
+    if not job.parent:
+        return {}
+    found = find_adopted(connection, job.id)
+    if not found.episodes:
+        return {}
+    tokens = {"prompt": found.prompt_tokens, "completion": found.completion_tokens}
+    return {
+        "adopted": {
+            "episodes": found.episodes, "of": job.items, "from": job.parent, "calls": found.calls, "tokens": tokens,
+        },
+        "calls": report["calls"] - found.calls,
+        "tokens": {name: report["tokens"][name] - count for name, count in tokens.items()},
+    }  # fmt: skip
