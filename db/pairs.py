@@ -48,14 +48,14 @@ class Pairs:
 
     def __init__(self, connection: Connection, job_a: Any, job_b: Any, metric: str, by_content: bool = False):
         self._connection = connection
-        self._jobs, self._metric, self._by_content = (job_a, job_b), metric, by_content
-        self._a, self._b = (self._scores(job.id) for job in self._jobs)
+        self._jobs, self._by_content = (job_a, job_b), by_content
+        self._a, self._b = (newest_scores(connection, job.id, metric) for job in self._jobs)
 
     def kinds(self) -> list[Kind]:
         """The pairs counted by their scores, in an order that is always the same."""
         columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
         rows = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
-        return [Kind(of_a, of_a * value_a, of_b, of_b * value_b, 1, n) for of_a, value_a, of_b, value_b, n in rows]
+        return [Kind(row[0], row[0] * row[1], row[2], row[2] * row[3], 1, row[4]) for row in rows]
 
     def task_kinds(self) -> list[Kind]:
         """The tasks counted by the sums over their pairs, in an order that is always the same."""
@@ -63,14 +63,17 @@ class Pairs:
         sums = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
         columns = [func.sum(column).label(f"sum_{place}") for place, column in enumerate(sums)]
         each = self._joined(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
-        rows = self._connection.execute(select(*each, func.count()).group_by(*each).order_by(*each))
-        return [Kind(*map(float, row[:4]), int(row[4]), int(row[5])) for row in rows]
+        counted: Any = select(*each, func.count())
+        rows = self._connection.execute(counted.group_by(*each).order_by(*each))
+        return [
+            Kind(float(row[0]), float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(row[5])) for row in rows
+        ]
 
     def each(self) -> list[tuple[int, float, int, float, int]]:
         """(task of A, value and trials of A, value and trials of B) of every pair."""
         a, b = self._a.c, self._b.c
         rows = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
-        return [(task, value_a, of_a, value_b, of_b) for task, value_a, of_a, value_b, of_b in rows]
+        return [tuple(row) for row in rows]
 
     def changed(self, better: bool, limit: int, shown: int = 200) -> list[Pair]:
         """The first pairs of which B's score is better, or else worse, with so many characters of the question."""
@@ -97,25 +100,27 @@ class Pairs:
         source = self._a.join(task_a, task_a.id == a.task).join(task_b, same)
         return select(*columns).select_from(source.join(self._b, and_(b.task == task_b.id, b.sample == a.sample)))
 
-    def _scores(self, job: str) -> Subquery:
-        """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer."""
-        versions = list(score_versions(self._connection, job).get(self._metric, {}))
-        wanted = (
-            select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
-            .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
-            .where(EpisodeRow.job == job, ScoreRow.metric == self._metric)
-        )
-        if count_endings(self._connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
-            wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
-        if len(versions) == 1:
-            return wanted.where(ScoreRow.version == versions[0]).subquery()
-        later = aliased(ScoreRow)
-        order = "C" if self._connection.dialect.name == "postgresql" else "BINARY"
-        newer = exists().where(
-            later.episode == ScoreRow.episode, later.metric == ScoreRow.metric,
-            collate(later.version, order) > collate(ScoreRow.version, order),
-        )  # fmt: skip
-        return wanted.where(~newer).subquery()
+
+def newest_scores(connection: Connection, job: str, metric: str) -> Subquery:
+    """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer."""
+    versions = list(score_versions(connection, job).get(metric, {}))
+    wanted = (
+        select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
+        .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
+        .where(EpisodeRow.job == job, ScoreRow.metric == metric)
+    )
+    if count_endings(connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
+        wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
+    if len(versions) == 1:
+        return wanted.where(ScoreRow.version == versions[0]).subquery()
+    later = aliased(ScoreRow)
+    order = "C" if connection.dialect.name == "postgresql" else "BINARY"
+    newer = exists().where(
+        later.episode == ScoreRow.episode,
+        later.metric == ScoreRow.metric,
+        collate(later.version, order) > collate(ScoreRow.version, order),
+    )
+    return wanted.where(~newer).subquery()
 
 
 def count_common(connection: Connection, job_a: str, job_b: str) -> int:
