@@ -54,7 +54,7 @@ class Pairs:
     def kinds(self) -> list[Kind]:
         """The pairs counted by their scores, in an order that is always the same."""
         columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
-        rows = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
+        rows: Any = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
         return [Kind(row[0], row[0] * row[1], row[2], row[2] * row[3], 1, row[4]) for row in rows]
 
     def task_kinds(self) -> list[Kind]:
@@ -64,7 +64,7 @@ class Pairs:
         columns = [func.sum(column).label(f"sum_{place}") for place, column in enumerate(sums)]
         each = self._joined(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
         counted: Any = select(*each, func.count())
-        rows = self._connection.execute(counted.group_by(*each).order_by(*each))
+        rows: Any = self._connection.execute(counted.group_by(*each).order_by(*each))
         return [
             Kind(float(row[0]), float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(row[5])) for row in rows
         ]
@@ -72,7 +72,7 @@ class Pairs:
     def each(self) -> list[tuple[int, float, int, float, int]]:
         """(task of A, value and trials of A, value and trials of B) of every pair."""
         a, b = self._a.c, self._b.c
-        rows = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
+        rows: Any = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
         return [tuple(row) for row in rows]
 
     def changed(self, better: bool, limit: int, shown: int = 200) -> list[Pair]:
@@ -107,7 +107,7 @@ def newest_scores(connection: Connection, job: str, metric: str) -> Subquery:
     wanted = (
         select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
         .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
-        .where(EpisodeRow.job == job, ScoreRow.metric == metric)
+        .where(EpisodeRow.job == job, ScoreRow.metric == metric, ScoreRow.trials > 0)
     )
     if count_endings(connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
         wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)

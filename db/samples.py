@@ -37,5 +37,5 @@ def sample_kinds(connection: Connection, job: str, metric: str) -> list[SampleKi
         .c
     )
     counted: Any = select(*each, func.count())
-    rows = connection.execute(counted.group_by(*each).order_by(*each))
+    rows: Any = connection.execute(counted.group_by(*each).order_by(*each))
     return [SampleKind(int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4])) for row in rows]

@@ -79,7 +79,13 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
         )
     of = None
     if first.dataset == other.dataset:
-        of = first.items if not unlike else count_common(connection, first.id, other.id)
+        of = first.items
+        if unlike or _may_differ(connection, (first, other), metric, found["pairs"]):
+            of = count_common(connection, first.id, other.id)
+        if not unlike and of < first.items:
+            unlike = f"other tasks: of {first.items:,} items of each, both have {of:,} of {first.items:,}"
+            if not options.common:
+                raise SpecError(f"Not compared, {unlike}. {COMMON}")
     found |= {"a": first.id, "b": other.id, "unlike": unlike, "items": {first.id: first.items, other.id: other.items}}
     if of is not None:
         found |= {"of": of, "bounds": _bounds(found, of)}
@@ -92,6 +98,12 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
             for one in pairs.changed(better, options.shown)
         ]  # fmt: skip
     return found
+
+
+def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
+    """Whether jobs of one dataset with as many items may have other ones: they were chosen, or too many have no pair."""
+    judged = [sum(one.episodes for one in count_scores(connection, job.id)[metric]) for job in jobs]
+    return any(job.chosen or job.parent for job in jobs) or sum(judged) - pairs > jobs[0].items
 
 
 def _bounds(found: Mapping[str, Any], of: int) -> list[float]:
