@@ -160,7 +160,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A judgement about an episode, recomputable from stored rows. Raises ValueError for NaN, and below 0 and above 1."""
+    """A judgement about an episode, recomputable from stored rows. Raises ValueError for NaN and outside 0 to 1."""
 
     metric: str
     value: float  #: from 0 to 1: a mean over `of` trials
