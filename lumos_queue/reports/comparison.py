@@ -18,6 +18,7 @@ from db.reading import clock
 from db.states import ItemState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
+from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.model_names import models_told
@@ -162,14 +163,6 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
         told = ", ".join(f"{job} by {' and '.join(found)}" for job, found in versions.items())
         notes.append(f"Judged by other versions of '{metric}': {told}. The newest score of each episode counts.")
     for job in jobs:
-        if is_chosen_by_result(job.chosen):
-            notes.append(
-                f"The tasks of {job.id} were chosen by how they had ended ({job.chosen}): its accuracy is no accuracy."
-            )
+        if remark := remark_on_chosen(job.parent, job.chosen, job.benchmark):
+            notes.append(f"{job.id}: {remark}.")
     return notes
-
-
-def is_chosen_by_result(chosen: str) -> bool:
-    """Whether a filter chooses tasks by what became of them, so that the score over them says nothing of an agent."""
-    fields = ("score", "metric", "ending", "label", "rating", "verdict")
-    return any(word.startswith(fields) for word in chosen.replace("'", " ").split())
