@@ -47,6 +47,10 @@ def test_each_pair_is_counted_once_and_listed_by_its_two_episodes(database):
 def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(database):
     first = scored_job(database, once(1, 1, 0, None))
     other = scored_job(database, once(1, None, 1, 1))
+    with database.writer.begin() as connection:  # as is stored where the answer to nothing is judged all the same
+        failed = select(EpisodeRow.id).where(EpisodeRow.job == other, EpisodeRow.ending == "infra_error")
+        score = {"episode": connection.execute(failed).scalar_one(), "metric": "accuracy", "version": "1", "value": 0.0}
+        connection.execute(insert(ScoreRow), [score | {"trials": 1, "detail": ""}])
     found = compare(database, first, other)
     (pair,) = found["comparisons"]
     assert (pair["pairs"], pair["both"], pair["fixed"], pair["broken"], pair["of"]) == (2, 1, 1, 0, 4)
