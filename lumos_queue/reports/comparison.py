@@ -104,7 +104,7 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
 def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
     """Whether jobs of one dataset with as many items may have other ones: chosen ones, or too many have no pair."""
     judged = [sum(one.episodes for one in count_scores(connection, job.id)[metric]) for job in jobs]
-    return any(job.chosen or job.parent for job in jobs) or sum(judged) - pairs > jobs[0].items
+    return any(job.chosen for job in jobs) or sum(judged) - pairs > jobs[0].items
 
 
 def _bounds(found: Mapping[str, Any], of: int) -> list[float]:
