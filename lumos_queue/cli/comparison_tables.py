@@ -99,7 +99,7 @@ _OF_JOB = (
     ("tokens in", lambda job: f"{job['tokens']['prompt']:,}"),
     ("tokens out", lambda job: f"{job['tokens']['completion']:,}"),
     ("seconds", lambda job: f"{job['seconds']:,.0f}" if "seconds" in job else ""),
-    ("USD", lambda job: f"{job['usd']:,.2f}" if "usd" in job else ""),
+    ("USD", lambda job: format(job["usd"], ",.2f" if job["usd"] >= 1 else ".4f") if "usd" in job else ""),
     ("for each right answer:", lambda job: " " if job["per_right"] else ""),
     ("  model calls", _per_right("calls", ",.1f")),
     ("  tokens", _per_right("tokens", ",.0f")),

@@ -105,9 +105,14 @@ def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
     rows = [replace(task, question=f"[red]{TERMINAL}\n{task.row}") for task in tasks_of(2)]
     first = scored_job(stored, once(1, 0), rows, name=f"[bold]{TERMINAL}")
     other = scored_job(stored, once(0, 1), rows, name="plain" * 2_000)
-    assert main(["compare", first, other, "--show", "1"]) == 0
+    assert main(["compare", first, other]) == 0
     told = capsys.readouterr().out
-    assert "\x1b" not in told and "[red]" in told and "[bold]" in told
+    assert told.count("[red]") == 2 and "[bold]" in told
+    assert main(["compare", first, other, "--list", "0", "--show", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("[red]") == 2, "the question above each pair of episodes"
+    told += shown
+    assert "\x1b" not in told
     assert max(map(len, told.splitlines())) <= 80
 
 
