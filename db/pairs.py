@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Subquery, Text, and_, cast, collate, exists, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Text, and_, cast, collate, exists, func, select
 from sqlalchemy.orm import aliased
 
 from db.figures import count_endings, score_versions
@@ -48,14 +48,16 @@ class Pairs:
 
     def __init__(self, connection: Connection, job_a: Any, job_b: Any, metric: str, by_content: bool = False):
         self._connection = connection
-        self._jobs, self._metric, self._by_content = (job_a, job_b), metric, by_content
-        self._a, self._b = (self._scores(job.id) for job in self._jobs)
+        self._jobs, self._by_content = (job_a, job_b), by_content
+        self._a = newest_scores(connection, job_a.id, metric, "scores_a")
+        self._b = newest_scores(connection, job_b.id, metric, "scores_b")
+        self._few = [newest_scores(connection, job.id, metric, whole=False) for job in self._jobs]
 
     def kinds(self) -> list[Kind]:
         """The pairs counted by their scores, in an order that is always the same."""
         columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
-        rows = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
-        return [Kind(of_a, of_a * value_a, of_b, of_b * value_b, 1, n) for of_a, value_a, of_b, value_b, n in rows]
+        rows: Any = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
+        return [Kind(row[0], row[0] * row[1], row[2], row[2] * row[3], 1, row[4]) for row in rows]
 
     def task_kinds(self) -> list[Kind]:
         """The tasks counted by the sums over their pairs, in an order that is always the same."""
@@ -63,59 +65,87 @@ class Pairs:
         sums = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
         columns = [func.sum(column).label(f"sum_{place}") for place, column in enumerate(sums)]
         each = self._joined(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
-        rows = self._connection.execute(select(*each, func.count()).group_by(*each).order_by(*each))
-        return [Kind(*map(float, row[:4]), int(row[4]), int(row[5])) for row in rows]
+        counted: Any = select(*each, func.count())
+        rows: Any = self._connection.execute(counted.group_by(*each).order_by(*each))
+        return [
+            Kind(float(row[0]), float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(row[5])) for row in rows
+        ]
 
     def each(self) -> list[tuple[int, float, int, float, int]]:
         """(task of A, value and trials of A, value and trials of B) of every pair."""
         a, b = self._a.c, self._b.c
-        rows = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
-        return [(task, value_a, of_a, value_b, of_b) for task, value_a, of_a, value_b, of_b in rows]
+        rows: Any = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
+        return [tuple(row) for row in rows]
 
     def changed(self, better: bool, limit: int, shown: int = 200) -> list[Pair]:
         """The first pairs of which B's score is better, or else worse, with so many characters of the question."""
-        a, b = self._a.c, self._b.c
+        a, b = (scores.c for scores in self._few)
         item_a, item_b = aliased(Item), aliased(Item)
         differs = b.value > a.value if better else b.value < a.value
         wanted = (
             self._joined(a.id, b.id, item_a.ordinal, item_b.ordinal, a.task, a.sample, a.value, b.value,
-                         func.substr(TaskRow.question, 1, shown))
+                         func.substr(TaskRow.question, 1, shown), few=True)
             .join(item_a, item_a.id == a.id).join(item_b, item_b.id == b.id).join(TaskRow, TaskRow.id == a.task)
             .where(differs).order_by(a.task, a.sample).limit(limit)
         )  # fmt: skip
         return [Pair(*row) for row in self._connection.execute(wanted)]
 
-    def _joined(self, *columns: Any) -> Any:
-        a, b = self._a.c, self._b.c
+    def _joined(self, *columns: Any, few: bool = False) -> Any:
+        one, other = self._few if few else (self._a, self._b)
+        a, b = one.c, other.c
         if not self._by_content:
-            return select(*columns).select_from(self._a.join(self._b, and_(b.task == a.task, b.sample == a.sample)))
+            return select(*columns).select_from(one.join(other, and_(b.task == a.task, b.sample == a.sample)))
         task_a, task_b = aliased(TaskRow), aliased(TaskRow)
         same = and_(
             task_b.dataset == self._jobs[1].dataset, task_b.row == task_a.row, task_b.question == task_a.question,
             func.coalesce(cast(task_b.gold, Text), "") == func.coalesce(cast(task_a.gold, Text), ""),
         )  # fmt: skip
-        source = self._a.join(task_a, task_a.id == a.task).join(task_b, same)
-        return select(*columns).select_from(source.join(self._b, and_(b.task == task_b.id, b.sample == a.sample)))
+        source = one.join(task_a, task_a.id == a.task).join(task_b, same)
+        return select(*columns).select_from(source.join(other, and_(b.task == task_b.id, b.sample == a.sample)))
 
-    def _scores(self, job: str) -> Subquery:
-        """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer."""
-        versions = list(score_versions(self._connection, job).get(self._metric, {}))
-        wanted = (
-            select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
-            .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
-            .where(EpisodeRow.job == job, ScoreRow.metric == self._metric)
-        )
-        if count_endings(self._connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
-            wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
-        if len(versions) == 1:
-            return wanted.where(ScoreRow.version == versions[0]).subquery()
+
+def newest_scores(
+    connection: Connection, job: str, metric: str, name: str = "scores", whole: bool = True
+) -> FromClause:
+    """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer.
+
+    `whole`: whether all of them will be read, and not the first few.
+    """
+    versions = list(score_versions(connection, job).get(metric, {}))
+    postgresql = connection.dialect.name == "postgresql"
+    wanted = (
+        select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
+        .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
+        .where(EpisodeRow.job == job, ScoreRow.metric == metric, ScoreRow.trials > 0)
+    )
+    if postgresql and whole:
+        wanted = wanted.where(_in_range(connection, job))
+    if count_endings(connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
+        wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
+    if len(versions) == 1:
+        wanted = wanted.where(ScoreRow.version == versions[0])
+    else:
         later = aliased(ScoreRow)
-        order = "C" if self._connection.dialect.name == "postgresql" else "BINARY"
+        order = "C" if postgresql else "BINARY"
         newer = exists().where(
-            later.episode == ScoreRow.episode, later.metric == ScoreRow.metric,
+            later.episode == ScoreRow.episode,
+            later.metric == ScoreRow.metric,
             collate(later.version, order) > collate(ScoreRow.version, order),
-        )  # fmt: skip
-        return wanted.where(~newer).subquery()
+        )
+        wanted = wanted.where(~newer)
+    return wanted.cte(name).prefix_with("MATERIALIZED", dialect="postgresql") if whole else wanted.subquery()
+
+
+def _in_range(connection: Connection, job: str) -> ColumnElement[bool]:
+    """What holds of all scores of a job: PostgreSQL, which sees no bound of a join, would read those of all jobs.
+
+    The items of a job are stored together, so that few others are between its first and its last one.
+    """
+    ends = select(
+        func.min(EpisodeRow.id), func.max(EpisodeRow.id), func.count()
+    )  # counted: so it takes the job's index
+    first, last, _ = connection.execute(ends.where(EpisodeRow.job == job)).one()
+    return ScoreRow.episode.between(first or 0, last or 0)
 
 
 def count_common(connection: Connection, job_a: str, job_b: str) -> int:

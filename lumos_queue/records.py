@@ -160,13 +160,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A judgement about an episode, recomputable from stored rows."""
+    """A judgement about an episode, recomputable from stored rows. Raises ValueError for NaN and outside 0 to 1."""
 
     metric: str
     value: float  #: from 0 to 1: a mean over `of` trials
     version: str = "1"
     detail: str = ""
     of: int = 1  #: trials: more than one where an episode is judged step by step
+
+    def __post_init__(self) -> None:
+        # SQLite would store NaN as null, PostgreSQL as a number above all others.
+        if not 0 <= self.value <= 1:
+            raise ValueError(f"the metric '{self.metric}' gave {self.value}, which is not a number from 0 to 1")
 
 
 @dataclass(frozen=True, slots=True)

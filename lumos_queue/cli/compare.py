@@ -82,9 +82,9 @@ def _compare_jobs(connection: Connection, names: Sequence[str], options: Any, sh
 def _pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any]:
     """Raises SpecError where one has not ended, or they are of different tasks."""
     from db.named import finished_trajectory
-    from lumos_queue.cli.trajectory import trajectory_as_json
     from lumos_queue.errors import SpecError
     from lumos_queue.reports.step_pairs import pair_steps
+    from lumos_queue.reports.trajectory import trajectory_as_json
 
     first, other = (finished_trajectory(connection, name) for name in names)
     if (first.task.benchmark, first.task.row, first.task.question) != (

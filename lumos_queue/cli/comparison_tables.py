@@ -9,12 +9,15 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
+from lumos_queue.cli.columns import cut
 from lumos_queue.cli.episode_list import chop
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair
+from lumos_queue.reports.differences import describe_differences
 
 Found = dict[str, Any]
-_COLUMN = 18  #: characters that a job's figures need
+_COLUMN = 18  #: cells that a job's figures need
+_HEADS = 5  #: lines of what differs, above a job's id
 
 
 def print_comparison(found: Found, listed: int) -> None:
@@ -46,11 +49,8 @@ def _print_table(console: Any, found: Found, jobs: Sequence[Found]) -> None:
     )  # fmt: skip
     table.add_column("", no_wrap=True)
     for job in jobs:
-        heads = [
-            escape(_shorten(f"{value}" if name in _PLAIN else f"{name} {value}"))
-            for name, value in job["differs"].items()
-        ]
-        table.add_column("\n".join([*heads[:6], job["job"]]), justify="right")
+        heads = [escape(cut(line, _COLUMN, middle=True)) for line in describe_differences(job["differs"])[:_HEADS]]
+        table.add_column("\n".join([*heads, job["job"]]), justify="right")
     for name, tell in _OF_JOB:
         if any(cells := [tell(job) for job in jobs]):
             table.add_row(name, *cells)
@@ -58,13 +58,6 @@ def _print_table(console: Any, found: Found, jobs: Sequence[Found]) -> None:
         if any(cells := [tell_pair(one) if one else "" for one in compared]):
             table.add_row(name, *cells)
     console.print(table)
-
-
-_PLAIN = ("name", "formulation", "model")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 24 else f"{text[:23]}…"
 
 
 def _interval(measured: Found) -> str:
@@ -106,7 +99,7 @@ _OF_JOB = (
     ("tokens in", lambda job: f"{job['tokens']['prompt']:,}"),
     ("tokens out", lambda job: f"{job['tokens']['completion']:,}"),
     ("seconds", lambda job: f"{job['seconds']:,.0f}" if "seconds" in job else ""),
-    ("USD", lambda job: f"{job['usd']:,.2f}" if "usd" in job else ""),
+    ("USD", lambda job: format(job["usd"], ",.2f" if job["usd"] >= 1 else ".4f") if "usd" in job else ""),
     ("for each right answer:", lambda job: " " if job["per_right"] else ""),
     ("  model calls", _per_right("calls", ",.1f")),
     ("  tokens", _per_right("tokens", ",.0f")),

@@ -15,6 +15,7 @@ from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_heads import head_columns
+from lumos_queue.cli.sample_tables import add_samples
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
 
@@ -50,6 +51,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for name, show in _ROWS:
         if name == "model calls":
             _add_metrics(table, reports)
+            add_samples(table, reports)
         cells = [show(report) for report in reports]
         if any(cells):
             table.add_row(name, *cells)

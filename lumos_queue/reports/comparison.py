@@ -18,6 +18,7 @@ from db.reading import clock
 from db.states import ItemState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
+from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.model_names import models_told
@@ -79,7 +80,13 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
         )
     of = None
     if first.dataset == other.dataset:
-        of = first.items if not unlike else count_common(connection, first.id, other.id)
+        of = first.items
+        if unlike or _may_differ(connection, (first, other), metric, found["pairs"]):
+            of = count_common(connection, first.id, other.id)
+        if not unlike and of < first.items:
+            unlike = f"other tasks: of {first.items:,} items of each, both have {of:,} of {first.items:,}"
+            if not options.common:
+                raise SpecError(f"Not compared, {unlike}. {COMMON}")
     found |= {"a": first.id, "b": other.id, "unlike": unlike, "items": {first.id: first.items, other.id: other.items}}
     if of is not None:
         found |= {"of": of, "bounds": _bounds(found, of)}
@@ -92,6 +99,12 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
             for one in pairs.changed(better, options.shown)
         ]  # fmt: skip
     return found
+
+
+def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
+    """Whether jobs of one dataset with as many items may have other ones: chosen ones, or too many have no pair."""
+    judged = [sum(one.episodes for one in count_scores(connection, job.id)[metric]) for job in jobs]
+    return any(job.chosen for job in jobs) or sum(judged) - pairs > jobs[0].items
 
 
 def _bounds(found: Mapping[str, Any], of: int) -> list[float]:
@@ -150,14 +163,6 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
         told = ", ".join(f"{job} by {' and '.join(found)}" for job, found in versions.items())
         notes.append(f"Judged by other versions of '{metric}': {told}. The newest score of each episode counts.")
     for job in jobs:
-        if is_chosen_by_result(job.chosen):
-            notes.append(
-                f"The tasks of {job.id} were chosen by how they had ended ({job.chosen}): its accuracy is no accuracy."
-            )
+        if remark := remark_on_chosen(job.parent, job.chosen, job.benchmark):
+            notes.append(f"{job.id}: {remark}.")
     return notes
-
-
-def is_chosen_by_result(chosen: str) -> bool:
-    """Whether a filter chooses tasks by what became of them, so that the score over them says nothing of an agent."""
-    fields = ("score", "metric", "ending", "label", "rating", "verdict")
-    return any(word.startswith(fields) for word in chosen.replace("'", " ").split())

@@ -99,4 +99,4 @@ def _sum_sources(connection: Connection, job: Any, pairs: Pairs) -> list[Kind]:
         terms = (of_a * sets, of_a * sets * value_a, of_b * sets, of_b * sets * value_b, 1)
         for place, term in enumerate(terms):
             cluster[place] += term
-    return [Kind(*found[:4], int(found[4]), 1) for found in sums.values()]
+    return [Kind(one[0], one[1], one[2], one[3], int(one[4]), 1) for one in sums.values()]

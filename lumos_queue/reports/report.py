@@ -35,6 +35,7 @@ from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.provenance import count_tool_calls, split_scores
+from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.state_manager import state_figures
 from lumos_queue.reports.training import training_figures
@@ -86,6 +87,7 @@ def make_report(connection: Connection, job: Any) -> Report:
     elif job.kind == "evaluate":
         benchmark, infer = open_benchmark(job.benchmark), job.spec["infer"]
         report |= job_scores(connection, job, benchmark.metrics)
+        report |= sample_figures(connection, job, benchmark.metrics[0])
         if benchmark.groups or benchmark.overalls:
             values = values_by_metric(connection, job.id)
             report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))

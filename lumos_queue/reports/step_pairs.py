@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
-Step = Mapping[str, Any]  #: as in `lumos show --json`: at, who, what, result
+from lumos_queue.reports.lanes import rows_of
 
 
 def pair_steps(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -15,25 +15,20 @@ def pair_steps(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, 
     After the last step comes the answer. None where they did and answered the same.
     """
     mine, theirs = (
-        [*describe_steps(one["steps"]), f"{one['ending'] or 'not finished'}: {_answer(one)}"] for one in (first, other)
+        [*describe_steps(one), f"{one['ending'] or 'not finished'}: {_answer(one)}"] for one in (first, other)
     )
     steps = [{"a": a, "b": b} for a, b in zip_longest(mine, theirs, fillvalue="")]
     parts = next((place for place, one in enumerate(steps) if one["a"] != one["b"]), None)
     return {"a": first, "b": other, "steps": steps, "first_difference": parts}
 
 
-def describe_steps(steps: Sequence[Step]) -> list[str]:
-    """A text for each step that is not only the model's call for the next ones: subgoals, actions with results."""
-    own = [step for step in steps if "within" not in step]
+def describe_steps(shown: Mapping[str, Any]) -> list[str]:
+    """A text for each row of an episode's lanes: what was planned or thought, then the action with its result."""
     texts = []
-    for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
-        match step["who"]:
-            case "subgoal":
-                texts.append(step["what"])
-            case "tool":
-                texts.append(f"{step['what']} → {step['result']}")
-            case _ if after["who"] not in ("subgoal", "tool"):  # a reply that nothing was read from
-                texts.append(f"{step['who']}: {step['what']}")
+    for row in rows_of(shown["formulation"], shown["steps"]):
+        plan, action, result = ("".join(text for text, _ in cell) for cell in row)
+        done = f"{action} → {result}" if action and result else action or result
+        texts.append("\n".join(filter(None, (plan, done))))
     return texts
 
 

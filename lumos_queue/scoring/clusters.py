@@ -15,8 +15,10 @@ from lumos_queue.scoring.paired import Z_80
 from lumos_queue.scoring.statistics import Z_95
 
 SEED = 1947  #: of the resampling: the same pairs always give the same interval and p-value
-MIN_RESAMPLES, MAX_RESAMPLES = 1_999, 9_999
-MAX_DRAWS = 5_000_000  #: of a resampling: kinds of tasks times resamples
+MIN_RESAMPLES = 1_999  #: drawn for an interval or a p-value; tasks of more kinds than allow so many have no draws
+MAX_RESAMPLES = 4_999  #: drawn for an interval
+MAX_FLIPS = 9_999  #: drawn for a p-value
+MAX_DRAWS = {"interval": 1_000_000, "p": 5_000_000}  #: kinds of tasks times resamples
 MAX_EXACT = 20_000  #: the largest sum whose distribution is computed
 
 
@@ -74,8 +76,12 @@ class Clusters:
         return math.sqrt(self.tasks / (self.tasks - 1) * float(self.counts @ _deviations(self.sums, self.totals) ** 2))
 
 
-def bootstrap_interval(clusters: Clusters, z: float = Z_95) -> tuple[float, float, str]:
+def bootstrap_interval(
+    clusters: Clusters, z: float = Z_95, most: int = MAX_RESAMPLES, least: int = MIN_RESAMPLES
+) -> tuple[float, float, str]:
     """(low, high, method) of the difference of mean scores, 95 % by default. The same tasks give the same interval.
+
+    `most`, `least`: resamples.
 
     'bootstrap': the percentile interval (B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, 1993, 13.3).
     Tasks are drawn with replacement, each with all its samples and with the scores of both agents. Two tasks are added
@@ -93,8 +99,8 @@ def bootstrap_interval(clusters: Clusters, z: float = Z_95) -> tuple[float, floa
     sums = np.concatenate([clusters.sums, [[weight_a, a * weight_a, weight_b, b * weight_b] for a, b in added]])
     counts = np.concatenate([clusters.counts, [0.5, 0.5, 1.0]])
     tasks = clusters.tasks + 2
-    resamples = min(MAX_RESAMPLES, MAX_DRAWS // len(counts))
-    if resamples < MIN_RESAMPLES:
+    resamples = min(most, MAX_DRAWS["interval"] // len(counts))
+    if resamples < least:
         return *_wald_interval(sums, counts, tasks, z), "standard error"
     rng = np.random.default_rng(SEED)
     drawn = rng.multinomial(tasks, counts / tasks, size=resamples) @ sums
@@ -109,7 +115,7 @@ def _wald_interval(sums: np.ndarray, counts: np.ndarray, tasks: int, z: float) -
     mean_a, mean_b = sum_a / weight_a, sum_b / weight_b
     deviations = _deviations(sums, totals)
     half = z * math.sqrt(tasks / (tasks - 1) * float(counts @ deviations**2))
-    return max(-1.0, mean_b - mean_a - half), min(1.0, mean_b - mean_a + half)
+    return float(max(-1.0, mean_b - mean_a - half)), float(min(1.0, mean_b - mean_a + half))
 
 
 def _deviations(sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -139,7 +145,7 @@ def sign_flip_p(clusters: Clusters) -> tuple[float, str]:
         return 1.0, "exact"
     if ones and counts @ sizes <= MAX_EXACT:
         return _exact_p(sizes.astype(np.int64), counts, round(total)), "exact"
-    resamples = min(MAX_RESAMPLES, MAX_DRAWS // len(sizes))
+    resamples = min(MAX_FLIPS, MAX_DRAWS["p"] // len(sizes))
     if resamples < MIN_RESAMPLES:
         return math.erfc(total / math.sqrt(2.0 * float(counts @ sizes**2))), "normal"
     rng = np.random.default_rng(SEED)

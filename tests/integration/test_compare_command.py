@@ -1,0 +1,174 @@
+"""`lumos compare` as a person runs it: tables in 80 columns, JSON, refusals, two episodes side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from db.connection import open_database
+from db.jobs import get_job
+from db.migrate import upgrade
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.cli.comparison_tables import format_p
+from lumos_queue.cli.main import main
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Score
+from lumos_queue.reports.report import make_report
+from lumos_queue.reports.step_pairs import pair_steps
+from lumos_queue.submission.store import read_rows
+from tests.fake_endpoint import FakeEndpoint, from_mapping
+from tests.gold_agent import gold_replies
+from tests.scored_jobs import scored_job, tasks_of
+from tests.stored import run_embedded
+
+#: Clears a terminal, sets its title, writes from right to left.
+TERMINAL = "\x1b[2J\x1b]0;title\x07\u202eevil\x00"
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'lumos.db'}"
+    for name, value in {"LUMOS_HOME": str(tmp_path), "LUMOS_DATABASE_URL": url, "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
+    database = open_database(url)
+    upgrade(database)
+    yield database
+    database.close()
+
+
+def once(*values):
+    return [[value] for value in values]
+
+
+def test_tables_fit_into_eighty_columns_and_conclude(stored, capsys):
+    first = scored_job(stored, once(*[1] * 39, *[0] * 73, *[1] * 100, *[0] * 88))
+    other = scored_job(stored, once(*[0] * 39, *[1] * 73, *[1] * 100, *[0] * 88), endpoint="tgi://better:1")
+    third = scored_job(stored, once(*[0] * 39, *[1] * 39, *[1] * 100, *[0] * 122), formulation="one-pass")
+    assert main(["compare", first, other, third]) == 0
+    told = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in told.splitlines())
+    assert "+11.3 [+4.5, +18.1]" in told and "73 / 39" in told and "100 / 88" in told
+    words = " ".join(told.split())
+    assert f"{other} is better than {first} by 11.3 points of accuracy (p = 0.0034, Holm; McNemar, exact" in words
+    assert f"No difference between {first} and {third} is shown" in words
+    assert f"fixed: 73 tasks on which {other} is better than {first}, the first 5" in words
+    assert f"{first}-39 {other}-39 question 39" in words
+    assert "one-pass" in told and "better" in told
+
+
+def test_json_has_prices_and_pairs_on_one_line(stored, capsys):
+    first, other = scored_job(stored, once(1, 0, 0)), scored_job(stored, once(1, 1, 0))
+    prices = ["--price-prompt", "2", "--price-completion", "10"]
+    assert main(["compare", first, other, "--json", "--list", "1", "--show", "1", *prices]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (pair,) = found["comparisons"]
+    assert (pair["a"], pair["b"], pair["fixed"], len(pair["fixed_pairs"])) == (first, other, 1, 1)
+    assert found["jobs"][0]["per_right"]["usd"] == pytest.approx(0.0009)
+    assert pair["side_by_side"][0]["a"]["episode"] == f"{first}-1"
+    assert main(["compare", first, other, *prices]) == 0
+    assert "USD" in capsys.readouterr().out
+    assert main(["compare", first, other]) == 0
+    assert "USD" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (["--price-prompt", "2"], "both prices"),
+        (["--price-prompt", "inf", "--price-completion", "1"], "finite"),
+        (["--metric", "speed"], "speed"),
+        (["--list", "-1"], "--list"),
+    ],
+)
+def test_wrong_options_are_one_line_and_exit_code_two(stored, capsys, more, problem):
+    first, other = scored_job(stored, once(1, 0)), scored_job(stored, once(0, 1))
+    assert main(["compare", first, other, *more]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and problem in told.err and len(told.err.splitlines()) == 1
+
+
+def test_refusals_are_one_line(stored, capsys):
+    first = scored_job(stored, once(1, 0))
+    for arguments in ([first], [first, first], [first, "nothing-1"], [first, "zzz"], [f"{first}-0", f"{first}-9"],
+                      [f"{first}-0", f"{first}-1"]):  # fmt: skip
+        assert main(["compare", *arguments]) == 2, arguments
+        told = capsys.readouterr()
+        assert told.out == "" and len(told.err.splitlines()) == 1 and told.err.startswith("lumos: "), told.err
+
+
+def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
+    rows = [replace(task, question=f"[red]{TERMINAL}\n{task.row}") for task in tasks_of(2)]
+    first = scored_job(stored, once(1, 0), rows, name=f"[bold]{TERMINAL}")
+    other = scored_job(stored, once(0, 1), rows, name="plain" * 2_000)
+    assert main(["compare", first, other]) == 0
+    told = capsys.readouterr().out
+    assert told.count("[red]") == 2 and "[bold]" in told
+    assert main(["compare", first, other, "--list", "0", "--show", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("[red]") == 2, "the question above each pair of episodes"
+    told += shown
+    assert "\x1b" not in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
+    job = scored_job(stored, [[1, 1], [1, 0], [0, 0], [1, None]])
+    with stored.engine.connect() as connection:
+        found = make_report(connection, get_job(connection, job))["samples"]
+    assert (found["flips"]["flipped"], found["flips"]["of"], found["flips"]["too_few"]) == (1, 3, 1)
+    assert [(one["k"], one["value"], one["of"]) for one in found["pass_at"]] == [(1, 0.625, 4), (2, 0.666667, 3)]
+    assert main(["report", job]) == 3  # one item ended with infra_error
+    told = capsys.readouterr().out
+    assert "flip rate" in told and "33.3 [" in told and "pass@2" in told and "66.7 [" in told
+    single = scored_job(stored, once(1, 0))
+    with stored.engine.connect() as connection:
+        assert "samples" not in make_report(connection, get_job(connection, single))
+
+
+def shown(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
+    made = [{"at": str(place), "who": who, "what": what, "result": result} for place, (who, what, result) in
+            enumerate(steps)]  # fmt: skip
+    return {"episode": "a-1", "formulation": "iterative", "steps": made, "ending": ending, "answer": answer}
+
+
+def test_steps_are_paired_up_to_where_they_part():
+    plan, good, bad = ("subgoal", "Add them.", ""), ("tool", "R1 = Calculator(2 + 3)", "5"), ("tool", "R1 = 2", "2")
+    found = pair_steps(shown("answered", "5", plan, good), shown("answered", "2", plan, bad, good))
+    assert found["first_difference"] == 0  # a subgoal and its action are one row
+    assert found["steps"][0] == {"a": "Add them.\nR1 = Calculator(2 + 3) → 5", "b": "Add them.\nR1 = 2 → 2"}
+    assert [one["a"] for one in found["steps"]][1:] == ["answered: 5", ""]
+    same = shown("limit", None, plan, good)
+    assert pair_steps(same, same)["first_difference"] is None
+    assert pair_steps(same, same)["steps"][-1]["a"] == "limit: no answer"
+
+
+def test_two_episodes_are_shown_side_by_side_with_the_first_difference_marked(stored, capsys):
+    first, other = scored_job(stored, once(1, 0)), scored_job(stored, once(0, 0))
+    assert main(["compare", f"{first}-0", f"{other}-0"]) == 0
+    told = capsys.readouterr().out
+    assert f"{first}-0" in told and "did and answered the same" in told
+
+
+def test_a_benchmark_that_judges_with_nan_ends_the_episode_and_says_so(tmp_path, monkeypatch):
+    """It is refused where it is made, on both databases alike: the episode ends with infra_error, and is in no pair."""
+    rows = read_rows(open_benchmark("wordmath"), None, "test", skip_bad_rows=False)
+    monkeypatch.setattr(type(rows.benchmark), "score", lambda *_: (Score("accuracy", math.nan),))
+    with FakeEndpoint(from_mapping(gold_replies(rows.benchmark, rows.tasks[:2], "iterative"))) as server:
+        agent = Agent({"planner": server.tgi, "grounder": server.tgi}, "maths")
+        job = Evaluate(Infer("wordmath", rows.digest, "test", "iterative", agent, limit=2))
+        database, identifier = run_embedded(tmp_path, job, rows)
+    with database.engine.connect() as connection:
+        report = make_report(connection, get_job(connection, identifier))
+    database.close()
+    assert report["endings"] == {"infra_error": 2} and report["metrics"] == {}
+    assert "the metric 'accuracy' gave nan, which is not a number from 0 to 1" in report["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(("p", "told"), [(0.0016946, "0.0017"), (0.5917, "0.59"), (1e-9, "< 0.0001"), (1.0, "1.00")])
+def test_p_values_are_told_with_two_digits(p, told):
+    assert format_p(p) == told
