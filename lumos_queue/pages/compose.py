@@ -11,8 +11,10 @@ from db.reading import clock
 from lumos_queue.pages.blocks import Block, Page, Section
 from lumos_queue.pages.limits import LEVELS, Limits
 from lumos_queue.pages.material import Material, Prices, read_material
+from lumos_queue.pages.sections.comparison import Found, comparison, read_comparisons
 from lumos_queue.pages.sections.conversion import conversion
 from lumos_queue.pages.sections.costs import costs
+from lumos_queue.pages.sections.details import details
 from lumos_queue.pages.sections.endings import endings
 from lumos_queue.pages.sections.failures import ReadFailure, failures, read_failures
 from lumos_queue.pages.sections.provenance import provenance
@@ -29,6 +31,7 @@ class JobsPage:
     """What is read of jobs for a page; it may be composed several times, each time smaller."""
 
     material: Material
+    compared: Sequence[Found | str]
     failures: Sequence[ReadFailure]
     made: str
 
@@ -38,7 +41,7 @@ def read_page(connection: Connection, jobs: Sequence[object], prices: Prices | N
     once = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
     material = read_material(connection, once, prices)
     made = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
-    return JobsPage(material, read_failures(connection, material), made)
+    return JobsPage(material, read_comparisons(connection, material), read_failures(connection, material), made)
 
 
 def compose(read: JobsPage, limits: Limits) -> Page:
@@ -46,7 +49,9 @@ def compose(read: JobsPage, limits: Limits) -> Page:
     material = read.material
     sections = [
         _section("scores", "Scores", scores(material)),
+        _section("comparison", "Comparison", comparison(read.compared, limits)),
         _section("conversion", "Conversion", conversion(material, limits)),
+        _section("details", "Samples, tools and people", details(material)),
         _section("training", "Training", training(material, limits)),
         _section("outcomes", "How episodes ended", endings(material, limits)),
         _section("time", "Time", times(material)),

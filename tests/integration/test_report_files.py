@@ -154,7 +154,7 @@ def test_prices_are_there_only_if_they_were_given(database):
     assert "$" not in require_harmless(pages(database, job)[0]).text_content()
     page = require_harmless(pages(database, job, prices=Prices(10.0, 100.0))[0])
     assert next(cells for name, cells in numbers(figure(page, "Tokens")).items() if name.startswith(job))[-2:] == [
-        "$0.0060", "$0.0060"
+        "$0.006000", "$0.006000"
     ]  # fmt: skip
 
 
@@ -165,6 +165,32 @@ def test_long_texts_are_cut_with_what_is_left_out_and_the_page_stays_small(datab
     assert "characters left out" in text
     assert "To keep this file small" in text
     assert "To keep this file small" in markdown
+
+
+def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_beside(database):
+    first, other = (evaluation(database, course, same_tasks=True, number=number) for number, course in enumerate(
+        ([RIGHT, WRONG, WRONG, RIGHT, WRONG, WRONG], [WRONG, RIGHT, RIGHT, RIGHT, RIGHT, FAILED])
+    ))  # fmt: skip
+    text, markdown = pages(database, first, other, prices=Prices(1.0, 1.0))
+    page = require_harmless(text)
+    found = figure(page, f"Difference to {first}")
+    name, cells = list(numbers(found).items())[-1]
+    assert name == f"{other} − {first}"
+    heads = table_rows(found.find(".//table"))[0][1:]
+    row = dict(zip(heads, cells, strict=True))
+    assert (row["difference"], row["pairs"], row["fixed"], row["broken"]) == ("+33.3", "6", "3", "1")
+    assert f"No difference between {first} and {other} is shown" in text
+    assert all("McNemar" in one for one in (text, markdown))
+    shown = [one.text_content() for one in page.xpath("//article/h3/span")]
+    beside = [one.text_content().strip() for one in page.xpath("//details[@class='other']/summary")]
+    assert set(shown[:1]) <= {f"{first}-1", f"{first}-2", f"{first}-4", f"{other}-0"}
+    assert len(beside) == 4, "of the four tasks that one got right and the other wrong"
+
+
+def test_jobs_that_cannot_be_compared_say_why(database):
+    jobs = [evaluation(database, [RIGHT] * size, number=size) for size in (2, 3)]
+    page = require_harmless(pages(database, *jobs)[0])
+    assert any("Not compared" in one.text for one in page.xpath("//section[@id='comparison']/p[@class='warning']"))
 
 
 def test_a_hundred_jobs_are_one_small_page(database):

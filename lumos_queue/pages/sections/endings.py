@@ -9,7 +9,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
 from lumos_queue.pages.limits import Limits, cut
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, tell_count
+from lumos_queue.pages.wording import plain, plural, tell_count
 
 INFRASTRUCTURE = "infra_error"
 #: Endings of an agent's own making, after answers, and their colours; others of a stored job come last.
@@ -95,7 +95,11 @@ def _errors(jobs: Sequence[JobMaterial], limits: Limits) -> Iterator[Block]:
         bars, rows = [], []
         for job, status, action, count, episodes in failed:
             label = f"{action or 'no action read'}: {plain(status)}" + (f" ({job.id})" if len(jobs) > 1 else "")
-            bars.append(Bar(label, [Part("failed", count, f"{count:,}", "wrong")], f"{count:,} in {episodes:,}"))
+            bars.append(
+                Bar(
+                    label, [Part("failed", count, f"{count:,}", "wrong")], f"{count:,} in {plural(episodes, 'episode')}"
+                )
+            )
             rows.append([job.label, plain(status), action or "no action read", f"{count:,}", f"{episodes:,}"])
         heads = ["job", "kind of error", "action", "failed actions", "episodes"]
         note = "An action that fails need not end an episode: the amounts are failed actions in so many episodes."
