@@ -11,7 +11,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
-from lumos_queue.pages.limits import Limits, cut
+from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.material import Material
 from lumos_queue.pages.wording import plain, plural, tell_points, tell_price, tell_probability, tell_share
 from lumos_queue.reports.comparison import Options, compare_jobs
@@ -35,7 +35,7 @@ def read_comparisons(connection: Connection, material: Material) -> list[Found |
     return found
 
 
-def comparison(compared: Sequence[Found | str], limits: Limits) -> Iterator[Block]:
+def comparison(compared: Sequence[Found | str], limits: PageLimits) -> Iterator[Block]:
     """`compared`: a comparison of each group of jobs, or in words why they are not compared."""
     for number, found in enumerate(compared):
         if isinstance(found, str):
@@ -110,7 +110,7 @@ def _costs(found: Found) -> Table:
     return Table("For each right answer", ["job", "score", "right", *(told for _, told, _ in used)], rows)
 
 
-def _pairs(one: Found, name: str, what: str, most: int, limits: Limits) -> Table:
+def _pairs(one: Found, name: str, what: str, most: int, limits: PageLimits) -> Table:
     pairs = one[f"{name}_pairs"][:most]
     kind = "sample" if one["clustered"] else "task"
     of = f", the first {len(pairs):,}" if len(pairs) < one[name] else ""
