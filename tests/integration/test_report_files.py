@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 from lxml import html as parsed
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from db.artifacts import store_artifact
 from db.connection import Database
 from db.jobs import get_job
-from db.models import EpisodeRow, JobRow
+from db.models import EpisodeRow, Item, JobRow, TaskRow
 from lumos_queue.pages.compose import read_page
 from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html
@@ -209,3 +211,18 @@ def test_a_clock_that_was_set_back_and_a_job_named_twice(database):
         connection.execute(update(JobRow).where(JobRow.id == job).values(started_at=5e9, finished_at=4e9))
     page = require_harmless(pages(database, job, job)[0])
     assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr")) == 1
+
+
+@pytest.mark.parametrize(("size", "held"), [(2_000, True), (100_000, False)])
+def test_small_pictures_are_in_the_page_and_large_ones_are_named(database, size, held):
+    job = evaluation(database, [WRONG])
+    data = b"\x89PNG\r\n\x1a\n" + b"x" * size
+    with database.writer.begin() as connection:
+        digest = store_artifact(connection, data, "image/png")
+        task = connection.execute(select(Item.task).where(Item.job == job)).scalar_one()
+        connection.execute(update(TaskRow).where(TaskRow.id == task).values(inputs={"image": digest}))
+    text, markdown = pages(database, job)
+    sources = require_harmless(text).xpath("//article//img/@src")
+    assert sources == ([f"data:image/png;base64,{base64.b64encode(data).decode()}"] if held else [])
+    assert digest[:12] in text
+    assert digest[:12] in markdown
