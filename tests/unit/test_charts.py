@@ -11,7 +11,7 @@ from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.charts.scale import round_up
-from lumos_queue.pages.charts.svg import MAX_LABEL
+from lumos_queue.pages.charts.svg import MAX_LABEL, MAX_LINE
 from tests.page_parts import HOSTILE, places
 
 NAN = math.nan
@@ -109,6 +109,9 @@ def test_a_chart_says_in_words_what_it_shows_and_long_labels_are_cut_in_it_only(
     assert [one.get("id") for one in (svg.find("title"), svg.find("desc"))] == named
     assert svg.find("desc").text == f"{label}: 50.0 %"
     assert len(svg.find(".//text[@class='label']").text) == MAX_LABEL
+    amount = "incomplete: 20.0 to 60.0 % [13.6, 88.2]"
+    long = parse(draw_forest("scores", "Scores", [Estimate(label, 0.5, bounds=(0.2, 0.6), amount=amount)]))
+    assert len(long.find(".//text[@class='label']").text + amount) == MAX_LINE
 
 
 @pytest.mark.parametrize(
