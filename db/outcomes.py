@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Integer, case, cast, distinct, func, literal, or_, select
+from sqlalchemy import Connection, Float, Integer, case, cast, distinct, func, literal, or_, select
 
 from db.filter_sql import newest_score
 from db.models import EpisodeRow, ExecutionRow, Item, TaskRow, VerdictRow
@@ -35,7 +35,7 @@ def count_outcomes(connection: Connection, job: str, metric: str) -> list[tuple[
 
     `metric`: '' where a job has no scores.
     """
-    score: Any = newest_score(connection, metric) if metric else literal(None)
+    score: Any = newest_score(connection, metric) if metric else cast(None, Float)
     each = select(EpisodeRow.ending, score.label("score")).where(EpisodeRow.job == job, EpisodeRow.ending != "")
     found = each.subquery()
     right = case((found.c.score.is_(None), None), (found.c.score >= HALF, 1), else_=0).label("judged")
@@ -46,7 +46,7 @@ def count_outcomes(connection: Connection, job: str, metric: str) -> list[tuple[
 def find_failures(connection: Connection, job: str, metric: str) -> Iterator[FailedEpisode]:
     """The episodes that failed, by their place: those that ended otherwise than by an answer, those that score less
     than HALF, those that a verdict rejects, and without a metric also those in which an action failed."""
-    score: Any = newest_score(connection, metric) if metric else literal(None)
+    score: Any = newest_score(connection, metric) if metric else cast(None, Float)
     error = (
         select(func.min(ExecutionRow.status))
         .where(*of_accepted_attempt(ExecutionRow), ExecutionRow.status != "ok")

@@ -23,16 +23,25 @@ RIGHT, WRONG, FAILED, BROKEN, OPEN = "right", "wrong", "action failed", "infrast
 
 
 def evaluation(
-    database: Database, course: Sequence[str], text: str = "How many?", kind: str = "evaluate", number: int = 0
+    database: Database,
+    course: Sequence[str],
+    text: str = "How many?",
+    kind: str = "evaluate",
+    number: int = 0,
+    same_tasks: bool = False,
 ) -> str:
-    """A job of one task for each word of `course`, by which it went so. `text` is in everything that texts are in."""
+    """A job of one task for each word of `course`, by which it went so. `text` is in everything that texts are in.
+
+    Jobs of different numbers have different tasks, unless they have the same.
+    """
     tasks = [Task("wordmath", "data", f"{place} {text}", f"{text} {place}", {"n": place}, {"answer": text})
              for place in range(len(course))]  # fmt: skip
     digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
-    rows = tuple(Task(one.benchmark, digest, one.row, one.question, one.inputs, one.gold) for one in tasks)
+    dataset = hashlib.sha256(text.encode()).hexdigest() if same_tasks else digest
+    rows = tuple(Task(one.benchmark, dataset, one.row, one.question, one.inputs, one.gold) for one in tasks)
     job = new_job(database, kind=kind, digest=digest, rows=rows)
     agent = Agent(roles={"planner": "tgi://10.0.0.1:80", "grounder": "tgi://10.0.0.1:80"}, domain="maths")
-    infer = Infer("wordmath", digest, "test", "iterative", agent)
+    infer = Infer("wordmath", dataset, "test", "iterative", agent)
     spec = (Evaluate(infer) if kind == "evaluate" else infer).as_json()
     with database.writer.begin() as connection:
         changes = {"spec": spec, "name": text[:200], "chosen": ""}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ def write_reports(
     paths = [(from_launch(path), render, name) for path, render, name in wanted if path is not None]
     for path, _, _ in paths:
         require_new(path)
-    if len({path.absolute() for path, _, _ in paths}) < len(paths):
+    if len({os.path.normpath(path.absolute()) for path, _, _ in paths}) < len(paths):
         raise SpecError(f"--html and --md both name '{html}': give each a file of its own.")
     with database(settings) as opened, opened.engine.connect() as connection:
         read = read_page(connection, [get_job(connection, job) for job in jobs], prices)
@@ -57,12 +58,18 @@ def write_reports(
 
 
 def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
-    """The prices that were given; one alone leaves the other at nothing."""
+    """The prices that were given; one alone leaves the other at 0. Raises SpecError for one that is not finite."""
     if prompt is None and completion is None:
         return None
+    from math import isfinite
+
+    from lumos_queue.errors import SpecError
     from lumos_queue.pages.material import Prices
 
-    return Prices(prompt or 0.0, completion or 0.0)
+    found = Prices(prompt or 0.0, completion or 0.0)
+    if not isfinite(found.prompt + found.completion):
+        raise SpecError("Prices must be finite numbers, in USD per million tokens.")
+    return found
 
 
 def require_no_prices(prices: Prices | None) -> None:

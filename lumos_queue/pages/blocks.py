@@ -57,7 +57,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Document:
     """A page of several sections."""
 
     title: str

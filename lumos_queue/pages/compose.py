@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from db.reading import clock
-from lumos_queue.pages.blocks import Block, Page, Section
-from lumos_queue.pages.limits import LEVELS, Limits
+from lumos_queue.pages.blocks import Block, Document, Section
+from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material
+from lumos_queue.pages.sections.comparison import Found, comparison, read_comparisons
 from lumos_queue.pages.sections.conversion import conversion
 from lumos_queue.pages.sections.costs import costs
+from lumos_queue.pages.sections.details import details
 from lumos_queue.pages.sections.endings import endings
 from lumos_queue.pages.sections.failures import ReadFailure, failures, read_failures
 from lumos_queue.pages.sections.provenance import provenance
 from lumos_queue.pages.sections.scores import scores
 from lumos_queue.pages.sections.summary import summary, title_of
 from lumos_queue.pages.sections.times import rates, times
-from lumos_queue.pages.sections.training import training
+from lumos_queue.pages.sections.training import fits_and_models
 from lumos_queue.pages.wording import tell_time
 from lumos_queue.util.version import code_version
 
@@ -29,6 +31,7 @@ class JobsPage:
     """What is read of jobs for a page; it may be composed several times, each time smaller."""
 
     material: Material
+    compared: Sequence[Found | str]
     failures: Sequence[ReadFailure]
     made: str
 
@@ -38,16 +41,18 @@ def read_page(connection: Connection, jobs: Sequence[object], prices: Prices | N
     once = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
     material = read_material(connection, once, prices)
     made = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
-    return JobsPage(material, read_failures(connection, material), made)
+    return JobsPage(material, read_comparisons(connection, material), read_failures(connection, material), made)
 
 
-def compose(read: JobsPage, limits: Limits) -> Page:
+def compose(read: JobsPage, limits: PageLimits) -> Document:
     """The page, with texts cut to these limits."""
     material = read.material
     sections = [
         _section("scores", "Scores", scores(material)),
+        _section("comparison", "Comparison", comparison(read.compared, limits)),
         _section("conversion", "Conversion", conversion(material, limits)),
-        _section("training", "Training", training(material, limits)),
+        _section("details", "Samples, tools and people", details(material)),
+        _section("training", "Training", fits_and_models(material, limits)),
         _section("outcomes", "How episodes ended", endings(material, limits)),
         _section("time", "Time", times(material)),
         _section("throughput", "Throughput", rates(material, limits)),
@@ -55,7 +60,7 @@ def compose(read: JobsPage, limits: Limits) -> Page:
         _section("failures", "Instructive failures", failures(material, read.failures, limits)),
         _section("provenance", "Provenance", provenance(material, limits)),
     ]
-    return Page(
+    return Document(
         title=title_of(material),
         lead=summary(material),
         sections=[section for section in sections if section.blocks],
@@ -68,7 +73,7 @@ def _section(key: str, title: str, blocks: Iterable[Block]) -> Section:
     return Section(key, title, list(blocks))
 
 
-def _tell_limits(limits: Limits) -> list[str]:
+def _tell_limits(limits: PageLimits) -> list[str]:
     """What was cut harder than usual, so that the page stays small."""
     if limits == LEVELS[0]:
         return []

@@ -15,11 +15,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lumos_queue.pages.blocks import Episodes, Figure, Page, Table, Text
+from lumos_queue.pages.blocks import Document, Episodes, Figure, Table, Text
 from lumos_queue.util.display import harmless
 
 
-def render_html(page: Page) -> str:
+def render_html(page: Document) -> str:
     """The page as one HTML document."""
     environment = _environment()
     style = environment.get_template("style.css").render().strip()

@@ -17,7 +17,7 @@ MAX_LABEL, MAX_NAME = 40, 80  #: characters of it, and of names
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class JobLabel:
     """What a job is called."""
 
     short: str  #: `k3f9a2cd one-pass`
@@ -26,7 +26,7 @@ class Label:
     differs: str  #: all in which it differs from the other jobs
 
 
-def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[Label]:
+def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[JobLabel]:
     """A label for each job's row."""
     told = models_told(connection, [job.id for job in jobs])
     models = [models_of(job, told.get(job.id)) for job in jobs]
@@ -39,6 +39,6 @@ def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[Label]:
         differs = ", ".join(lines) if len(lines) > TOLD else ""
         short = f"{job.id} {shorten(plain, MAX_LABEL)}"
         labels.append(
-            Label(short, shorten(job.name, MAX_NAME), shorten(model, MAX_NAME), shorten(differs, 3 * MAX_NAME))
+            JobLabel(short, shorten(job.name, MAX_NAME), shorten(model, MAX_NAME), shorten(differs, 3 * MAX_NAME))
         )
     return labels

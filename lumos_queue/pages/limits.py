@@ -8,7 +8,7 @@ MAX_BYTES = 1_000_000  #: of a page
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PageLimits:
     """Of one page. Characters, unless it says otherwise."""
 
     text: int  #: of a question, an answer, a cell
@@ -21,12 +21,12 @@ class Limits:
 
 
 LEVELS = (
-    Limits(text=6_000, prompt=20_000, steps=200, pictures=400_000, others=True, rows=400, points=400),
-    Limits(text=3_000, prompt=6_000, steps=120, pictures=200_000, others=True, rows=400, points=400),
-    Limits(text=1_500, prompt=2_000, steps=60, pictures=100_000, others=False, rows=300, points=300),
-    Limits(text=800, prompt=800, steps=30, pictures=0, others=False, rows=200, points=200),
-    Limits(text=300, prompt=300, steps=15, pictures=0, others=False, rows=100, points=120),
-    Limits(text=120, prompt=0, steps=8, pictures=0, others=False, rows=100, points=60),
+    PageLimits(text=6_000, prompt=20_000, steps=200, pictures=400_000, others=True, rows=400, points=400),
+    PageLimits(text=3_000, prompt=6_000, steps=120, pictures=200_000, others=True, rows=400, points=400),
+    PageLimits(text=1_500, prompt=2_000, steps=60, pictures=100_000, others=False, rows=300, points=300),
+    PageLimits(text=800, prompt=800, steps=30, pictures=0, others=False, rows=200, points=200),
+    PageLimits(text=300, prompt=300, steps=15, pictures=0, others=False, rows=100, points=120),
+    PageLimits(text=120, prompt=0, steps=8, pictures=0, others=False, rows=100, points=60),
 )
 
 

@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from lumos_queue.pages.blocks import Block, Episodes, Figure, Page, Table, Text
+from lumos_queue.pages.blocks import Block, Document, Episodes, Figure, Table, Text
 from lumos_queue.pages.trajectories import ShownEpisode
 from lumos_queue.reports.lanes import Cell
 from lumos_queue.util.display import harmless, one_line
@@ -22,7 +22,7 @@ _FIRST = re.compile(
 )  #: what begins a list, a heading or a quotation at the start of a line
 
 
-def render_markdown(page: Page) -> str:
+def render_markdown(page: Document) -> str:
     """The page as one Markdown document."""
     parts = [f"# {escape(page.title)}", escape(f"Made {page.made}"), *map(escape, page.left_out)]
     parts += _blocks(page.lead)

@@ -12,7 +12,7 @@ from db.jobs import problems
 from db.models import JobTag
 from db.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.reading import endpoints_of
-from lumos_queue.pages.labels import Label, label_jobs
+from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.beside import PublishedFigure, published_figures
 from lumos_queue.reports.report import make_report
 
@@ -32,7 +32,7 @@ class JobMaterial:
     """One job, and what is read of it."""
 
     row: Any
-    called: Label
+    called: JobLabel
     report: Mapping[str, Any]
     tags: Mapping[str, str]
     endpoints: Sequence[Any]
@@ -80,7 +80,7 @@ def read_material(connection: Connection, jobs: Sequence[Any], prices: Prices | 
     return Material(read, published_figures(connection, jobs), prices)
 
 
-def _read_job(connection: Connection, job: Any, called: Label, buckets: int) -> JobMaterial:
+def _read_job(connection: Connection, job: Any, called: JobLabel, buckets: int) -> JobMaterial:
     report, has_episodes = make_report(connection, job), job.kind != "train"
     tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
     return JobMaterial(

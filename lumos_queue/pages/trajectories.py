@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.pages.limits import Limits, cut
+from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.wording import plain, plural
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
@@ -51,7 +51,7 @@ class ShownEpisode:
 def show_episode(
     found: Mapping[str, Any],
     title: str,
-    limits: Limits,
+    limits: PageLimits,
     pictures: Sequence[ShownPicture] = (),
     other: ShownEpisode | None = None,
 ) -> ShownEpisode:
@@ -82,7 +82,7 @@ def show_episode(
     )
 
 
-def _facts(found: Mapping[str, Any], limits: Limits) -> list[tuple[str, str]]:
+def _facts(found: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
     scores = ", ".join(f"{plain(one['metric'])} {one['value']:g}" for one in found["scores"])
     used = found["tokens"]
     seconds = sum(step["seconds"] for step in found["steps"])
@@ -108,7 +108,7 @@ def _tell_verdicts(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _calls(steps: Sequence[Mapping[str, Any]], limits: Limits) -> list[ShownCall]:
+def _calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[ShownCall]:
     """The model calls; of a prompt that continues an earlier one of its role only what is new."""
     shown: list[ShownCall] = []
     before: dict[str, tuple[str, str]] = {}  # role to the place and the prompt of its latest call

@@ -57,7 +57,7 @@ def tell_rate(rate: float) -> str:
 
 
 def tell_price(usd: float) -> str:
-    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
+    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.01 else f"${usd:.6f}"
 
 
 def tell_time(at: float | None) -> str:

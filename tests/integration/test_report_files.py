@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 from lxml import html as parsed
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from db.artifacts import store_artifact
 from db.connection import Database
 from db.jobs import get_job
-from db.models import EpisodeRow, JobRow
+from db.models import EpisodeRow, Item, JobRow, TaskRow
 from lumos_queue.pages.compose import read_page
 from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html
@@ -154,7 +156,7 @@ def test_prices_are_there_only_if_they_were_given(database):
     assert "$" not in require_harmless(pages(database, job)[0]).text_content()
     page = require_harmless(pages(database, job, prices=Prices(10.0, 100.0))[0])
     assert next(cells for name, cells in numbers(figure(page, "Tokens")).items() if name.startswith(job))[-2:] == [
-        "$0.0060", "$0.0060"
+        "$0.006000", "$0.006000"
     ]  # fmt: skip
 
 
@@ -165,6 +167,32 @@ def test_long_texts_are_cut_with_what_is_left_out_and_the_page_stays_small(datab
     assert "characters left out" in text
     assert "To keep this file small" in text
     assert "To keep this file small" in markdown
+
+
+def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_beside(database):
+    first, other = (evaluation(database, course, same_tasks=True, number=number) for number, course in enumerate(
+        ([RIGHT, WRONG, WRONG, RIGHT, WRONG, WRONG], [WRONG, RIGHT, RIGHT, RIGHT, RIGHT, FAILED])
+    ))  # fmt: skip
+    text, markdown = pages(database, first, other, prices=Prices(1.0, 1.0))
+    page = require_harmless(text)
+    found = figure(page, f"Difference to {first}")
+    name, cells = list(numbers(found).items())[-1]
+    assert name == f"{other} − {first}"
+    heads = table_rows(found.find(".//table"))[0][1:]
+    row = dict(zip(heads, cells, strict=True))
+    assert (row["difference"], row["pairs"], row["fixed"], row["broken"]) == ("+33.3", "6", "3", "1")
+    assert f"No difference between {first} and {other} is shown" in text
+    assert all("McNemar" in one for one in (text, markdown))
+    shown = [one.text_content() for one in page.xpath("//article/h3/span")]
+    beside = [one.text_content().strip() for one in page.xpath("//details[@class='other']/summary")]
+    assert set(shown[:1]) <= {f"{first}-1", f"{first}-2", f"{first}-4", f"{other}-0"}
+    assert len(beside) == 4, "of the four tasks that one got right and the other wrong"
+
+
+def test_jobs_that_cannot_be_compared_say_why(database):
+    jobs = [evaluation(database, [RIGHT] * size, number=size) for size in (2, 3)]
+    page = require_harmless(pages(database, *jobs)[0])
+    assert any("Not compared" in one.text for one in page.xpath("//section[@id='comparison']/p[@class='warning']"))
 
 
 def test_a_hundred_jobs_are_one_small_page(database):
@@ -183,3 +211,18 @@ def test_a_clock_that_was_set_back_and_a_job_named_twice(database):
         connection.execute(update(JobRow).where(JobRow.id == job).values(started_at=5e9, finished_at=4e9))
     page = require_harmless(pages(database, job, job)[0])
     assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr")) == 1
+
+
+@pytest.mark.parametrize(("size", "held"), [(2_000, True), (100_000, False)])
+def test_small_pictures_are_in_the_page_and_large_ones_are_named(database, size, held):
+    job = evaluation(database, [WRONG])
+    data = b"\x89PNG\r\n\x1a\n" + b"x" * size
+    with database.writer.begin() as connection:
+        digest = store_artifact(connection, data, "image/png")
+        task = connection.execute(select(Item.task).where(Item.job == job)).scalar_one()
+        connection.execute(update(TaskRow).where(TaskRow.id == task).values(inputs={"image": digest}))
+    text, markdown = pages(database, job)
+    sources = require_harmless(text).xpath("//article//img/@src")
+    assert sources == ([f"data:image/png;base64,{base64.b64encode(data).decode()}"] if held else [])
+    assert digest[:12] in text
+    assert digest[:12] in markdown

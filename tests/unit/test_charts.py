@@ -7,11 +7,11 @@ import math
 import pytest
 from lxml import etree
 
-from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
+from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.charts.scale import round_up
-from lumos_queue.pages.charts.svg import MAX_LABEL
+from lumos_queue.pages.charts.svg import MAX_LABEL, MAX_LINE
 from tests.page_parts import HOSTILE, places
 
 NAN = math.nan
@@ -46,7 +46,11 @@ def test_differences_have_their_nothing_in_the_middle():
 
 
 def test_parts_of_a_bar_follow_each_other_and_fill_it():
-    parts = [Part("right", 0.25, "1", "right"), Part("none", 0.0, "0", "c0"), Part("wrong", 0.75, "3", "wrong")]
+    parts = [
+        BarPart("right", 0.25, "1", "right"),
+        BarPart("none", 0.0, "0", "c0"),
+        BarPart("wrong", 0.75, "3", "wrong"),
+    ]
     svg = parse(draw_bars("k", "Outcomes", [Bar("a", parts, "4 items")], most=1.0, ticks=("0 %", "100 %")))
     assert places(svg, ".//rect", "x") == [0.0, 25.0]
     assert places(svg, ".//rect", "width") == [25.0, 75.0]
@@ -54,7 +58,7 @@ def test_parts_of_a_bar_follow_each_other_and_fill_it():
 
 
 def test_bars_without_an_end_are_as_long_as_they_are_to_the_longest():
-    bars = [Bar(str(value), [Part("x", value, str(value), "c0")], str(value)) for value in (5, 20, 0)]
+    bars = [Bar(str(value), [BarPart("x", value, str(value), "c0")], str(value)) for value in (5, 20, 0)]
     assert places(parse(draw_bars("k", "Counts", bars)), ".//rect", "width") == [25.0, 100.0]
 
 
@@ -72,7 +76,7 @@ def test_what_is_no_number_is_told_and_not_drawn(value):
     svg = parse(draw_forest("k", "Scores", [row, Estimate("b", 0.5, amount="50 %")]))
     assert len(svg.findall(".//circle")) == 1
     assert svg.find(".//line[@class='whisker']") is None
-    drawn = parse(draw_bars("k", "Counts", [Bar("a", [Part("x", value, "nan", "c0")], "nan")]))
+    drawn = parse(draw_bars("k", "Counts", [Bar("a", [BarPart("x", value, "nan", "c0")], "nan")]))
     assert drawn.find(".//rect") is None
     curve = parse(draw_curve("k", "Loss", [Point(1, value, "step 1", "inf"), Point(2, 1.0, "step 2", "1")], "nats"))
     assert len(curve.findall(".//circle")) == 1
@@ -87,7 +91,7 @@ def test_charts_of_nothing_are_empty():
 def test_every_text_of_a_chart_is_escaped(text):
     charts = [
         draw_forest("k", text, [Estimate(text, 0.5, 0.4, 0.6, amount=text)]),
-        draw_bars("k", text, [Bar(text, [Part(text, 1.0, text, "c0")], text)]),
+        draw_bars("k", text, [Bar(text, [BarPart(text, 1.0, text, "c0")], text)]),
         draw_curve("k", text, [Point(0, 1.0, text, text), Point(1, 1.0, text, text)], text),
     ]
     for svg in charts:
@@ -105,6 +109,9 @@ def test_a_chart_says_in_words_what_it_shows_and_long_labels_are_cut_in_it_only(
     assert [one.get("id") for one in (svg.find("title"), svg.find("desc"))] == named
     assert svg.find("desc").text == f"{label}: 50.0 %"
     assert len(svg.find(".//text[@class='label']").text) == MAX_LABEL
+    amount = "incomplete: 20.0 to 60.0 % [13.6, 88.2]"
+    long = parse(draw_forest("scores", "Scores", [Estimate(label, 0.5, bounds=(0.2, 0.6), amount=amount)]))
+    assert len(long.find(".//text[@class='label']").text + amount) == MAX_LINE
 
 
 @pytest.mark.parametrize(

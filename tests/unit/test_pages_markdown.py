@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as parsed
 
-from lumos_queue.pages.blocks import Episodes, Page, Section, Table, Text
+from lumos_queue.pages.blocks import Document, Episodes, Section, Table, Text
 from lumos_queue.pages.markdown import code, escape, render_markdown
 from lumos_queue.pages.trajectories import ShownCall, ShownEpisode, ShownPicture
 from lumos_queue.util.display import harmless
@@ -73,7 +73,7 @@ def test_a_page_of_hostile_texts_holds_only_what_pages_are_made_of(text):
     )  # fmt: skip
     blocks = [Text(text, warns=True), Table(text, [text, text], [[text, text]], text), Episodes([shown])]
     folded = Table(text, [text], [[text]], folded=True)
-    page = render(render_markdown(Page(text, [folded], [Section("s", text, blocks)], text, [text])))
+    page = render(render_markdown(Document(text, [folded], [Section("s", text, blocks)], text, [text])))
     assert {one.tag for one in page.iter()} <= OWN
     assert not [one for one in page.iter() for name in one.attrib if name not in ("align", "lang")]
     assert len(page.findall(".//table")) == 3

@@ -10,7 +10,7 @@ from lumos_queue.pages.charts.svg import ROW, add_axis, add_bar, add_row, new_ch
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPart:
     """A part of a stacked bar."""
 
     name: str
@@ -24,7 +24,7 @@ class Bar:
     """A bar of several parts, or of one."""
 
     label: str
-    parts: Sequence[Part]
+    parts: Sequence[BarPart]
     amount: str  #: of all of it, in words
 
     @property

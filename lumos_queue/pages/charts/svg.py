@@ -13,7 +13,7 @@ from lumos_queue.util.display import one_line
 ROW = 34  #: pixels from one row to the next
 LABEL_Y, TRACK_Y, TRACK_HEIGHT = 13, 20, 10  #: pixels within a row
 AXIS = 22  #: pixels
-MAX_LABEL = 34  #: characters that fit beside an amount on a narrow page
+MAX_LINE, MAX_LABEL, MIN_LABEL = 54, 34, 10  #: characters on a narrow page: of label and amount, of a label
 
 
 def new_chart(key: str, title: str, description: str, height: int) -> Element:
@@ -31,7 +31,11 @@ def new_chart(key: str, title: str, description: str, height: int) -> Element:
 def add_row(chart: Element, number: int, label: str, amount: str, name: str = "") -> Element:
     """The track of a new row, with its label at the left and its amount at the right."""
     row = SubElement(chart, "svg", {"class": f"row {name}".strip(), "y": str(number * ROW), "height": str(ROW)})
-    add_text(row, _shorten(label), {"class": "label", "x": "0", "y": str(LABEL_Y)})
+    add_text(
+        row,
+        _shorten(label, max(MIN_LABEL, min(MAX_LABEL, MAX_LINE - len(amount)))),
+        {"class": "label", "x": "0", "y": str(LABEL_Y)},
+    )
     add_text(row, amount, {"class": "amount", "x": "100%", "y": str(LABEL_Y), "text-anchor": "end"})
     place = {"class": "track", "y": str(TRACK_Y), "width": "100%", "height": str(TRACK_HEIGHT)}
     return SubElement(row, "svg", place)
@@ -69,10 +73,10 @@ def percent(place: float) -> str:
     return f"{place:.2f}".rstrip("0").rstrip(".") + "%"
 
 
-def _shorten(text: str) -> str:
-    """At most MAX_LABEL characters; what was cut is in the tip and in the table."""
+def _shorten(text: str, most: int) -> str:
+    """At most so many characters; what was cut is in the tip and in the table."""
     line = one_line(text)
-    return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1].rstrip() + "…"
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def write(chart: Element) -> str:

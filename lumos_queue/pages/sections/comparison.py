@@ -5,17 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import Connection
+
+from lumos_queue.errors import SpecError
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
-from lumos_queue.pages.limits import Limits, cut
+from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.material import Material
 from lumos_queue.pages.wording import plain, plural, tell_points, tell_price, tell_probability, tell_share
+from lumos_queue.reports.comparison import Options, compare_jobs
 
 Found = Mapping[str, Any]
+MAX_LISTED = 20  #: fixed, and broken, tasks of a comparison
 MAX_TOLD = 12  #: comparisons that are also told in a sentence
 
 
-def comparison(compared: Sequence[Found | str], limits: Limits) -> Iterator[Block]:
+def read_comparisons(connection: Connection, material: Material) -> list[Found | str]:
+    """Of each group of evaluations their comparison with the first of them, or why there is none, in words."""
+    prices = material.prices
+    options = Options(shown=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None)
+    found: list[Found | str] = []
+    for (kind, _, _), jobs in material.groups():
+        if kind == "evaluate" and len(jobs) > 1:
+            try:
+                found.append(compare_jobs(connection, [job.row for job in jobs], options))
+            except SpecError as error:
+                found.append(str(error))
+    return found
+
+
+def comparison(compared: Sequence[Found | str], limits: PageLimits) -> Iterator[Block]:
     """`compared`: a comparison of each group of jobs, or in words why they are not compared."""
     for number, found in enumerate(compared):
         if isinstance(found, str):
@@ -37,7 +57,9 @@ def _conclude(one: Found, metric: str) -> str:
     """What the figures say, in a sentence."""
     low, high = (tell_points(value) for value in one["ci95"])
     corrected = ", after Holm's correction" if one["p_holm"] != one["p"] else ""
-    how = f"(p {tell_probability(one['p_holm'])}{corrected}; {one['test']}; interval: {one['interval']})"
+    how = (
+        f"(p\N{NO-BREAK SPACE}{tell_probability(one['p_holm'])}{corrected}; {one['test']}; interval: {one['interval']})"
+    )
     if one["p_holm"] < 0.05:
         which = "better" if one["difference"] > 0 else "worse"
         distance = f"{abs(100 * one['difference']):.1f}"
@@ -88,7 +110,7 @@ def _costs(found: Found) -> Table:
     return Table("For each right answer", ["job", "score", "right", *(told for _, told, _ in used)], rows)
 
 
-def _pairs(one: Found, name: str, what: str, most: int, limits: Limits) -> Table:
+def _pairs(one: Found, name: str, what: str, most: int, limits: PageLimits) -> Table:
     pairs = one[f"{name}_pairs"][:most]
     kind = "sample" if one["clustered"] else "task"
     of = f", the first {len(pairs):,}" if len(pairs) < one[name] else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
-from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
-from lumos_queue.pages.limits import Limits
+from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
+from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_count
 from lumos_queue.records import MODULES
 
 
-def conversion(material: Material, limits: Limits) -> Iterator[Block]:
+def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
     jobs = [job for job in material.jobs if job.row.kind == "convert"]
     if not jobs:
         return
@@ -44,7 +44,7 @@ def _verdicts(key: str, job: JobMaterial, found: list[dict]) -> Figure:
     bars, rows = [], []
     for one in found:
         colour = "wrong" if one["rejects"] else "c6"
-        parts = [Part(name, one[name], f"{one[name]:,}", colour) for name in MODULES]
+        parts = [BarPart(name, one[name], f"{one[name]:,}", colour) for name in MODULES]
         most = max(parts, key=lambda part: part.value)
         bars.append(Bar(one["name"], [most], f"{most.value:,}"))
         kind = "rejects" if one["rejects"] else "notes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lumos_queue.pages.blocks import Block, Figure, Table
-from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
+from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.material import JobMaterial, Material, Prices
 from lumos_queue.pages.wording import tell_price
 
@@ -19,7 +19,7 @@ def costs(material: Material) -> Iterator[Block]:
     for job in jobs:
         used = job.report["tokens"]
         asked, written, finished = used["prompt"], used["completion"], job.report["finished"]
-        parts = [Part("in", asked, f"{asked:,}", "c0"), Part("out", written, f"{written:,}", "c1")]
+        parts = [BarPart("in", asked, f"{asked:,}", "c0"), BarPart("out", written, f"{written:,}", "c1")]
         bars.append(Bar(job.label, parts, f"{asked + written:,}"))
         row = [job.label, f"{job.report['calls']:,}", f"{asked:,}", f"{written:,}", f"{asked + written:,}"]
         row.append(f"{(asked + written) / finished:,.0f}" if finished else "")

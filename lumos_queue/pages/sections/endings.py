@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from db.states import ItemState
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
-from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
-from lumos_queue.pages.limits import Limits, cut
+from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
+from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain, tell_count
+from lumos_queue.pages.wording import plain, plural, tell_count
 
 INFRASTRUCTURE = "infra_error"
 #: Endings of an agent's own making, after answers, and their colours; others of a stored job come last.
@@ -20,7 +20,7 @@ HOW = (
 )
 
 
-def endings(material: Material, limits: Limits) -> Iterator[Block]:
+def endings(material: Material, limits: PageLimits) -> Iterator[Block]:
     jobs = [job for job in material.jobs if job.row.kind != "train"]
     if not jobs:
         return
@@ -72,8 +72,8 @@ def _chart(jobs: Sequence[JobMaterial]) -> Figure:
     for job in jobs:
         found, n = counted[job.id], job.report["n"]
         told = {name: tell_count(count, n) for name, count in found.items()}
-        parts = [Part(name, found[name], told[name], _COLOURS.get(name, "c7")) for name in names if name in found]
-        scaled = [Part(part.name, part.value / n, part.amount, part.colour) for part in parts] if n else []
+        parts = [BarPart(name, found[name], told[name], _COLOURS.get(name, "c7")) for name in names if name in found]
+        scaled = [BarPart(part.name, part.value / n, part.amount, part.colour) for part in parts] if n else []
         bars.append(Bar(job.label, scaled, f"{n:,} items"))
         rows.append([job.label, f"{n:,}", *(told.get(name, "0") for name in names)])
     title = "Items by outcome"
@@ -87,7 +87,7 @@ _ORDER = ("right", "accepted", "score from 0.5", "answered", "answered wrong", "
           "quarantined", "not finished")  # fmt: skip
 
 
-def _errors(jobs: Sequence[JobMaterial], limits: Limits) -> Iterator[Block]:
+def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:
     most = max(3, limits.rows // (4 * len(jobs)))
     failed = [(job, *one) for job in jobs for one in job.errors[:most]]
     if failed:
@@ -95,7 +95,8 @@ def _errors(jobs: Sequence[JobMaterial], limits: Limits) -> Iterator[Block]:
         bars, rows = [], []
         for job, status, action, count, episodes in failed:
             label = f"{action or 'no action read'}: {plain(status)}" + (f" ({job.id})" if len(jobs) > 1 else "")
-            bars.append(Bar(label, [Part("failed", count, f"{count:,}", "wrong")], f"{count:,} in {episodes:,}"))
+            told = f"{count:,} in {plural(episodes, 'episode')}"
+            bars.append(Bar(label, [BarPart("failed", count, f"{count:,}", "wrong")], told))
             rows.append([job.label, plain(status), action or "no action read", f"{count:,}", f"{episodes:,}"])
         heads = ["job", "kind of error", "action", "failed actions", "episodes"]
         note = "An action that fails need not end an episode: the amounts are failed actions in so many episodes."

@@ -14,7 +14,7 @@ from db.outcomes import FailedEpisode, find_failures, find_right
 from db.reading import get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text
 from lumos_queue.pages.choice import Choice, choose, tell_how
-from lumos_queue.pages.limits import Limits
+from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.trajectories import ShownEpisode, ShownPicture, show_episode
 from lumos_queue.pages.wording import plural
@@ -75,7 +75,7 @@ def _read_episode(connection: Connection, job: Any, ordinal: int) -> ReadEpisode
     return ReadEpisode(trajectory_as_json(trajectory), pictures)
 
 
-def failures(material: Material, read: Sequence[ReadFailure], limits: Limits) -> Iterator[Block]:
+def failures(material: Material, read: Sequence[ReadFailure], limits: PageLimits) -> Iterator[Block]:
     if not read:
         return
     several = sum(job.row.kind == "evaluate" for job in material.jobs) > 1
@@ -93,7 +93,7 @@ def _title(choice: Choice) -> str:
     return f"{choice.failure} ({of}){right}"
 
 
-def _show_other(one: ReadFailure, limits: Limits) -> ShownEpisode | None:
+def _show_other(one: ReadFailure, limits: PageLimits) -> ShownEpisode | None:
     if one.other is None or not limits.others:
         return None
     pictures, _ = _show_pictures(one.other, 0)

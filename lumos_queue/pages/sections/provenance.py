@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.limits import Limits, cut
+from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_time
 
@@ -15,7 +15,7 @@ SHORT = 12  #: characters of a digest, where it only tells jobs apart
 OPEN = 2  #: jobs on one page whose facts are shown without being unfolded
 
 
-def provenance(material: Material, limits: Limits) -> Iterator[Block]:
+def provenance(material: Material, limits: PageLimits) -> Iterator[Block]:
     most = max(OPEN, limits.rows // 10)
     jobs, more = material.jobs[:most], len(material.jobs) - most
     if len(material.jobs) > OPEN:
@@ -44,7 +44,7 @@ def _versions_of(material: Material) -> Table:
     return Table("Versions", ["job", "code", "seed", "request", "dataset", "agent"], rows, texts=frozenset(range(6)))
 
 
-def _endpoints(jobs: Sequence[JobMaterial], limits: Limits) -> Table:
+def _endpoints(jobs: Sequence[JobMaterial], limits: PageLimits) -> Table:
     rows = [
         [
             job.label,

@@ -10,6 +10,7 @@ from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_interval, tell_metric, tell_share, tell_whole_metric
 from lumos_queue.papers.beside import PublishedFigure
+from lumos_queue.reports.chosen import remark_on_chosen
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))
 HOW = (
@@ -66,7 +67,7 @@ def _plot(
             low, high = found["ci95"]
             bounds = (found["bounds"][0], found["bounds"][1]) if "bounds" in found else None
             rows.append(Estimate(job.label, found["value"], low, high, "ours", bounds, tell_whole_metric(found)))
-            chosen = "its tasks were chosen by a filter: no accuracy" if job.row.chosen else ""
+            chosen = remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark)
             lines.append([job.label, tell_metric(found), tell_interval(low, high), f"{found['of']:,}", chosen])
     for one in published:
         label = f"{one.row}, table {one.table}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plural, tell_interval, tell_metric, tell_seconds
+from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.completeness import remark
 
 
@@ -51,13 +52,8 @@ def warnings(material: Material) -> Iterator[Text]:
 
 
 def _warnings_of(job: JobMaterial) -> Iterator[Text]:
-    if chosen := job.row.chosen:
-        parent = f" of job {job.row.parent}" if job.row.parent else ""
-        yield Text(
-            f"{job.id}: its tasks were chosen from those{parent} by '{chosen}'. Its score says how it did on these; it "
-            "is no accuracy on the benchmark.",
-            warns=True,
-        )
+    if told := remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark):
+        yield Text(f"{job.id}: {told}. It says how the job did on these tasks.", warns=True)
     if told := remark(job.report):
         yield Text(f"{job.id} is {told}", warns=True)
     elif job.report["finished"] < job.report["n"]:

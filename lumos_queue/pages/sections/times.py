@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
-from lumos_queue.pages.charts.bars import Bar, Part, draw_bars
+from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.lines import Point, draw_curve
-from lumos_queue.pages.limits import Limits
+from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_rate, tell_seconds, tell_share, tell_time
 
@@ -32,7 +32,7 @@ def _phases(jobs: Sequence[JobMaterial]) -> Figure:
         phases = job.report["phases"]
         total = sum(phases.values())
         told = {name: f"{tell_seconds(spent)} ({tell_share(spent / total)})" for name, spent in phases.items()}
-        parts = [Part(name, phases[name] / total, told[name], colours[name]) for name in names if name in phases]
+        parts = [BarPart(name, phases[name] / total, told[name], colours[name]) for name in names if name in phases]
         bars.append(Bar(job.label, parts, tell_seconds(total)))
         rows.append([job.label, *(told.get(name, "") for name in names), tell_seconds(total)])
     title = "Time by phase"
@@ -45,7 +45,7 @@ def _calls(calls: Sequence[tuple[JobMaterial, str, dict[str, float]]], several: 
     for job, role, found in calls:
         spent = _parts_of_call(found)
         told = {name: tell_seconds(spent[name]) for name in spent}
-        parts = [Part(name, spent[name], told[name], f"c{place}") for place, name in enumerate(CALL)]
+        parts = [BarPart(name, spent[name], told[name], f"c{place}") for place, name in enumerate(CALL)]
         total = sum(spent.values())
         bars.append(Bar(f"{plain(role)}, {job.label}" if several else plain(role), parts, tell_seconds(total)))
         rows.append([job.label, plain(role), *(told[name] for name in CALL), tell_seconds(total)])
@@ -62,7 +62,7 @@ def _parts_of_call(found: dict[str, float]) -> dict[str, float]:
     return {name: max(value, 0.0) for name, value in zip(CALL, values, strict=True)}
 
 
-def rates(material: Material, limits: Limits) -> Iterator[Block]:
+def rates(material: Material, limits: PageLimits) -> Iterator[Block]:
     """Throughput of each job: as a table, and over time for as many jobs as the page has room for."""
     jobs = [job for job in material.jobs if job.curve is not None]
     if not jobs:

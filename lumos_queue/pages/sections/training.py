@@ -7,14 +7,14 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.lines import Point, draw_curve
-from lumos_queue.pages.limits import Limits
+from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain
 
 MAX_POINTS = 60  #: of a curve; each is the mean of as many steps
 
 
-def training(material: Material, limits: Limits) -> Iterator[Block]:
+def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     room = limits.points
     for number, job in enumerate(job for job in material.jobs if job.row.kind == "train"):
         if fits := job.report.get("fits"):

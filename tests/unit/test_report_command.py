@@ -1,0 +1,80 @@
+"""`lumos report` with --html and --md, as a person calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from lumos_queue.cli.main import main
+from tests.page_parts import require_harmless
+
+
+@pytest.fixture
+def lumos(tmp_path, monkeypatch, capsys):
+    """Run a command in a folder of its own; returns its exit code, standard output and standard error."""
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> SimpleNamespace:
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        return SimpleNamespace(code=code, out=out, err=err, lines=out.splitlines())
+
+    return run
+
+
+@pytest.fixture
+def job(lumos, tmp_path) -> str:
+    """An evaluation by a scripted agent, which gets nothing right."""
+    (tmp_path / "planner.json").write_text('[{"contains": "", "reply": "Subgoal 1: Solve it."}]')
+    (tmp_path / "grounder.json").write_text('[{"contains": "", "reply": "R1 = Calculator(0 - 1)"}]')
+    options = [part for role in ("planner", "grounder") for part in (f"--{role}", f"scripted:{tmp_path / role}.json")]
+    found = lumos("evaluate", "wordmath", "--limit", "3", "--formulation", "one-pass", *options, "--json")
+    return json.loads(found.lines[-1])["job"]
+
+
+def test_the_command_says_where_the_files_are_and_how_long(lumos, job, tmp_path):
+    ran = lumos("report", job, "--html", "a.html", "--md", "a.md", "--price-prompt", "1")
+    assert ran.code == 0
+    sizes = {name: os.path.getsize(tmp_path / name) for name in ("a.html", "a.md")}
+    assert ran.lines == [f"a.html: {sizes['a.html']:,} bytes", f"a.md: {sizes['a.md']:,} bytes"]
+    page = require_harmless((tmp_path / "a.html").read_text())
+    assert len(page.xpath("//article")) == 3
+    assert "USD per million tokens: 1 in, 0 out" in page.text_content()
+    assert f"{job}-0" in (tmp_path / "a.md").read_text()
+
+
+def test_a_program_is_told_the_same(lumos, job, tmp_path):
+    ran = lumos("report", job, "--html", str(tmp_path / "b.html"), "--json")
+    assert json.loads(ran.lines[-1]) == {
+        "jobs": [job], "html": {"file": str(tmp_path / "b.html"), "bytes": os.path.getsize(tmp_path / "b.html")}
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--html", "home"], "exists already"),
+        (["--html", "none/a.html"], "there is no folder 'none'"),
+        (["--html", "home/lumos.db/a.html"], "there is no folder"),
+        (["--html", "same", "--md", "./same"], "both name"),
+        (["--price-prompt", "1"], "name a file"),
+        (["--html", "a.html", "--price-prompt", "-1"], "price-prompt"),
+        (["--html", "a.html", "--price-completion", "inf"], "finite"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line_and_nothing_is_left(lumos, job, tmp_path, options, told):
+    before = sorted(os.listdir(tmp_path))
+    ran = lumos("report", job, *options)
+    assert ran.code == 2
+    assert told in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_job_that_does_not_exist_writes_nothing(lumos, job, tmp_path):
+    ran = lumos("report", job, "nonesuch", "--html", "a.html")
+    assert (ran.code, os.path.exists(tmp_path / "a.html")) == (2, False)
