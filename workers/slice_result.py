@@ -18,4 +18,4 @@ class SliceResult:
     def __str__(self) -> str:
         failed = f", {self.failed:,} failed" if self.failed else ""
         items = f"{self.finished:,} item{'s' * (self.finished != 1)} finished{failed}"
-        return f"failed: {self.failure}; {items}" if self.failure else f"{items}; stopped: {self.why}"
+        return f"failed: {self.failure.rstrip('.')}; {items}" if self.failure else f"{items}; stopped: {self.why}"

@@ -92,7 +92,7 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
         output.say(f"job {job} is queued. Watch it with: lumos watch {job}   Read it with: lumos report {job}")
         return Exit.FINE
     with database(settings) as opened:
-        code = _watch(Progress(opened, settings, job), threading.Event())
+        code = _watch(Progress(opened, settings, job), threading.Event(), threading.Event())
     return code or check_completeness(settings, job, silent=True)
 
 
@@ -104,7 +104,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
 
     if too_few := allow_open_files(settings):
         output.say(too_few)
-    stop = threading.Event()
+    stop, over = threading.Event(), threading.Event()
     failure: list[BaseException] = []
     process = WorkerContext(settings)
 
@@ -113,12 +113,14 @@ def _run_here(settings: Settings, job: str) -> Exit:
             Dispatcher(process, POOLS, only=job).run(stop.is_set)
         except BaseException as error:  # raised again by the main thread
             failure.append(error)
+        finally:
+            over.set()
 
     with Watchdog(process, stop.is_set), database(settings) as opened, _quiet_outage_logs():
         worker = threading.Thread(target=dispatch, name="dispatcher")
         worker.start()
         try:
-            code = _watch(Progress(opened, settings, job, process), stop, worker)
+            code = _watch(Progress(opened, settings, job, process), stop, over, worker)
         finally:
             stop.set()
             worker.join()
@@ -142,8 +144,13 @@ def _quiet_outage_logs() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | None = None) -> Exit:
-    """Show progress until the job has ended or Ctrl-C (or TERM). A second Ctrl-C ends the process at once."""
+def _watch(
+    shown: Progress, stop: threading.Event, wake: threading.Event, worker: threading.Thread | None = None
+) -> Exit:
+    """Show progress until the job has ended or Ctrl-C (or TERM). A second Ctrl-C ends the process at once.
+
+    `wake` is set when `worker`, which works on the job in this process, is over.
+    """
     asked = threading.Event()
 
     def interrupt(*_: object) -> None:
@@ -153,14 +160,18 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
             signal.signal(number, signal.SIG_DFL)
         asked.set()
         stop.set()
+        wake.set()
 
     given_up, unasked = "", False
     before = {number: signal.signal(number, interrupt) for number in _STOP_SIGNALS}
     try:
         with shown:
             while not asked.is_set():
+                if worker and wake.is_set():
+                    worker.join()
+                    break
                 state = shown.show()
-                if (worker is None or not worker.is_alive()) and (state in STOPPED or worker is not None):
+                if worker is None and state in STOPPED:
                     break
                 if given_up := shown.given_up:
                     stop.set()
@@ -173,7 +184,7 @@ def _watch(shown: Progress, stop: threading.Event, worker: threading.Thread | No
                         ask_for_approval(shown.database, shown.settings, shown.job, asked)
                     if asked.is_set():
                         stop.set()
-                asked.wait(shown.pause)
+                wake.wait(shown.pause)
             if worker is not None:
                 while worker.is_alive():
                     shown.show()

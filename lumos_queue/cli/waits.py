@@ -69,8 +69,10 @@ def _nobody(job: str, alive: int, busy: int) -> str:
         return (
             f"nobody works on it: no worker is alive. Start one with: lumos worker, or go on here: lumos resume {job}"
         )
-    workers = f"of {alive:,} workers {busy:,} work" if alive > 1 else f"the only worker {'works' if busy else 'waits'}"
-    return f"nobody works on it yet: {workers} on other jobs" if busy else f"nobody works on it yet: {alive:,} idle"
+    if not busy:
+        return f"nobody works on it yet: {alive:,} worker{'s are' if alive > 1 else ' is'} idle"
+    workers = f"{busy:,} of {alive:,} workers work" if alive > 1 else "the only worker works"
+    return f"nobody works on it yet: {workers} on other jobs"
 
 
 def _silent_workers(

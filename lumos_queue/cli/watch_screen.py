@@ -26,13 +26,15 @@ class Screen:
         self._watched = watched
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        width, height = options.max_width, options.height or console.height
-        room = max(1, height - 1)  # the last line says how to leave
+        height = options.height or console.height
+        room = height - 1  # the last line says how to leave
         top = self._top()
-        below = [*self._loads(), *self._errors(width)]
+        below = [*self._loads(), *self._errors()]
         jobs = self._jobs(console, options, room - len(top) - min(len(below), MIN_ERRORS + len(self._loads())))
         shown = [*top, *jobs]
         shown += below[: max(0, room - _height(console, options, shown))]
+        if not room:
+            shown = []
         yield Group(*shown)
         yield from [Text()] * (room - _height(console, options, shown))
         yield _line("Ctrl-C leaves: jobs go on", DIM)
@@ -71,7 +73,7 @@ class Screen:
             lines.append(_line(f"{one.in_flight:>15,}  {one.waiting:>7,}  {cap:>3}  {one.url}"))
         return lines
 
-    def _errors(self, width: int) -> list[Text]:
+    def _errors(self) -> list[Text]:
         several = len(self._watched.jobs) > 1
         lines = []
         for one in self._watched.jobs:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from types import SimpleNamespace
 
 import psutil
 import pytest
+from celery.events import EventReceiver
 from sqlalchemy import func, select
 
 from db.connection import open_database
 from db.figures import progress
-from db.jobs import cancel, resume
+from db.jobs import cancel, get_job, resume
 from db.models import CompletionRow, EpisodeRow
+from db.quarantine import close_sessions
+from db.reading import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert
@@ -160,6 +164,72 @@ def test_a_worker_outlives_its_broker_and_listens_again(postgres_url, wordmath, 
         worker.process.send_signal(signal.SIGTERM)
         worker.process.wait(timeout=20)
         database.close()
+
+
+def event_of(broker_url: str, wanted: str, act) -> dict:
+    """What Celery's worker tells of the end of the first task in whose words `wanted` stands, after `act` is called."""
+    app, found, listening = make_app(broker_url), [], threading.Event()
+    with app.connection() as connection:
+        ends = dict.fromkeys(("task-succeeded", "task-failed", "task-retried"), found.append)
+        receiver = EventReceiver(connection, handlers=ends, app=app)
+        receiver.on_consume_ready = lambda *_, **__: listening.set()
+        capture = threading.Thread(target=receiver.capture, kwargs={"limit": None, "wakeup": False}, daemon=True)
+        capture.start()
+        assert listening.wait(10)
+        act()
+        event = wait_until(lambda: next((one for one in found if wanted in str(one)), None), "the worker tells of it")
+        receiver.should_stop = True
+        capture.join(5)
+    return event
+
+
+def test_a_slice_tells_in_words_what_it_did_and_one_at_a_dead_endpoint_fails_in_a_line(deployed, wordmath):
+    replies = gold_replies(wordmath.benchmark, wordmath.tasks[:10], "iterative")
+    jobs = []
+    with FakeEndpoint(from_mapping(replies)) as server:
+        event = event_of(
+            deployed.settings.broker_url, "items finished",
+            lambda: jobs.append(send(deployed, evaluation(server, wordmath, "iterative", 10), wordmath)),
+        )  # fmt: skip
+        told = f"'wordmath iterative, planner/grounder {server.tgi}: 10 items finished; stopped: the job is done'"
+        assert (event["type"], event["result"]) == ("task-succeeded", told)
+    with FakeEndpoint(from_mapping(replies)) as server:
+        job = evaluation(server, wordmath, "iterative", 9)
+    failed = event_of(
+        deployed.settings.broker_url, "items finished", lambda: jobs.append(send(deployed, job, wordmath))
+    )
+    assert (failed["type"], failed["traceback"]) == ("task-failed", "")
+    assert failed["exception"].startswith('SliceFailed("wordmath iterative, planner/grounder tgi://127.0.0.1:')
+    assert "failed: endpoint: " in failed["exception"] and failed["exception"].endswith('; 0 items finished")')
+    assert "\n" not in failed["exception"]
+    with deployed.database.engine.connect() as connection:
+        row = get_job(connection, jobs[1])
+        assert (row.state, row.waiting[:9], progress(connection, row.id)) == ("queued", "endpoint:", {"owed": 9})
+    assert cancel(deployed.database, jobs[1]) == "cancelled"
+    log = deployed.worker.log.read_text()
+    line = next(line for line in log.splitlines() if "raised expected: SliceFailed" in line)
+    assert "Traceback" not in log.partition(line)[2].partition("Task evaluate")[0]
+
+
+def test_a_child_without_work_is_seen_as_idle_and_again_after_it_was_declared_dead(postgres_url, redis_url, tmp_path):
+    database = open_database(postgres_url)
+
+    def seen() -> list:
+        with database.engine.connect() as connection:
+            return [(one.pid, one.items, one.id) for one in live_sessions(connection, 15.0)]
+
+    settings = {"broker_url": redis_url, "database_url": postgres_url, "heartbeat_seconds": "0.3"}
+    with CeleryWorker(tmp_path, "cpu", **settings) as worker:
+        (first,) = wait_until(seen, "the child is seen", 20)
+        assert first[:2] == (worker.children()[0], 0)
+        with database.writer.begin() as connection:
+            close_sessions(connection, [first[2]], "another", died=True)
+        (second,) = wait_until(seen, "it is seen again", 20)
+        assert second[:2] == first[:2] and second[2] > first[2]
+        worker.process.send_signal(signal.SIGTERM)
+        worker.process.wait(timeout=20)
+    assert not seen(), "it has ended in good order"
+    database.close()
 
 
 class OnGpu(Starter):

@@ -130,6 +130,10 @@ def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_pa
         login = re.search(r"login (\S+) / (\S+)", up.said)
         login = f"{login[1]}:{login[2]}"
         assert fetch(f"{up.flower}/api/tasks")[0] == 401
+        assert fetch(f"{up.flower}/metrics")[0] == fetch(f"{up.flower}/metrics", "lumos:wrong")[0] == 401
+        status, metrics = fetch(f"{up.flower}/metrics", login)
+        assert status == 200 and b'lumos_items{ending="answered",state="done"}' in metrics
+        assert b"flower_events_total" in metrics
         wait_until(lambda: identifier in fetch(f"{up.flower}/api/tasks", login)[1].decode(), "Flower knows the job", 15)
         tasks = json.loads(fetch(f"{up.flower}/api/tasks", login)[1])
         assert {(task["name"], task["args"]) for task in tasks.values()} == {("convert", f"['{identifier}']")}
