@@ -86,7 +86,7 @@ class Pairs:
             self._joined(a.id, b.id, item_a.ordinal, item_b.ordinal, a.task, a.sample, a.value, b.value,
                          func.substr(TaskRow.question, 1, shown), few=True)
             .join(item_a, item_a.id == a.id).join(item_b, item_b.id == b.id).join(TaskRow, TaskRow.id == a.task)
-            .where(differs).order_by(a.task, a.sample).limit(limit)
+            .where(differs).order_by(a.id).limit(limit)
         )  # fmt: skip
         return [Pair(*row) for row in self._connection.execute(wanted)]
 

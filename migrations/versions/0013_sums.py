@@ -108,6 +108,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job", "key", name=op.f("job_tag_pkey")),
     )
     op.create_index("job_tag_value_index", "job_tag", ["key", "value"])
+    # The first page of a job's episodes, in the order of their ids: PostgreSQL would walk over those of all other jobs.
     _index("episode_job_index", "job", "id")
     _index("episode_task_index", "task", "job", "sample")
     op.create_index(
@@ -118,7 +119,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("problem <> ''"),
     )
     op.add_column("heartbeat", sa.Column("calls", sa.JSON(), nullable=False, server_default="{}"))
-    # The first page of a job's episodes, in the order of their ids: PostgreSQL would walk over those of all other jobs.
     _sums(
         "item_sum",
         (_text("state"), _text("ending"), _key("subgoals"), _key("replies")),
