@@ -140,6 +140,7 @@ def test_chosen_tasks_are_those_of_fitting_episodes_with_all_their_samples(home,
     # The same tasks chosen again are the same job; others, and the plain request, are not.
     assert run(capsys, "rerun", first["job"], "--where", "calls <= 3 calls<4")[1]["job"] == chosen["job"]
     assert run(capsys, "rerun", first["job"], "--where", "calls<=3", "--seed", "3")[1]["job"] != chosen["job"]
+    assert run(capsys, "rerun", first["job"], "--where", "calls>3")[1]["job"] != chosen["job"]
     plain = evaluate(server, "--limit", "6", "--samples", "2", "--temperature", "0.5")
     assert run(capsys, *plain)[1]["job"] == first["job"]
 
