@@ -195,6 +195,7 @@ def test_jobs_that_cannot_be_compared_say_why(database):
     assert any("Not compared" in one.text for one in page.xpath("//section[@id='comparison']/p[@class='warning']"))
 
 
+@pytest.mark.long
 def test_a_hundred_jobs_are_one_small_page(database):
     jobs = [evaluation(database, [RIGHT, WRONG, FAILED], f"question {number} {HOSTILE[0]} {'x' * 300}", number=number)
             for number in range(100)]  # fmt: skip
