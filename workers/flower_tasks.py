@@ -43,7 +43,7 @@ class JobWords:
             is_first = not self._pending
             if not (future := self._pending.get(job)):
                 if len(self._pending) >= MAX_KNOWN:
-                    return ""
+                    return _UNKNOWN
                 future = self._pending[job] = self._thread.submit(self._look, job)
         if is_first:  # else the database is slow, and each row of a page would wait
             try:
