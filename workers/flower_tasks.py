@@ -43,7 +43,7 @@ class JobWords:
             is_first = not self._pending
             if not (future := self._pending.get(job)):
                 if len(self._pending) >= MAX_KNOWN:
-                    return ""
+                    return _UNKNOWN
                 future = self._pending[job] = self._thread.submit(self._look, job)
         if is_first:  # else the database is slow, and each row of a page would wait
             try:
@@ -86,9 +86,10 @@ class TaskFormat:
             task.args = shorten(task.args or "", MAX_SHOWN)
         task.kwargs = "" if task.kwargs == "{}" else shorten(task.kwargs or "", MAX_SHOWN)
         if said := task.exception or task.result:
-            text = _FAILED.fullmatch(said) or _QUOTED.fullmatch(said)
+            quoted = _FAILED.fullmatch(said) or _QUOTED.fullmatch(said)
+            text = quoted[2].replace("\\'", "'").replace('\\"', '"') if quoted else said
             # What the job is stands beside it already; of what is left, a list shows the beginning.
-            task.result = shorten((text[2] if text else said).removeprefix(f"{what}: "), MAX_SHOWN)
+            task.result = shorten(text.removeprefix(f"{what}: "), MAX_SHOWN)
         if task.exception:
             task.exception = task.result
         return task

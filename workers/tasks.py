@@ -67,8 +67,8 @@ def serve_message(kind: str, job: str) -> str:
             return f"refused: no {kind} job has the id '{job}'"
         if row.id not in runnable_jobs(worker.database, [row.pool]):
             # Nothing left, or the job waits for something: messages that pile up must not begin it again.
-            waits = f", it waits: {row.waiting}" if row.waiting else ""
-            return shorten(f"{describe_job(row)}: nothing was due{waits}", MAX_RESULT)
+            waits = f"nothing was done, it waits: {row.waiting}" if row.waiting else "nothing was due"
+            return shorten(f"{describe_job(row)}: {waits}", MAX_RESULT)
         policy = StopPolicy(worker, row.id, [row.pool], _told_to_stop, bounded=True)
         result = try_slice(worker, row.id, policy)
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):

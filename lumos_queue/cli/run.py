@@ -167,7 +167,7 @@ def _watch(
     try:
         with shown:
             while not asked.is_set():
-                if worker and wake.is_set():
+                if worker and (wake.is_set() or not worker.is_alive()):
                     worker.join()
                     break
                 state = shown.show()

@@ -122,6 +122,8 @@ def test_flower_shows_a_job_in_words_and_what_came_of_a_slice(database, deployme
     assert (
         task(result=repr(f"{what}: 3 items finished; stopped: it ends")).result == "3 items finished; stopped: it ends"
     )
+    turn = f"{what}: 3 items finished; stopped: another job's turn".replace("'", "\\'")
+    assert task(result=f"'{turn}'").result == "3 items finished; stopped: another job's turn", "as Celery writes it"
     failed = task(exception=f"SliceFailed({f'{what}: failed: endpoint: down'!r})")
     assert failed.result == failed.exception == "failed: endpoint: down"
     assert task(args="['zzzzzzzz']").args == "zzzzzzzz", "a job that is gone"

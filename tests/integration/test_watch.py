@@ -61,7 +61,7 @@ def half_done(database, tasks: int = 8, **options) -> tuple[str, object]:
     ]
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=ends), ClaimRequest(0))
     with database.writer.begin() as connection:
-        spec = {"infer": {"agent": {"roles": {"planner": URL}}}}
+        spec = {"infer": {"agent": {"roles": {"planner": URL, "grounder": "tgi://\x1b[2J\u202eevil"}}}}
         connection.execute(update(JobRow).where(JobRow.id == job).values(state="running", name=HOSTILE, spec=spec))
     return job, who
 
@@ -75,6 +75,8 @@ def test_a_screen_says_how_far_a_job_is_with_bounds_calls_and_errors(database):
     assert "score so far  2/4 = 50.0%  [15.0%, 85.0%]  whole job 25.0% to 75.0%" in shown
     assert "action_error 1  answered 3" in shown and "1 worker alive, 1 at work" in shown
     assert f"{5:>15}  {7:>7}    -  {URL}" in shown, "in flight, waiting, no cap"
+    text = watched_once(database, job).jobs[0].errors[0].text
+    assert len(text) < 300 and not {"\x1b", "\u202e"} & set(text)
     assert "1 × action_error: " in shown and "[red]boom[/red]" in shown
 
 
