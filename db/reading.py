@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.connection import now
-from db.figures import done_items
 from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
 from db.models import (
@@ -78,12 +77,6 @@ def first_task(connection: Connection, job: str) -> Task | None:
         .where(Item.job == job, Item.ordinal == 0)
     )
     return next((Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows), None)
-
-
-def list_jobs(connection: Connection, limit: int) -> list[Any]:
-    """The newest jobs, each with how many of its items are done."""
-    wanted = select(JobRow.__table__, done_items().label("done")).where(JobRow.state.not_in(HIDDEN))
-    return list(connection.execute(wanted.order_by(JobRow.created_at.desc()).limit(limit)))
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
@@ -186,7 +179,8 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
     """How many items of each job each worker session holds: those that hold none are left out."""
     rows = connection.execute(
         select(Item.session, Item.job, func.count())
-        .where(Item.state == ItemState.CLAIMED, Item.session.is_not(None))
+        .join(JobRow, JobRow.id == Item.job)
+        .where(Item.state == ItemState.CLAIMED, Item.session.is_not(None), JobRow.state.not_in(HIDDEN))
         .group_by(Item.session, Item.job)
         .order_by(Item.session, Item.job)
     )

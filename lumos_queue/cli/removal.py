@@ -17,8 +17,6 @@ from lumos_queue.errors import SpecError
 
 def find_whole(connection: Connection, job: str) -> Any:
     """The row of the job with exactly this id. Raises SpecError, with the whole id of the job that is meant."""
-    if not job:  # every id begins with it
-        raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
     if (found := find_job(connection, job)) is not None:
         return found
     meant = get_job(connection, job)  # raises SpecError where it is none, or several
