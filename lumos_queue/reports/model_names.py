@@ -14,7 +14,22 @@ from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
 
 #: Names of folders that say nothing of the model in them: the folder above is named, too.
-_GENERIC = frozenset("export model models final best last latest checkpoint checkpoints out iterative one-pass".split())
+_GENERIC = frozenset(
+    [
+        "export",
+        "model",
+        "models",
+        "final",
+        "best",
+        "last",
+        "latest",
+        "checkpoint",
+        "checkpoints",
+        "out",
+        "iterative",
+        "one-pass",
+    ]
+)
 #: What stands in place of a model's name.
 BY_RULE, FROM_SCRATCH = "by rule", "from scratch"
 
