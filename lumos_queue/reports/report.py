@@ -1,4 +1,4 @@
-"""A job's report, computed from the stored rows on each call: nothing of it is stored."""
+"""A job's report, made on each call from the kept sums of its ended items (db/figures.py) and its rows."""
 
 from __future__ import annotations
 
