@@ -29,16 +29,11 @@ from lumos_queue.reports.adopted import apart_from_adopted
 from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.reports.chosen import describe_chosen
 from lumos_queue.reports.completeness import completeness
-from lumos_queue.reports.conversion import conversion_report
-from lumos_queue.reports.expert_runs import expert_runs
 from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
-from lumos_queue.reports.provenance import count_tool_calls, split_scores
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
-from lumos_queue.reports.state_manager import state_figures
-from lumos_queue.reports.training import training_figures
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
@@ -64,22 +59,34 @@ def make_report(connection: Connection, job: Any) -> Report:
     }
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings) | describe_chosen(job)
+    # What only some kinds of jobs need is imported for them alone: it would take longer than the rest of a report.
     if job.kind == "train":
+        from lumos_queue.reports.training import training_figures
+
         windows = [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
         return report | {"windows": windows} | training_figures(connection, job.id, windows)
     if job.kind in ("infer", "evaluate"):
         report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
     report |= _episode_figures(connection, job.id, endings)
     report |= apart_from_adopted(connection, job, report) | failures_by_class(connection, job, items, endings)
-    report |= expert_runs(connection, job)
+    if _runs_experts(job):
+        from lumos_queue.reports.expert_runs import expert_runs
+
+        report |= expert_runs(connection, job)
     report |= people_figures(connection, job)
     if check := _calls_check(job, report["calls_by_ending"]):
         report["calls_as_expected"] = check
     if _calls_functions(job):
+        from lumos_queue.reports.provenance import count_tool_calls
+
         report["tool_calls"] = count_tool_calls(connection, job.id)
     if job.formulation == "sum2act" and job.kind in ("infer", "evaluate"):
+        from lumos_queue.reports.state_manager import state_figures
+
         report |= state_figures(connection, job)
     if job.kind == "convert":
+        from lumos_queue.reports.conversion import conversion_report
+
         values = values_by_metric(connection, job.id)
         main = "accepted" if "accepted" in values else "executed"
         report |= scores(job, values, [main], keyed_tasks(connection, job.id))
@@ -95,9 +102,15 @@ def make_report(connection: Connection, job: Any) -> Report:
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report["baselines"] = kept_baselines(connection, job, benchmark)
         if job.formulation == "tooleval" or _calls_functions(job):
+            from lumos_queue.reports.provenance import split_scores
+
             found = split_scores(connection, job, keyed_tasks(connection, job.id))
             report |= {"by_provenance": found} if found else {}
     return report
+
+
+def _runs_experts(job: Any) -> bool:
+    return job.formulation in FORMULATIONS and bool(FORMULATIONS.load(job.formulation).experts)
 
 
 def _calls_functions(job: Any) -> bool:
