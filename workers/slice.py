@@ -224,7 +224,6 @@ class Slice:
 
 
 async def _cancel(tasks: Collection[asyncio.Task]) -> None:
-    tasks = list(tasks)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -49,9 +49,8 @@ class Evaluate:
         task, agent, formulation = work.task, self.infer.agent, self.infer.generator()
         assert task is not None
         benchmark = open_benchmark(self.infer.benchmark)
-        votes: list[str | None] = [None]
+        votes: list[str | None] = ["" if JUDGE in agent.roles else None]  # of an episode without an answer
         if JUDGE in agent.roles:
-            votes = [""]  # of an episode without an answer
             formulation = with_judge(formulation, benchmark, task, votes)
         run = await self.infer.run_formulation(formulation, work, journal, context)
         answer = judged_answer(run.outcome.ending, run.outcome.answer, agent.at_limit)

@@ -73,7 +73,7 @@ def test_without_a_terminal_each_step_is_a_command(lumos, server, database, tmp_
     job = job_of(lumos)
     assert made.code == 3 and f"job {job}: 2 plans wait for approval: lumos approve {job}" in made.err
     assert f"Once it is answered, go on with: lumos resume {job}" in made.err
-    assert f"{job} waits: 2 plans wait for approval" in lumos("jobs").out
+    assert "waiting: 2 plans wait for" in lumos("jobs").out
     assert "waiting for approval" in lumos("report", job).out
 
     shown = lumos("approve", job, "--list", "--json").json["waiting"]
@@ -188,7 +188,7 @@ def test_what_was_typed_before_the_plan_is_shown_approves_nothing(lumos, server,
     terminal = Terminal(request(server), environment)
     terminal.type("y")
     terminal.expect("Approve this plan? [y/n]")
-    assert "2 plans wait for approval" in lumos("jobs").out
+    assert "waiting: 2 plans wait for" in lumos("jobs").out
     terminal.type("y")
     terminal.expect("Approve this plan? [y/n]")
     terminal.type("y")

