@@ -87,7 +87,7 @@ def _describe_work(job: Mapping[str, Any]) -> str:
 
 def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
     """Score and state. Where a job has no score its state takes the place of both."""
-    scores = [_format_score(job["score"]) for job in jobs]
+    scores = [_format_score(job["score"], job["by_outcome"]) for job in jobs]
     states = [_describe_state(job) for job in jobs]
     wide = max(map(cell_len, scores))
 
@@ -115,10 +115,15 @@ def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:
     return state, f"{state}: {reason}" if reason else state
 
 
-def _format_score(score: Mapping[str, Any] | None) -> str:
-    """In percent, with the interval as far as it is known; of an unfinished evaluation the range it can still reach."""
+def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
+    """In percent, with the interval as far as it is known; of an unfinished evaluation the range it can still reach.
+
+    Without an interval where tasks were chosen by what another job did with them: it is no accuracy of the benchmark.
+    """
     if not score:
         return ""
+    if by_outcome:
+        return f"{100 * score['value']:.1f} of chosen"
     if "bounds" in score:
         low, high = score["bounds"]
         return f"{100 * low:.1f} to {100 * high:.1f}"

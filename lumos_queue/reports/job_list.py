@@ -9,8 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.filters import parse_where
 from db.job_list import ItemCounts, JobFilter, ScoreSums, clock_of, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
+from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models
 from lumos_queue.reports.real_state import Standing, real_states
 from lumos_queue.scoring.moments import Moments
@@ -69,6 +71,7 @@ def _describe(connection: Connection, rows: Sequence[Any], lease_seconds: float,
             "models": {role: names[one] for role, one in models[row.id].items()},
             "addresses": {role: url for role, (url, _) in models[row.id].items()},
             "tags": tags.get(row.id, {}),
+            "by_outcome": bool(row.chosen) and is_by_outcome(parse_where(row.chosen)),
             "score": measure_sums(row, *sums[row.id]) if row.id in sums else None,
         }
         for row in rows

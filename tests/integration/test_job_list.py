@@ -12,6 +12,7 @@ from db.figures import count_scores
 from db.job_list import JobFilter
 from db.jobs import get_job
 from db.models import ItemSum, JobRow, ScoreSum
+from lumos_queue.cli.job_list import print_jobs
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.job_list import list_jobs
 from lumos_queue.reports.scores import job_scores
@@ -75,6 +76,18 @@ def test_scores_that_depend_on_each_other_have_no_interval_here(database, change
     change(database, job, **changes)
     (one,), _ = listed(database)
     assert (one["score"]["value"], one["score"]["ci95"]) == (0.5, None)
+
+
+@pytest.mark.parametrize(("chosen", "by_outcome"), [("score=0", True), ("split=test", False), ("", False)])
+def test_a_score_on_tasks_chosen_by_outcome_is_marked(database, chosen, by_outcome, capsys):
+    job = new_job(database, tasks=2)
+    add_scores(database, job, [(1.0, 1), (0.0, 1)])
+    change(database, job, chosen=chosen)
+    jobs, _ = listed(database)
+    assert jobs[0]["by_outcome"] is by_outcome
+    print_jobs(jobs, False)
+    said = capsys.readouterr().out
+    assert ("50.0 of chosen" in said, "50.0 [" in said) == (by_outcome, not by_outcome)
 
 
 def test_a_score_that_the_sums_do_not_tell_is_left_out(database):

@@ -18,7 +18,7 @@ def job(number: int = 0, **changes) -> dict:
     made = {
         "job": f"k3f9a2c{number % 10}", "name": "", "kind": "evaluate", "benchmark": "gsm8k", "recipe": "",
         "formulation": "iterative", "models": {"planner": "small", "grounder": "small"}, "real_state": "done",
-        "reason": "", "done": 300, "items": 300, "age": 75.0, "tags": {},
+        "reason": "", "done": 300, "items": 300, "age": 75.0, "tags": {}, "by_outcome": False,
         "score": {"metric": "accuracy", "value": 0.412, "ci95": [0.358, 0.468]},
     }  # fmt: skip
     return made | changes
