@@ -139,7 +139,7 @@ def _encode(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ..
     encoded = [list(row) for row in rows]
     for row in encoded:
         for place in places:
-            row[place] = as_json(row[place])
+            row[place] = "null" if row[place] is None else as_json(row[place])  # most candidates are
     return [tuple(row) for row in encoded]
 
 

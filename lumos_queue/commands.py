@@ -26,7 +26,7 @@ _write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for ea
 
 def digest(*parts: str) -> str:
     """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
-    return Digest(*parts).hexdigest()
+    return hashlib.sha256(b"".join(map(_with_length, parts))).hexdigest()
 
 
 class Digest:
@@ -38,11 +38,15 @@ class Digest:
             self.add(part)
 
     def add(self, part: str) -> None:
-        data = part.encode()
-        self._hash.update(b"%d:%b" % (len(data), data))
+        self._hash.update(_with_length(part))
 
     def hexdigest(self) -> str:
         return self._hash.hexdigest()
+
+
+def _with_length(part: str) -> bytes:
+    data = part.encode()
+    return b"%d:%b" % (len(data), data)
 
 
 class Constraint(Protocol):

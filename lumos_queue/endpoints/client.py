@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
+
+import orjson
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
@@ -90,7 +91,7 @@ class Client:
         max_bytes: int,
     ) -> TimedReply[T]:
         item: Hashable = episode or object()
-        data = json.dumps(body).encode()
+        data = orjson.dumps(body)
         asked, first = time.perf_counter(), 0.0
         tries, refusals, failure = 0, 0, None
         while True:
@@ -207,7 +208,7 @@ class Client:
                 await self.admission.enter()
                 sent = time.perf_counter()
                 try:
-                    await replica.http.post(path, json.dumps(self._control()).encode(), lambda reply, _: reply)
+                    await replica.http.post(path, orjson.dumps(self._control()), lambda reply, _: reply)
                 except (TryFailed, RequestRefused, ContextFull):
                     self._control_failed_at = time.perf_counter()
                     return False

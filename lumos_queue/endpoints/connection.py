@@ -55,10 +55,10 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop's is another class
+        self._parser = httptools.HttpResponseParser(self)  # after a whole reply it expects the next one
 
     async def exchange(self, message: bytes, max_bytes: int) -> HttpReply:
         """Raises TooLong as soon as more than `max_bytes` have arrived."""
-        self._parser = httptools.HttpResponseParser(self)
         self._begin()
         self._left, self._max_bytes = max_bytes, max_bytes
         self._headed = False

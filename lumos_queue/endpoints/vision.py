@@ -40,8 +40,8 @@ def with_markdown_images(prompt: str, images: Sequence[ImagePart]) -> str:
     The server fetches the address in `![](http://…)` from its own, perhaps internal, network, and prompts hold
     choices, captions and replies of models: in them the mark becomes `! [](…)`, also where no image is sent.
     """
-    shown = "".join(f"{_MARKDOWN}{data_url(image)})" for image in images)
-    return shown + prompt.replace(_MARKDOWN, "! [](")
+    harmless = prompt.replace(_MARKDOWN, "! [](")
+    return "".join(f"{_MARKDOWN}{data_url(image)})" for image in images) + harmless if images else harmless
 
 
 def refuse_images(url: str, images: Sequence[ImagePart]) -> None:
