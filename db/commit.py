@@ -147,7 +147,7 @@ def _held(connection: Connection, batch: Batch) -> dict[int, str]:
     if not items:
         return {}
     rows = connection.execute(_HELD_ITEMS, {"items": json.dumps(sorted(items))})
-    return {row.id: row.state for row in rows if row.claim == batch.claims[row.id] and row.state in HELD}
+    return {item: state for item, claim, state in rows if claim == batch.claims[item] and state in HELD}
 
 
 def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, problem: str) -> None:
