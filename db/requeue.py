@@ -37,7 +37,8 @@ def requeue(database: Database, job: str, wanted: FailureClass) -> int:
             owed = take_back(connection, job, failed_items(connection, job, wanted))
         if not owed:
             others = ", ".join(f"{kind} {count:,}" for kind, count in found.items())
-            raise SpecError(f"No item of job {job} ended so ('{wanted}'); there are: {others or 'no failures'}.")
+            known = f"there are: {others}" if others else "it has no failures"
+            raise SpecError(f"No item of job {job} ended with '{wanted}'; {known}.")
         changes = {"state": JobState.QUEUED, "not_before_at": 0.0, "waits": 0, "waiting": "", "finished_at": None}
         connection.execute(update(JobRow).where(JobRow.id == job).values(changes))
         return owed

@@ -29,4 +29,5 @@ echo "The two small models:"
 iterative=$(evaluate starter-scratch iterative "$LIMIT")
 one_pass=$(evaluate starter-scratch one-pass "$LIMIT")
 lumos report "$iterative" "$one_pass"
-echo "Look further:   lumos episodes $iterative --wrong   lumos jobs   lumos --help"
+echo "Look further, after   . .venv/bin/activate"
+echo "   lumos episodes $iterative --wrong   lumos jobs   lumos --help"

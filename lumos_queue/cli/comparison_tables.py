@@ -149,8 +149,10 @@ def _conclude(one: Found, metric: str) -> str:
         which = "better" if one["difference"] > 0 else "worse"
         return f"{one['b']} is {which} than {one['a']} by {abs(100 * one['difference']):.1f} points of {metric} {how}."
     more = ""
+    if not one["ci95"][0] <= 0 <= one["ci95"][1]:
+        more = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
     if one["tasks_for_power"]:
-        more = f" If they differ as much as here, {one['tasks_for_power']:,} tasks would show it in 80 of 100 cases."
+        more += f" If they differ as much as here, {one['tasks_for_power']:,} tasks would show it in 80 of 100 cases."
     return f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}.{more}"
 
 

@@ -266,7 +266,7 @@ def _part_of_app(given: Sequence[str]) -> typer.Typer:
 def _describe_problem(error: Exception) -> str:
     """One line for an error from elsewhere (wrong usage, a failing database or disk); empty for any other error."""
     if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
-        context, problem = getattr(error, "ctx", None), message().rstrip(".")
+        context, problem = getattr(error, "ctx", None), message().rstrip(".?")
         return f"{problem}. See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
         problem = str(getattr(error, "orig", None) or error).strip()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
+from db.waiting import PAUSED_BY_PERSON
 from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
 from lumos_queue.cli.feedback_tables import format_steps, print_feedback
@@ -76,8 +79,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for report in reports:
         print_groups(console, report)
         print_tool_calls(console, report)
-        if report["waiting"] and not report.get("reason"):
-            console.print(f"{report['job']} waits: {escape(report['waiting'])}")
+        _print_wait(console, report)
         if text := remark(report):
             console.print(f"{report['job']} is {text}", soft_wrap=True)
         for problem in report["problems"][:3]:
@@ -246,7 +248,15 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
             console.print(f"  {name}: {value}", markup=False)
     for note, steps in noted.items():
         console.print(f"  note: {note} ({format_steps(steps)})", markup=False)
-    if report["waiting"] and not report.get("reason"):
-        console.print(f"{report['job']} waits: {escape(report['waiting'])}")
+    _print_wait(console, report)
     if text := remark(report):
         console.print(f"{report['job']} is {text}", soft_wrap=True)
+
+
+def _print_wait(console: Console, report: Mapping[str, Any]) -> None:
+    """What a job that has not ended waits for, unless it was stopped: then the remark says why."""
+    if report["waiting"] == PAUSED_BY_PERSON:
+        job = report["job"]
+        console.print(f"{job} is paused by a person. Go on with: lumos resume {job}", soft_wrap=True)
+    elif report["waiting"] and not report.get("reason"):
+        console.print(f"{report['job']} waits: {escape(report['waiting'])}")

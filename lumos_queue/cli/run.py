@@ -13,7 +13,7 @@ from typing import Any
 from db.figures import count_endings, progress
 from db.jobs import get_job
 from db.states import JobState
-from db.tags import UNNAMED, NameAndTags
+from db.tags import UNNAMED, NameAndTags, tags_of
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
@@ -54,19 +54,22 @@ def go_on(settings: Settings, row: Any, new: bool, named: NameAndTags, follow: b
     """Run or follow a job that was asked for (its row) unless it has stopped; returns the exit code."""
     if not new:
         output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
-        if text := _keeps_name(row, named):
+        if text := _keeps_name(settings, row, named):
             output.say(text)
     if row.state in STOPPED:
         return check_completeness(settings, row.id, silent=follow)
     return run_stored(settings, row, follow)
 
 
-def _keeps_name(row: Any, named: NameAndTags) -> str:
-    """One line where a job that was stored before is called otherwise than it was asked to be now; else empty."""
-    if not (named.name and named.name != row.name):
+def _keeps_name(settings: Settings, row: Any, named: NameAndTags) -> str:
+    """One line where a job that was stored before has another name or other tags than were given now; else empty."""
+    with database(settings) as opened, opened.engine.connect() as connection:
+        tags = tags_of(connection, [row.id]).get(row.id, {})
+    asked = [f"--name {quote(named.name)}"] if named.name and named.name != row.name else []
+    asked += [quote(f"{key}={value}") for key, value in named.tags.items() if tags.get(key) != value]
+    if not asked:
         return ""
-    before = f"keeps its name '{row.name}'" if row.name else "has no name"
-    return f"job {row.id} {before}. To give it another: lumos tag {row.id} --name {quote(named.name)}"
+    return f"job {row.id} keeps its name and tags. To change them: lumos tag {row.id} {' '.join(asked)}"
 
 
 def check_completeness(settings: Settings, job: str, silent: bool = False) -> Exit:

@@ -13,6 +13,7 @@ Sampled replies depend on the seed only, up to the same rounding.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import queue
 import random
@@ -130,7 +131,15 @@ class Batcher:
         self._passes: Generator[None, None, SearchResult] | None = None  #: what is left of it
         self._constraints = ConstraintCache()
         self._forget()
-        threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True).start()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop, and wait for the forward pass under way."""
+        self._ended = True
+        self.arrivals.put(None)
+        self._thread.join()
 
     def _forget(self) -> None:
         self._rows: list[Row] = []
@@ -138,7 +147,7 @@ class Batcher:
         self._mask: Any = None  #: [row, position], 0 where padded
 
     def _run(self) -> None:
-        while (arrived := self._take_arrivals()) is not None:
+        while (arrived := self._take_arrivals()) is not None and not self._ended:
             try:
                 import torch
 
@@ -364,6 +373,13 @@ _batchers: dict[tuple[tuple[str, float, int], ...], Batcher] = {}
 _sharing = threading.Lock()
 # A forked child has the dictionary but not the threads.
 os.register_at_fork(after_in_child=_batchers.clear)
+
+
+@atexit.register
+def _end_all() -> None:
+    """The interpreter's end in the middle of a forward pass would abort the process."""
+    for batcher in list(_batchers.values()):
+        batcher.end()
 
 
 def _share(folder: Path) -> Batcher:

@@ -45,8 +45,9 @@ def remark(report: Mapping[str, Any]) -> str:
     if reason := report.get("reason"):
         hint = f". Once this is fixed, go on with: {report['go_on']}"
         return f"{report['state']}: {reason.rstrip('.')}{'' if report['go_on'] in reason else hint}"
-    parts = ", ".join(f"{count:,} {_WORDS.get(name, name)}" for name, count in sorted(report["lacking"].items()))
-    return f"incomplete: of its items {parts}. Go on with: {report['go_on']}"
+    lacking = sorted(report["lacking"].items())
+    parts = ", ".join(f"{count:,} of its items {_WORDS.get(name, name)}" for name, count in lacking)
+    return f"incomplete: {parts}. Go on with: {report['go_on']}"
 
 
 _WORDS = {"infra_error": "ended with infra_error"}

@@ -141,7 +141,7 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
             options = [f"--{name} {infer[name]}" for name in ("limit", "samples") if infer[name] != former[name]]
             return (
                 f"job {twin.id} has finished {finished:,} episodes of this request with another --limit or --samples. "
-                f"To adopt them instead, cancel this job and give: lumos extend {twin.id} {' '.join(options)}"
+                f"To adopt them, and make no call twice, give instead: lumos extend {twin.id} {' '.join(options)}"
             )
     return ""
 

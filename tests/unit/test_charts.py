@@ -108,10 +108,11 @@ def test_a_chart_says_in_words_what_it_shows_and_long_labels_are_cut_in_it_only(
     named = svg.get("aria-labelledby").split()
     assert [one.get("id") for one in (svg.find("title"), svg.find("desc"))] == named
     assert svg.find("desc").text == f"{label}: 50.0 %"
-    assert len(svg.find(".//text[@class='label']").text) == MAX_LABEL
+    assert len(svg.find(".//text[@class='label narrow']").text) == MAX_LABEL
+    assert svg.find(".//text[@class='label wide']").text == label
     amount = "incomplete: 20.0 to 60.0 % [13.6, 88.2]"
     long = parse(draw_forest("scores", "Scores", [Estimate(label, 0.5, bounds=(0.2, 0.6), amount=amount)]))
-    assert len(long.find(".//text[@class='label']").text + amount) == MAX_LINE
+    assert len(long.find(".//text[@class='label narrow']").text + amount) == MAX_LINE
 
 
 @pytest.mark.parametrize(

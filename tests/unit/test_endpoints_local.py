@@ -6,6 +6,8 @@ import asyncio
 import hashlib
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -298,3 +300,33 @@ def test_a_cancelled_call_does_not_disturb_the_batch(folder, prompts):
             assert reply.text == whole[at].text
         else:
             assert isinstance(reply, asyncio.CancelledError)
+
+
+LEAVE_EARLY = """
+import asyncio, sys
+from types import SimpleNamespace
+import torch
+from lumos_queue.endpoints import local
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.registry import open_endpoint
+
+large = torch.rand(2500, 2500)
+local.Batcher._step = lambda self: large @ large  # takes as long as a pass of a large model
+
+async def leave_early():
+    values = {"request_seconds": 60.0, "request_retries": 0, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
+    endpoint = open_endpoint(sys.argv[1], SimpleNamespace(**values))
+    asking = asyncio.ensure_future(endpoint.generate("one", Sampling(max_tokens=40, stop=()), 0))
+    await asyncio.sleep(float(sys.argv[2]))
+    sys.exit(3)
+
+asyncio.run(leave_early())
+"""
+
+
+def test_a_process_that_ends_in_the_middle_of_a_forward_pass_has_its_own_exit_status(folder):
+    """Threads that compute while the interpreter ends would abort it: `terminate called`, status 134."""
+    for seconds in (3, 3.1, 3.2):
+        command = [sys.executable, "-c", LEAVE_EARLY, f"local:{folder}", str(seconds)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, "terminate" in done.stderr) == (3, False), done.stderr[-500:]

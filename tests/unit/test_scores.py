@@ -92,7 +92,7 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
             "complete": False, "lacking": {"quarantined": 1, "infra_error": 2}, "go_on": "lumos resume abc"
         }  # fmt: skip
     assert remark(found) == (
-        "incomplete: of its items 2 ended with infra_error, 1 quarantined. Go on with: lumos resume abc"
+        "incomplete: 2 of its items ended with infra_error, 1 of its items quarantined. Go on with: lumos resume abc"
     )
     for state in ("failed", "paused"):
         found = of(state, {"done": 4, "owed": 1}, {})

@@ -13,7 +13,8 @@ from lumos_queue.util.display import one_line
 ROW = 34  #: pixels from one row to the next
 LABEL_Y, TRACK_Y, TRACK_HEIGHT = 13, 20, 10  #: pixels within a row
 AXIS = 22  #: pixels
-MAX_LINE, MAX_LABEL, MIN_LABEL = 54, 34, 10  #: characters on a narrow page: of label and amount, of a label
+MAX_LINE, MAX_LABEL, MIN_LABEL = 49, 34, 10  #: characters on a narrow page: of label and amount, of a label
+MAX_WIDE_LINE = 96  #: the same of label and amount on a wide one
 
 
 def new_chart(key: str, title: str, description: str, height: int) -> Element:
@@ -31,11 +32,11 @@ def new_chart(key: str, title: str, description: str, height: int) -> Element:
 def add_row(chart: Element, number: int, label: str, amount: str, name: str = "") -> Element:
     """The track of a new row, with its label at the left and its amount at the right."""
     row = SubElement(chart, "svg", {"class": f"row {name}".strip(), "y": str(number * ROW), "height": str(ROW)})
-    add_text(
-        row,
-        _shorten(label, max(MIN_LABEL, min(MAX_LABEL, MAX_LINE - len(amount)))),
-        {"class": "label", "x": "0", "y": str(LABEL_Y)},
-    )
+    short = _shorten(label, max(MIN_LABEL, min(MAX_LABEL, MAX_LINE - len(amount))))
+    wide = _shorten(label, max(MIN_LABEL, MAX_WIDE_LINE - len(amount)))
+    if wide != short:  # the style sheet shows one of the two
+        add_text(row, wide, {"class": "label wide", "x": "0", "y": str(LABEL_Y)})
+    add_text(row, short, {"class": "label" if wide == short else "label narrow", "x": "0", "y": str(LABEL_Y)})
     add_text(row, amount, {"class": "amount", "x": "100%", "y": str(LABEL_Y), "text-anchor": "end"})
     place = {"class": "track", "y": str(TRACK_Y), "width": "100%", "height": str(TRACK_HEIGHT)}
     return SubElement(row, "svg", place)
