@@ -104,7 +104,7 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
     beside = wide + bool(wide)  # a score and a space
     scored = [cell_len(state) for score, (state, _) in zip(scores, states, strict=True) if score]
     natural = [cell_len(words) + bool(score) * beside for score, (_, words) in zip(scores, states, strict=True)]
-    least = max(_STATE_LEAST, beside + max(len("state"), *scored))
+    least = max(_STATE_LEAST, beside + max([len("state"), *scored]))
     return Column(head, max(cell_len(head), *natural), least, 0, show)
 
 

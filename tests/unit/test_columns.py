@@ -101,3 +101,8 @@ def test_the_least_important_column_goes_first_and_the_first_one_never():
 )
 def test_an_age_is_short(seconds, told):
     assert format_age(seconds) == told
+
+
+def test_a_list_without_any_score_has_a_column_of_states(capsys, monkeypatch):
+    lines = lines_of(capsys, monkeypatch, 80, [job(score=None, real_state="queued", done=0)])
+    assert "state" in lines[0] and "queued" in lines[1]
