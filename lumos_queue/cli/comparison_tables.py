@@ -13,6 +13,7 @@ from lumos_queue.cli.columns import cut
 from lumos_queue.cli.episode_list import chop
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair
+from lumos_queue.reports.comparison import explain_no_difference
 from lumos_queue.reports.differences import describe_differences
 
 Found = dict[str, Any]
@@ -148,12 +149,8 @@ def _conclude(one: Found, metric: str) -> str:
     if one["p_holm"] < 0.05:
         which = "better" if one["difference"] > 0 else "worse"
         return f"{one['b']} is {which} than {one['a']} by {abs(100 * one['difference']):.1f} points of {metric} {how}."
-    more = ""
-    if not one["ci95"][0] <= 0 <= one["ci95"][1]:
-        more = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
-    if one["tasks_for_power"]:
-        more += f" If they differ as much as here, {one['tasks_for_power']:,} tasks would show it in 80 of 100 cases."
-    return f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}.{more}"
+    shown = f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}."
+    return shown + explain_no_difference(one)
 
 
 def _print_pairs(console: Any, one: Found, name: str, what: str, listed: int) -> None:

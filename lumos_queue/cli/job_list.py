@@ -118,17 +118,17 @@ def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:
 def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
     """In percent, with the interval as far as it is known; of an unfinished evaluation the range it can still reach.
 
-    Without an interval where tasks were chosen by what another job did with them: it is no accuracy of the benchmark.
+    A score on tasks that were chosen by their outcomes in another job is no accuracy, and has no interval.
     """
     if not score:
         return ""
-    if by_outcome:
-        return f"{100 * score['value']:.1f} of chosen"
     if "bounds" in score:
         low, high = score["bounds"]
         return f"{100 * low:.1f} to {100 * high:.1f}"
     if not 0 <= score["value"] <= 1:
         return f"mean {score['value']:.3g}"
+    if by_outcome:
+        return f"{100 * score['value']:.1f} of chosen"
     if score["ci95"] is None:
         return f"{100 * score['value']:.1f}"
     low, high = score["ci95"]

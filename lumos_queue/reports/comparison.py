@@ -166,3 +166,13 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
         if remark := remark_on_chosen(job.parent, job.chosen, job.benchmark):
             notes.append(f"{job.id}: {remark}.")
     return notes
+
+
+def explain_no_difference(one: Mapping[str, Any]) -> str:
+    """Sentences, each after a space, that follow "no difference is shown"; `one`: of `comparisons`."""
+    more = ""
+    if not one["ci95"][0] <= 0 <= one["ci95"][1]:
+        more = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
+    if one["tasks_for_power"]:
+        more += f" If they differ as much as here, {one['tasks_for_power']:,} tasks would show it in 80 of 100 cases."
+    return more

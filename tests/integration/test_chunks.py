@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from db.bulk import insert_rows
-from db.chunks import FIRST_ROWS, MAX_ROWS, Chunks
+from db.chunks import FIRST_ROWS, IDLE_REST, MAX_ROWS, Chunks
 from db.connection import Database
 from db.fence import start_session
 from db.models import Item, JobRow
@@ -39,20 +39,17 @@ def test_a_chunk_is_as_large_as_the_last_one_was_quick(database):
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_on_sqlite_others_have_their_turn_before_the_next_chunk(database: Database, works: bool):
+def test_on_sqlite_others_have_their_turn_before_the_next_chunk(database: Database, works: bool, monkeypatch):
     """For as long as the lock was held where a worker reports, else for a quarter of it."""
     if works:
         start_session(database, "1")
+    asked: list[float] = []
+    monkeypatch.setattr(Chunks, "rest", lambda self, seconds: asked.append(seconds))
     chunks = Chunks(database)
     took(chunks, 0.2)
-    began = time.monotonic()
     took(chunks, 0.0)
-    away = time.monotonic() - began
-    if not database.is_sqlite:
-        assert away < 0.05
-    else:
-        assert away >= (0.2 if works else 0.05) - 0.01
-        assert works or away < 0.2
+    most = chunks.longest if works and database.is_sqlite else chunks.longest * IDLE_REST
+    assert len(asked) == 1 and most - 0.1 < asked[0] <= most + 0.01
 
 
 def test_a_job_is_touched_in_the_state_in_which_one_is_at_work_on_it(database):

@@ -88,6 +88,9 @@ def test_a_score_on_tasks_chosen_by_outcome_is_marked(database, chosen, by_outco
     print_jobs(jobs, False)
     said = capsys.readouterr().out
     assert ("50.0 of chosen" in said, "50.0 [" in said) == (by_outcome, not by_outcome)
+    jobs[0]["score"] |= {"value": -2.5, "ci95": None}  # a reward is no share
+    print_jobs(jobs, False)
+    assert "mean -2.5" in capsys.readouterr().out
 
 
 def test_a_score_that_the_sums_do_not_tell_is_left_out(database):

@@ -14,7 +14,7 @@ from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.material import Material
 from lumos_queue.pages.wording import plain, plural, tell_points, tell_price, tell_probability, tell_share
-from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison import Options, compare_jobs, explain_no_difference
 
 Found = Mapping[str, Any]
 MAX_LISTED = 20  #: fixed, and broken, tasks of a comparison
@@ -64,12 +64,8 @@ def _conclude(one: Found, metric: str) -> str:
         which = "better" if one["difference"] > 0 else "worse"
         distance = f"{abs(100 * one['difference']):.1f}"
         return f"{one['b']} is {which} than {one['a']} by {distance} points of {plain(metric)} [{low}, {high}] {how}."
-    more = ""
-    if not one["ci95"][0] <= 0 <= one["ci95"][1]:
-        more = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
-    if one["tasks_for_power"]:
-        more += f" If they differ as much as here, {one['tasks_for_power']:,} tasks would show it in 80 of 100 cases."
-    return f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}.{more}"
+    told = f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}."
+    return told + explain_no_difference(one)
 
 
 def _plot(key: str, found: Found) -> Figure:
