@@ -1,4 +1,4 @@
-"""Many rows at once, without an ORM instance for each.
+"""Many rows at once, without an ORM instance for each. JSON columns take text (`as_json`), None is SQL's NULL.
 
 PostgreSQL gets them in one statement, as one JSON parameter that the database takes apart. SQLite, which is
 written to from the event loop (docs/decisions/0008), gets one prepared statement for all of them.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import JSON, Connection, Dialect, Table, TextClause, text
+from sqlalchemy import Connection, Dialect, LargeBinary, Table, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import now
@@ -41,19 +41,18 @@ def insert_rows(
 ) -> int:
     """Insert `rows`; one whose key is stored already is left alone. Returns how many were new.
 
-    JSON columns take Python values. With `compare`, rows left alone must equal what is stored in these columns,
-    or RowsDiffer is raised. `stamp` names one more column, which gets the time by the database's clock.
+    With `compare`, rows left alone must equal what is stored in these columns, or RowsDiffer is raised. `stamp` names
+    one more column, which gets the time by the database's clock.
     """
     if not rows:
         return 0
     dialect = connection.dialect.name
     if dialect == "sqlite":
-        encoded = _encode(table, columns, rows)
-        new = connection.exec_driver_sql(_insert_each(table, columns, stamp), encoded).rowcount
+        new = connection.exec_driver_sql(_insert_each(table, columns, stamp), rows).rowcount
     else:
-        new = connection.execute(_insert(table, columns, stamp), {"rows": as_json(rows)}).rowcount
+        new = connection.execute(_insert(table, columns, stamp), {"rows": _write_rows(rows)}).rowcount
     if compare and new < len(rows):
-        differing = connection.execute(_differing(dialect, table, columns, compare), {"rows": as_json(rows)})
+        differing = connection.execute(_differing(dialect, table, columns, compare), {"rows": _write_rows(rows)})
         if first := differing.first():
             raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
     return new
@@ -74,10 +73,10 @@ def update_rows(
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        encoded = [(*others, key) for key, *others in _encode(table, columns, rows)]
-        connection.exec_driver_sql(_update_each(table, columns, only, stamp), encoded)
+        key_last = [(*others, key) for key, *others in rows]
+        connection.exec_driver_sql(_update_each(table, columns, only, stamp), key_last)
     else:
-        connection.execute(_update(table, columns, only, stamp), {"rows": as_json(rows)})
+        connection.execute(_update(table, columns, only, stamp), {"rows": _write_rows(rows)})
 
 
 def add_rows(
@@ -92,7 +91,7 @@ def add_rows(
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(_add_each(table, columns), list(rows))
     else:
-        connection.execute(_add(table, columns), {"rows": as_json(rows)})
+        connection.execute(_add(table, columns), {"rows": _write_rows(rows)})
 
 
 def adding(table: Table) -> str:
@@ -106,7 +105,7 @@ def adding(table: Table) -> str:
 def insert_encoded(
     connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Insert very many rows, with the values of JSON columns as text (`as_json`).
+    """Insert very many rows.
 
     PostgreSQL copies them, and refuses them all if one has a key that is stored already; SQLite leaves that one out.
     """
@@ -131,21 +130,14 @@ def insert_encoded(
 as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode  # made once, not a row
 
 
-def _encode(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
-    """The rows as SQLite's driver takes them: values of JSON columns as text."""
-    places = _json_places(table, columns)
-    if not places:
-        return rows
-    encoded = [list(row) for row in rows]
-    for row in encoded:
-        for place in places:
-            row[place] = "null" if row[place] is None else as_json(row[place])  # most candidates are
-    return [tuple(row) for row in encoded]
+def _as_text(value: object) -> str:
+    """Bytes in the rows that are sent as JSON: as both databases write them."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"a column takes no {type(value).__name__}")
+    return f"\\x{value.hex()}"
 
 
-@cache
-def _json_places(table: Table, columns: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(place for place, name in enumerate(columns) if isinstance(table.columns[name].type, JSON))
+_write_rows = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_as_text).encode
 
 
 @cache
@@ -201,7 +193,14 @@ def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tu
     arriving = f"SELECT {_select(dialect, table, columns)} FROM {_unnest(dialect)}"
     same = " AND ".join(f's."{name}" = a."{name}"' for name in keys)
     unlike = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"  # also where one of the two is NULL
-    differs = " OR ".join(f's."{name}" {unlike} a."{name}"' for name in compare)
+    stored = {name: f's."{name}"' for name in compare}
+    if dialect == "sqlite":  # which has no function that makes bytes of text
+        stored |= {
+            name: f"'\\x' || lower(hex(s.\"{name}\"))"
+            for name in compare
+            if isinstance(table.columns[name].type, LargeBinary)
+        }
+    differs = " OR ".join(f'{stored[name]} {unlike} a."{name}"' for name in compare)
     shown = ", ".join(f's."{name}"' for name in keys)
     return text(f'SELECT {shown} FROM "{table.name}" s JOIN ({arriving}) a ON {same} WHERE {differs} LIMIT 1')
 
@@ -215,12 +214,11 @@ def _unnest(dialect: str) -> str:
 def _select(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
     parts = []
     for index, name in enumerate(columns):
-        kind = table.columns[name].type
-        arrow = "->" if isinstance(kind, JSON) else "->>"
         if dialect == "postgresql":
-            part = f"CAST(r.value {arrow} {index} AS {kind.compile(dialect=_postgresql())})"
+            kind = table.columns[name].type.compile(dialect=_postgresql())
+            part = f"CAST(r.value ->> {index} AS {kind})"
         else:
-            part = f"r.value {arrow} '$[{index}]'"
+            part = f"r.value ->> '$[{index}]'"
         parts.append(f'{part} AS "{name}"')
     return ", ".join(parts)
 

@@ -12,8 +12,9 @@ from sqlalchemy.orm import aliased
 
 from db.bulk import clock, insert_rows
 from db.connection import now, numbers
-from db.journal import COLUMNS, RecordedStep, load_steps
+from db.journal import COLUMNS
 from db.models import Attempt, EpisodeRow, Item, TaskRow
+from db.recorded import RecordedStep, load_steps
 from db.states import ItemState
 from lumos_queue.records import Task
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.artifacts import insert_artifacts
 from db.awaiting import is_unanswered
-from db.bulk import insert_rows, update_rows
+from db.bulk import as_json, insert_rows, update_rows
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
@@ -223,7 +223,7 @@ def _finish(connection: Connection, holder: LeaseHolder, finished: list[Finished
         insert_steps(connection, job, done.item, done.training_steps)
         insert_feedback(connection, job, done.item, done.feedback_steps)
         insert_models(connection, job, done.item, done.models)
-    items = [(done.item, _DONE, None, "", done.output) for done in finished]
+    items = [(done.item, _DONE, None, "", None if done.output is None else as_json(done.output)) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
     update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
     ended = [done for done in finished if held[done.item] == ItemState.CLAIMED]

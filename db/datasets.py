@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -94,8 +93,7 @@ def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool
     if connection.dialect.name == "sqlite" or not connection.execute(select(TaskRow.id).where(*between).limit(1)).all():
         insert_encoded(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     else:  # left by one that was cut off
-        decoded = [(*row[:4], json.loads(row[4]), json.loads(row[5])) for row in rows]
-        insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, decoded)
+        insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     if last + 1 < len(dataset.tasks):
         return False
     connection.execute(update(Dataset).where(own).values(complete=True))

@@ -15,7 +15,7 @@ from itertools import islice
 
 from sqlalchemy import Connection, func, select, update
 
-from db.bulk import insert_rows, update_rows
+from db.bulk import as_json, insert_rows, update_rows
 from db.connection import Database, now
 from db.datasets import ITEM_COLUMNS, TASK_COLUMNS
 from db.jobs import remove
@@ -132,7 +132,7 @@ def _store_tasks(
     if fresh and dataset is None:
         raise LumosError("tasks that are not stored yet need a dataset")
     rows = [
-        (dataset, first + place, task.row, task.question, dict(task.inputs), task.gold)
+        (dataset, first + place, task.row, task.question, as_json(task.inputs), as_json(task.gold))
         for place, task in enumerate(fresh)
     ]
     insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)

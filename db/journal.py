@@ -1,8 +1,8 @@
-"""An episode's journal: steps as rows, and rows as steps again.
+"""An episode's journal: steps as rows (db/recorded.py reads them back).
 
-A prompt mostly repeats an earlier one (db/prompt_bases.py), and the first begins like every other of its role. So only
-what is new is stored: `delta`, after the prompt at `base` or the text block `prefix`; `prompt_digest` says what must
-come out.
+A prompt mostly repeats an earlier one (db/prompt_bases.py), and the first begins like every other of its role and then
+has the task's question. So only what is new is stored: `delta`, after the prompt at `base` or the text block `prefix`,
+without the question, which goes in at `question_at`; `prompt_digest` says what must come out.
 """
 
 from __future__ import annotations
@@ -11,27 +11,25 @@ import asyncio
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import STEPS, Approval, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
+from db.bulk import as_json
+from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
 from db.prompt_bases import PromptBases
-from db.text_blocks import LONG, load_texts, text_digest
-from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step, write_answer
-from lumos_queue.records import TEACHER, Action, Candidate, Completion, Execution, FinishReason, Subgoal
+from db.recorded import NO, YES, RecordedStep, stored_digest
+from db.text_blocks import LONG, text_digest
+from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step
+from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal
 
-YES, NO = "yes", "no"  #: a person's answers, as they are stored
 RECENT_BYTES = 128 << 20  #: of artifacts that are at hand for later steps and for scores
 _SHORT = {"kind", "text"}  # values of these alone are no longer than the result that shows them
 _PLACE = ("episode", "attempt", "position", "branch", "command")
 COLUMNS: dict[type, tuple[str, ...]] = {
     SubgoalRow: (*_PLACE, "number", "text"),
     EpisodeArtifact: ("episode", "digest"),
-    CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "reply",
+    CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "question_at", "reply",
                     "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
                     "lost", "queued", "note", "parent", "candidates"),
     ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
@@ -183,8 +181,11 @@ class EpisodeFigures:
             return
         self.calls += 1
         sums = self.roles.setdefault(role, [0, 0.0, 0.0, 0.0, 0.0])
-        for place, value in enumerate((1, done.seconds, done.waited, done.lost, done.queued)):
-            sums[place] += value
+        sums[0] += 1
+        sums[1] += done.seconds
+        sums[2] += done.waited
+        sums[3] += done.lost
+        sums[4] += done.queued
         if prefix is not None:
             self.prompts.add((role, prefix))
 
@@ -192,8 +193,18 @@ class EpisodeFigures:
 class EpisodeJournal:
     """The recorded steps of one attempt, and the way in for new ones."""
 
-    def __init__(self, episode: int, attempt: int, buffer: Buffer, heads: Mapping[str, str], code_version: str = ""):
+    def __init__(
+        self,
+        episode: int,
+        attempt: int,
+        buffer: Buffer,
+        heads: Mapping[str, str],
+        code_version: str = "",
+        question: str = "",
+    ):
+        """`heads`: role to the text that its prompts begin with. `question`: the task's, left out of prompts."""
         self.episode, self.attempt = episode, attempt
+        self._question = question.strip()
         self.figures = EpisodeFigures(code_version)
         self._buffer, self._heads = buffer, heads
         self._known: dict[tuple[int, int], tuple[str, Result]] = {}
@@ -228,7 +239,7 @@ class EpisodeJournal:
 
     def record(self, step: Step) -> None:
         command, done = step.command, step.result
-        place = (self.episode, self.attempt, step.position, step.branch, command.digest)
+        place = (self.episode, self.attempt, step.position, step.branch, stored_digest(command.digest))
         if isinstance(command, Ask):
             assert isinstance(done, Completion)
             self._record_completion(place, command, done, step)
@@ -238,12 +249,12 @@ class EpisodeJournal:
             self._bases.add_other(step.position, command.parent)
             self.figures.action_seconds += done.seconds
             self._buffer.add(ExecutionRow, (
-                *place, list(action.variables), action.name, action.arguments, action.raw, *self._outcome_of(done),
+                *place, as_json(action.variables), action.name, action.arguments, action.raw, *self._outcome_of(done),
                 command.parent,
             ), len(action.raw) + len(done.result) + len(done.message))  # fmt: skip
         elif isinstance(command, Call):
             assert isinstance(done, Execution)
-            row = (*place, command.tool, dict(command.arguments), *self._outcome_of(done), done.provenance)
+            row = (*place, command.tool, as_json(command.arguments), *self._outcome_of(done), done.provenance)
             self._buffer.add(ToolCallRow, row, len(done.result) + len(done.message))
         elif isinstance(command, Approve):
             self._buffer.add(Approval, (*place, command.shown, *_answer_of(done)), len(command.shown))
@@ -259,11 +270,15 @@ class EpisodeJournal:
             delta = prompt[len(known) :]
         elif (head := self._heads.get(ask.role)) and prompt.startswith(head):
             prefix, delta = self._buffer.add_text(head), prompt[len(head) :]
+        question_at = None
+        if base is None and self._question and len(delta) < LONG and (at := delta.find(self._question)) >= 0:
+            question_at, delta = at, delta[:at] + delta[at + len(self._question) :]
         delta, delta_block = self._pack(delta)
+        candidates = as_json([[one.text, one.logprob] for one in done.candidates]) if done.candidates else None
         self._buffer.add(CompletionRow, (
-            *place, ask.role, text_digest(prompt), base, prefix, delta, delta_block, done.text, str(done.finish_reason),
-            done.prompt_tokens, done.completion_tokens, done.retries, done.replaced, done.seconds, done.waited,
-            done.lost, done.queued, done.note, ask.parent, [[one.text, one.logprob] for one in done.candidates] or None,
+            *place, ask.role, stored_digest(text_digest(prompt)), base, prefix, delta, delta_block,
+            question_at, done.text, str(done.finish_reason), done.prompt_tokens, done.completion_tokens, done.retries,
+            done.replaced, done.seconds, done.waited, done.lost, done.queued, done.note, ask.parent, candidates,
         ), len(delta) + len(done.text))  # fmt: skip
         self.figures.add_reply(ask.role, done, prefix)
         self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
@@ -275,7 +290,7 @@ class EpisodeJournal:
         outputs_block = None
         if result_block or any(value.keys() - _SHORT for value in values):
             _, outputs_block = self._pack(json.dumps(values))
-        outputs = None if outputs_block else values
+        outputs = None if outputs_block else as_json(values)
         return done.status, result, result_block, outputs, outputs_block, done.message, done.seconds
 
     def _pack(self, text: str) -> tuple[str, str | None]:
@@ -288,110 +303,3 @@ def _answer_of(done: Result) -> tuple[str, str, str]:
     if not isinstance(done, Execution):
         return "", "", ""
     return YES if done.ok else NO, done.result, str(done.values[0]["text"])
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedStep:
-    """A step as the database holds it. `command` is the command's digest; `detail` what it was about."""
-
-    position: int
-    branch: int
-    command: str
-    result: Result
-    detail: Subgoal | Action | Call | Approve | None = None
-    role: str = ""
-    prompt: str = ""
-    parent: int | None = None  #: as of Ask and Do
-    prefix: str | None = None  #: digest of the text that the prompt begins with, where that is kept apart
-
-
-def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
-    """The steps after a teacher's last reply, which are the annotation it led to; all of them without a teacher."""
-    return steps[max((place for place, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
-
-
-def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:
-    """The recorded steps of the given attempt of each episode (episode to attempt number), in order."""
-    found: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
-    for table in STEPS.values():
-        if table is ToolCallRow and not any(found.values()):
-            break  # calls and plans come after what a model wrote: fewer queries for new episodes
-        wanted = (
-            select(table.__table__)
-            .where(table.episode.in_(attempts))
-            .order_by(table.episode, table.position, table.branch)
-        )
-        rows = [row for row in connection.execute(wanted) if row.attempt == attempts[row.episode]]
-        for row, step in zip(rows, _STEPS[table](connection, rows), strict=True):
-            found[row.episode].append(step)
-    for steps in found.values():
-        steps.sort(key=lambda step: (step.position, step.branch))
-    return found
-
-
-def _subgoals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
-    return [RecordedStep(row.position, row.branch, row.command, None, Subgoal(row.number, row.text)) for row in rows]
-
-
-def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
-    texts = load_texts(connection, (digest for row in rows for digest in (row.prefix, row.delta_block)))
-    prompts: dict[tuple[int, int], str] = {}
-    steps = []
-    for row in rows:
-        delta = texts[row.delta_block] if row.delta_block else row.delta
-        if row.base is not None:
-            prompt = prompts[row.episode, row.base] + delta
-        else:
-            prompt = (texts[row.prefix] if row.prefix else "") + delta
-        if row.branch == 0:  # the one that later prompts may continue
-            prompts[row.episode, row.position] = prompt
-        done = Completion(
-            row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
-            row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
-            tuple(Candidate(text, logprob) for text, logprob in row.candidates or ()),
-        )  # fmt: skip
-        step = RecordedStep(row.position, row.branch, row.command, done, None, row.role, prompt, row.parent, row.prefix)
-        steps.append(step)
-    return steps
-
-
-def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
-    return [
-        RecordedStep(row.position, row.branch, row.command, done,
-                     Action(tuple(row.variables), row.name, row.arguments, row.raw), parent=row.parent)
-        for row, done in zip(rows, load_executions(connection, rows), strict=True)
-    ]  # fmt: skip
-
-
-def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
-    return [
-        RecordedStep(row.position, row.branch, row.command, done, Call(row.tool, row.arguments))
-        for row, done in zip(rows, load_executions(connection, rows), strict=True)
-    ]
-
-
-def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
-    return [
-        RecordedStep(row.position, row.branch, row.command,
-                     write_answer(row.answer == YES, row.note, row.who) if row.answer else None, Approve(row.shown))
-        for row in rows
-    ]  # fmt: skip
-
-
-def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
-    """What happened, of rows of `execution` or `tool_call`; long texts are fetched in one go."""
-    texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
-    found = []
-    for row in rows:
-        result = texts[row.result_block] if row.result_block else row.result
-        values = json.loads(texts[row.outputs_block]) if row.outputs_block else row.outputs
-        found.append(
-            Execution(row.status, result, tuple(values), row.message, row.seconds, getattr(row, "provenance", ""))
-        )
-    return found
-
-
-_STEPS = {
-    SubgoalRow: _subgoals, CompletionRow: _completions, ExecutionRow: _executions, ToolCallRow: _tool_calls,
-    Approval: _approvals,
-}  # fmt: skip

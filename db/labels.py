@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, case, insert, select
 
 from db.connection import Database, now
-from db.journal import RecordedStep, annotated_steps
 from db.models import Item, Label
+from db.recorded import RecordedStep, annotated_steps
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable

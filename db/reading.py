@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.connection import now
-from db.journal import RecordedStep, load_steps
 from db.labels import labels_of
 from db.models import (
     EndingHistory,
@@ -24,6 +23,7 @@ from db.models import (
     VerdictRow,
     WorkerSessionRow,
 )
+from db.recorded import RecordedStep, load_steps
 from db.states import HIDDEN, ItemState, JobState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task

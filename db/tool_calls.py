@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from db.journal import load_executions
 from db.models import EpisodeRow, ToolCallRow
+from db.recorded import load_executions, stored_digest
 from lumos_queue.records import Execution
 
 
@@ -20,7 +20,7 @@ def recorded_call(
     several such calls of that attempt, counted from 0, or the last one where it made fewer; None when the job made
     none. Calls whose status is one of `unmade` do not count. Looked up through `tool_call_command_index`.
     """
-    equal = [ToolCallRow.command == command, ToolCallRow.status.not_in(unmade)]
+    equal = [ToolCallRow.command == stored_digest(command), ToolCallRow.status.not_in(unmade)]
     accepted = [EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt]
     first = _first(connection, job, [*equal, *accepted]) or _first(connection, job, equal)
     if first is None:
@@ -42,7 +42,7 @@ def recorded_anywhere(connection: Connection, command: str) -> Execution | None:
     """
     rows = connection.execute(
         select(ToolCallRow.__table__)
-        .where(ToolCallRow.command == command, ToolCallRow.status == "ok")
+        .where(ToolCallRow.command == stored_digest(command), ToolCallRow.status == "ok")
         .order_by(ToolCallRow.episode, ToolCallRow.attempt, ToolCallRow.position, ToolCallRow.branch)
         .limit(1)
     ).all()

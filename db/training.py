@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.bulk import insert_rows
+from db.bulk import as_json, insert_rows
 from db.models import FeedbackStepRow, Item, ModelRow, TrainingStepRow
 from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
 
@@ -42,7 +42,8 @@ def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
 def insert_models(connection: Connection, job: str | None, item: int | None, models: Sequence[TrainedModel]) -> None:
     """Store the models that an item has written; without job and item, those that came from elsewhere."""
     rows = [
-        (one.name, job, item, one.path, one.kind, one.digest, one.bytes, one.base, list(one.builds)) for one in models
+        (one.name, job, item, one.path, one.kind, one.digest, one.bytes, one.base, as_json(one.builds))
+        for one in models
     ]
     insert_rows(connection, ModelRow.__table__, _MODEL_COLUMNS, rows, stamp="created_at")
 

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_,
 from db.connection import Database, now, numbers
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
-from db.journal import RecordedStep, load_steps
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, TaskRow, VerdictRow
+from db.recorded import RecordedStep, load_steps
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from lumos_queue.commands import (
+    KEPT_DIGITS,
     WITHIN,
     ActionLog,
     Approve,
@@ -40,7 +41,7 @@ class Journal(Protocol):
     """The recorded steps of one attempt at an episode."""
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
-        """The digest of the command recorded there and its result; None where nothing is."""
+        """The first KEPT_DIGITS of the digest of the command recorded there, and its result; None where nothing is."""
         ...
 
     def record(self, step: Step) -> None:
@@ -144,10 +145,9 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
 
     async def step(command: Command, position: int, branch: int, path: Path | None = None) -> Result:
         if known := journal.find(position, branch):
-            digest, result = known
-            if digest != command.digest:
+            if known[0] != command.digest[:KEPT_DIGITS]:
                 raise Diverged(f"step {position}.{branch} is recorded for another command")
-            return result
+            return known[1]
         await journal.wait_for_capacity()
         if isinstance(command, Do) and command.parent is not None:
             path = log.path(command.parent)
@@ -164,15 +164,16 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:
         for position, wanted in enumerate(exchange):
-            log.request(position, wanted if isinstance(wanted, list) else (wanted,))
             if isinstance(wanted, list):
-                results = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
-                done, exchange.reply = zip(wanted, results, strict=True), results
+                log.request(position, wanted)
+                done = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
+                for command, result in zip(wanted, done, strict=True):
+                    log.add(position, command, result)
+                exchange.reply = done
             else:
-                result = await step(wanted, position, 0)
-                done, exchange.reply = [(wanted, result)], result
-            for command, result in done:
-                log.add(position, command, result)
+                log.request(position, (wanted,))
+                exchange.reply = await step(wanted, position, 0)
+                log.add(position, wanted, exchange.reply)
             if position % STRETCH == STRETCH - 1:
                 await asyncio.sleep(0)
         outcome = exchange.returned

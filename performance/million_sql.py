@@ -40,10 +40,10 @@ def pick(number: str, words: tuple[str, ...]) -> str:
 
 
 def digest(connection: Connection) -> str:
-    """Something as long and as little to be compressed as a sha256."""
+    """Something as long and as little to be compressed as a stored digest."""
     if connection.dialect.name == "postgresql":
-        return "md5(random()\\:\\:text) || md5(random()\\:\\:text)"
-    return "lower(hex(randomblob(32)))"
+        return "decode(md5(random()\\:\\:text), 'hex')"
+    return "randomblob(16)"
 
 
 def insert(connection: Connection, table: str, columns: dict[str, str], source: str, most: int = 0) -> None:

@@ -81,7 +81,8 @@ class FakeEndpoint:
         self.models = [model] if models is None else models
         self.failures = deque(failures)
         self.port = port
-        self.calls: list[dict] = []  #: sha256 of the prompt and time of arrival (Unix seconds)
+        #: The sha256 of the prompt, as much of it as a database keeps, and the time of arrival (Unix seconds).
+        self.calls: list[dict] = []
         self.bodies: list[dict] = []  #: what was sent, with `keep_bodies`
         self.headers: list[bytes] = []  #: heads of the requests, with `keep_bodies`
         self.most_busy = 0  #: slots in use at once, at most
@@ -163,7 +164,7 @@ class FakeEndpoint:
         kind, _, detail = (self.failures.popleft() if self.failures else self.mode).partition(":")
         if self.limit is not None and self.in_flight >= self.limit:
             kind, detail = "429", ""
-        call = {"sha256": digest(prompt), "time": time.time()}
+        call = {"sha256": digest(prompt)[:32], "time": time.time()}
         if kind.isdigit():
             call["status"] = int(kind)
         self.calls.append(call)

@@ -80,7 +80,8 @@ class ItemRunner:
         )
 
     def _journal(self, item: Claimed, attempt: int, code_version: str) -> EpisodeJournal:
-        return EpisodeJournal(item.id, attempt, self._buffer, self._heads, code_version)
+        question = item.task.question if item.task is not None else ""
+        return EpisodeJournal(item.id, attempt, self._buffer, self._heads, code_version, question)
 
     async def _do(self, item: Claimed, journal: EpisodeJournal) -> ItemResult:
         return await self._job.run(Work(item.ordinal, item.sample, item.task, item.id), journal, self._context)

@@ -184,11 +184,8 @@ class Slice:
             # In a while, if the server does not say when: longer each time the item was claimed, up to a minute.
             self._outbox.give_back(item.id, str(error), error.retry_after or min(60.0, 2.0 ** min(item.claim, 6)))
             return
-        except SpecError as error:
-            self._stop_job(item, JobState.FAILED, error)
-            return
-        except NeedsAttention as error:
-            self._stop_job(item, JobState.PAUSED, error)
+        except (SpecError, NeedsAttention) as error:
+            self._stop_job(item, JobState.FAILED if isinstance(error, SpecError) else JobState.PAUSED, error)
             return
         finally:
             self._running.pop(item.id, None)

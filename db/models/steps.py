@@ -17,7 +17,7 @@ class StepKey(Base):
     attempt: Mapped[int] = Field(primary_key=True)
     position: Mapped[int] = Field(primary_key=True)
     branch: Mapped[int] = Field(primary_key=True)
-    command: Mapped[str]  # digest of the command
+    command: Mapped[bytes] = Field(sa_type=LargeBinary)  # the first 16 bytes of the command's digest
 
 
 class TreeKey(StepKey):
@@ -37,15 +37,19 @@ class SubgoalRow(StepKey, table=True):
 
 
 class CompletionRow(TreeKey, table=True):
-    """One model call. The prompt is `prefix` (by digest), or the prompt of the completion at `base`, plus `delta`."""
+    """One model call. The prompt is `prefix` (by digest), or the prompt of the completion at `base`, plus `delta`.
+
+    The task's question is left out of `delta`, where it goes at character `question_at`.
+    """
 
     __tablename__ = "completion"
     role: Mapped[str]
-    prompt_digest: Mapped[str]  # sha256 of the whole prompt
+    prompt_digest: Mapped[bytes] = Field(sa_type=LargeBinary)  # the first 16 bytes of the whole prompt's sha256
     base: Mapped[int | None] = Field(default=None)  # position of the earlier completion whose prompt this one continues
     prefix: Mapped[str | None] = Field(default=None)  # digest in `text_block`
     delta: Mapped[str] = long_text()
     delta_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long delta, which is then empty
+    question_at: Mapped[int | None] = Field(default=None)  # null: the question is not in it, or left where it is
     reply: Mapped[str] = long_text()
     finish_reason: Mapped[str]
     prompt_tokens: Mapped[int]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from db.journal import RecordedStep
+from db.recorded import RecordedStep
 from lumos_queue.commands import ROOT, WITHIN
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal
 

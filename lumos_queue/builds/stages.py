@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from db.journal import RecordedStep, annotated_steps
+from db.recorded import RecordedStep, annotated_steps
 from lumos_queue.formulations.answer import CONCLUSION
 from lumos_queue.notation import STOP_PLANNING, says_stop, write_action, write_actions, write_subgoal
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal

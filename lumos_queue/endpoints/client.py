@@ -21,6 +21,7 @@ from lumos_queue.records import Ending
 MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its request fails and is owed again
 LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
 GRACE_SECONDS = 1.5  #: when no other item has asked for so long, a control has to give the evidence
+NO_WAIT = 1e-4  #: seconds: less is no waiting, but what it takes to see that there is a slot; stored as 0
 CONTROL = "control"  #: stands for an item in the evidence of such a request
 
 T = TypeVar("T")
@@ -107,9 +108,8 @@ class Client:
                         for other in refused:  # what another answers it has no reason to refuse
                             other.note_failure(time.perf_counter())
                             other.evidence.forget(item)
-                        return TimedReply(
-                            value, time.perf_counter() - sent, first - asked, sent - first, tries + refusals
-                        )
+                        waited = first - asked if first - asked >= NO_WAIT else 0.0
+                        return TimedReply(value, time.perf_counter() - sent, waited, sent - first, tries + refusals)
                     except RequestRefused as error:
                         refused[replica] = error
                         refusals += 1

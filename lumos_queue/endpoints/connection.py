@@ -57,14 +57,14 @@ class Connection(asyncio.Protocol):
         self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop's is another class
         self._parser = httptools.HttpResponseParser(self)  # after a whole reply it expects the next one
 
-    async def exchange(self, message: bytes, max_bytes: int) -> HttpReply:
-        """Raises TooLong as soon as more than `max_bytes` have arrived."""
+    def exchange(self, message: bytes, max_bytes: int) -> asyncio.Future[HttpReply]:
+        """Send a request: the reply to come. Fails with TooLong as soon as more than `max_bytes` have arrived."""
         self._begin()
         self._left, self._max_bytes = max_bytes, max_bytes
         self._headed = False
         self._reply = self._loop.create_future()
         self._transport.write(message)
-        return await self._reply
+        return self._reply
 
     def end(self, error: Exception) -> None:
         """Close at once; the request under way, if there is one, fails with `error`."""

@@ -61,7 +61,22 @@ class Connections:
                 break
         else:
             connection = await self._connect(min(seconds, self._connect_seconds))
-        return await self._exchange(connection, message, deadline, max_bytes or self._max_bytes)
+        self._busy.add(connection)
+        connection.deadline = deadline
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones)
+        try:
+            reply = await connection.exchange(message, max_bytes or self._max_bytes)
+        except BaseException:
+            connection.end(Broken("given up"))  # what may still arrive is the reply to no other request
+            raise
+        finally:
+            self._busy.discard(connection)
+        if reply.status >= 500:
+            connection.end(Broken("after a failure"))  # uvicorn, for example, closes it then without saying so
+        if connection.open:
+            self._idle.append(connection)
+        return reply
 
     def close(self) -> None:
         for connection in (*self._idle, *self._busy):
@@ -84,24 +99,6 @@ class Connections:
         except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; the other: not a name at all
             raise Unreachable(f"no connection: {error}") from error
         return connection
-
-    async def _exchange(self, connection: Connection, message: bytes, deadline: float, max_bytes: int) -> HttpReply:
-        self._busy.add(connection)
-        connection.deadline = deadline
-        if self._watch is None:
-            self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones)
-        try:
-            reply = await connection.exchange(message, max_bytes)
-        except BaseException:
-            connection.end(Broken("given up"))  # what may still arrive is the reply to no other request
-            raise
-        finally:
-            self._busy.discard(connection)
-        if reply.status >= 500:
-            connection.end(Broken("after a failure"))  # uvicorn, for example, closes it then without saying so
-        if connection.open:
-            self._idle.append(connection)
-        return reply
 
     def _end_late_ones(self) -> None:
         """One timer for all requests instead of one for each."""

@@ -13,6 +13,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import orjson
+
 from lumos_queue.endpoints.api_keys import find_key
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.connection import Broken, ForbiddenHost, HttpReply, TooLong, Unreachable
@@ -169,6 +171,10 @@ class Http:
 
 
 def _json(raw: bytes) -> Any:
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        pass  # servers also send what only the slower reader takes: NaN, and halves of characters
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from lumos_queue.commands import Approve, Result, Step
+from lumos_queue.commands import KEPT_DIGITS, Approve, Result, Step
 
 
 class MemoryJournal:
@@ -15,7 +15,7 @@ class MemoryJournal:
         self.steps = list(steps)
         self.artifacts: dict[str, tuple[str, bytes]] = {}  #: media type and bytes, by sha256
         self._known = {
-            (step.position, step.branch): (step.command.digest, step.result)
+            (step.position, step.branch): (step.command.digest[:KEPT_DIGITS], step.result)
             for step in self.steps
             if step.result is not None or not isinstance(step.command, Approve)  # a question without an answer
         }

@@ -16,7 +16,7 @@ from lumos_queue.domains.base import Demonstration, Domain
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
-from lumos_queue.records import Action, Execution, Subgoal, Task
+from lumos_queue.records import Action, Execution, Subgoal, Task, record
 
 #: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
 PLAN_HEAD = "Please provide a reasonable subgoal-based plan to solve the given task.\n"
@@ -25,7 +25,7 @@ MAX_ACTIONS = 1000  #: of one reply that are run
 USER, ASSISTANT = "<|user|>\n", "<|assistant|>\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turn:
     """One message. `content` is as in the released data: a grounder's user turn ends with a line break."""
 

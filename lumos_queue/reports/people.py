@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.approvals import count_answers
-from db.journal import NO, YES
 from db.labels import RATINGS, newest_ratings
 from db.models import Item
+from db.recorded import NO, YES
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.scoring.statistics import weighted_interval
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.journal import RecordedStep
-from lumos_queue.commands import Ask
+from db.recorded import RecordedStep
+from lumos_queue.commands import KEPT_DIGITS, Ask
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.sum2act import sum2act
 from lumos_queue.jobs.evaluate import Evaluate
@@ -34,7 +34,7 @@ def rebuild_states(task: Task, agent: Agent, steps: Sequence[RecordedStep]) -> l
         step = recorded.get((position, 0))
         if step is None:
             break
-        if step.command != wanted.digest:
+        if step.command != wanted.digest[:KEPT_DIGITS]:
             raise SpecError(f"The states of this episode cannot be made again: other code recorded step {position}.")
         exchange.reply = step.result
     return found

@@ -36,7 +36,7 @@ from lumos_queue.rollouts.derived import (
 )
 
 if TYPE_CHECKING:
-    from db.journal import RecordedStep
+    from db.recorded import RecordedStep
     from db.trajectories import StoredEpisode
 
 FAULTS = ("planner", "grounder", "both", "neither", "not finished")

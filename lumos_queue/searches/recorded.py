@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from db.journal import RecordedStep
+from db.recorded import RecordedStep
 from lumos_queue.actions.tools.answers import SHOWN
 from lumos_queue.actions.tools.arguments import read_arguments, read_object
 from lumos_queue.actions.tools.finishing import read_finish

@@ -49,7 +49,7 @@ CREATE TRIGGER fault_{table} AFTER {event} ON {table} REFERENCING NEW TABLE AS a
   FOR EACH STATEMENT EXECUTE FUNCTION fault_{table}()
 """
 _POSTGRESQL_RECORD = (
-    "INSERT INTO fault_recorded SELECT prompt_digest, extract(epoch FROM clock_timestamp()) FROM added;"
+    "INSERT INTO fault_recorded SELECT encode(prompt_digest, 'hex'), extract(epoch FROM clock_timestamp()) FROM added;"
 )
 _SQLITE = """
 CREATE TRIGGER fault_{table} AFTER {event} ON {table} BEGIN
@@ -58,7 +58,9 @@ CREATE TRIGGER fault_{table} AFTER {event} ON {table} BEGIN
   {more}
 END
 """
-_SQLITE_RECORD = "INSERT INTO fault_recorded VALUES (NEW.prompt_digest, (julianday('now') - 2440587.5) * 86400.0);"
+_SQLITE_RECORD = (
+    "INSERT INTO fault_recorded VALUES (lower(hex(NEW.prompt_digest)), (julianday('now') - 2440587.5) * 86400.0);"
+)
 
 
 def install(database: Database) -> None:

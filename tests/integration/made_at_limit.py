@@ -151,7 +151,7 @@ def reports(database: Database) -> dict[str, dict[str, Any]]:
             made = make_report(connection, get_job(connection, job))
             found[project] = {
                 "report": {name: one for name, one in made.items() if name not in ("seconds", "phases", "latency")},
-                "asked": sorted(connection.execute(asked.where(EpisodeRow.job == job)).scalars()),
+                "asked": sorted(one.hex() for one in connection.execute(asked.where(EpisodeRow.job == job)).scalars()),
             }
     return found
 

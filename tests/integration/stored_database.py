@@ -16,6 +16,7 @@ from sqlalchemy.types import LargeBinary
 
 from db.connection import Database, open_database
 from db.migrate import require_current, upgrade
+from db.models import CompletionRow
 
 Lines = list[tuple[str, dict[str, Any]]]
 PORT = "127.0.0.1:PORT"  #: what the generators write for the address of the model server
@@ -90,6 +91,8 @@ def jobs(database: Database) -> dict[str, str]:
 
 def asked(database: Database, job: str) -> list[str]:
     """The digests of the prompts of all calls that are recorded for a job, those of abandoned attempts included."""
-    query = text("SELECT prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job")
+    query = text(
+        "SELECT c.prompt_digest FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job"
+    ).columns(CompletionRow.prompt_digest)
     with database.engine.connect() as connection:
-        return sorted(connection.execute(query, {"job": job}).scalars())
+        return sorted(one.hex() for one in connection.execute(query, {"job": job}).scalars())

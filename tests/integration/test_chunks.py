@@ -7,8 +7,8 @@ import time
 import pytest
 from sqlalchemy import select, update
 
-from db.bulk import insert_rows
 from db.chunks import FIRST_ROWS, IDLE_REST, MAX_ROWS, Chunks
+from db.commit import Batch, Finished, commit
 from db.connection import Database
 from db.fence import start_session
 from db.models import Item, JobRow
@@ -105,8 +105,7 @@ def test_it_stops_where_the_job_is_no_longer_to_be_changed(database):
 def test_a_number_that_is_none_is_refused_before_it_is_stored(database):
     """JSON has no word for it, and SQLite would take it all the same."""
     job = new_job(database, tasks=0, windows=1, kind="train")
-    columns = ("job", "ordinal", "task", "sample", "state", "claim", "not_before_at", "failures", "deaths", "batch",
-               "problem", "output")  # fmt: skip
-    row = (job, 5, None, 0, "owed", 0, 0.0, 0, 0, 0, "", {"loss": float("nan")})
-    with pytest.raises(ValueError, match="JSON"), database.writer.begin() as connection:
-        insert_rows(connection, Item.__table__, columns, [row])
+    who = holder(database, job)
+    (item,) = claim(database, who)
+    with pytest.raises(ValueError, match="JSON"):
+        commit(database, who, Batch({item.id: item.claim}, finished=[Finished(item.id, output={"loss": float("nan")})]))

@@ -70,7 +70,7 @@ def actions(home: Path) -> list[tuple[str, str, str, Any]]:
 def recorded(home: Path) -> set[str]:
     """sha256 of the prompts whose replies are stored."""
     with sqlite3.connect(home / "lumos.db") as connection:
-        return {row[0] for row in connection.execute("SELECT prompt_digest FROM completion")}
+        return {row[0].hex() for row in connection.execute("SELECT prompt_digest FROM completion")}
 
 
 def kill_and_resume(folder: Path, reply: Callable[[str], str | None], after: int, *arguments: str) -> None:

@@ -12,9 +12,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from db.connection import open_database
-from db.journal import load_steps
 from db.migrate import current, downgrade, head, upgrade
 from db.models import Base
+from db.recorded import load_steps
 from db.text_blocks import insert_texts
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
@@ -76,8 +76,8 @@ def test_what_0001_stored_is_there_after_the_later_migrations(empty):
         },
         "text_block": {"digest": "old", "text": head_text},
         "completion": {
-            "episode": 1, "attempt": 1, "position": 0, "branch": 0, "command": "c", "role": "planner",
-            "prompt_digest": "p", "prefix": "old", "delta": "Task", "reply": "Yes", "finish_reason": "stop",
+            "episode": 1, "attempt": 1, "position": 0, "branch": 0, "command": "c0" * 32, "role": "planner",
+            "prompt_digest": "d0" * 32, "prefix": "old", "delta": "Task", "reply": "Yes", "finish_reason": "stop",
             "prompt_tokens": 0, "completion_tokens": 0, "retries": 0, "replaced": 0, "seconds": 1,
         },
     }  # fmt: skip
@@ -98,8 +98,8 @@ def test_what_0001_stored_is_there_after_the_later_migrations(empty):
         connection.execute(text(
             "INSERT INTO execution (episode, attempt, position, branch, command, variables, name, arguments, raw, "
             "status, result, result_block, outputs_block, message, seconds) VALUES "
-            "(1, 1, 1, 0, 'c', '[]', 'A', '', '', 'ok', '', 'r', 'o', '', 0)"
-        ))  # fmt: skip
+            "(1, 1, 1, 0, :command, '[]', 'A', '', '', 'ok', '', 'r', 'o', '', 0)"
+        ), {"command": bytes(16)})  # fmt: skip
     downgrade(empty, "0001")
     with empty.engine.connect() as connection:
         prefix = text("SELECT text FROM text_block t, completion c WHERE c.prefix = t.digest")
@@ -142,7 +142,7 @@ def test_hostile_rows_give_the_same_on_both_databases(tmp_path, postgres_url):
     found = stored_rows(sqlite, first)
     assert len(found) == len(rows.tasks)
     assert found == stored_rows(postgres, second)
-    texts = json.dumps(list(found.values()), allow_nan=False)
+    texts = json.dumps(list(found.values()), allow_nan=False, default=bytes.hex)
     assert "\\u0000" not in texts and "\\ud800" not in texts
     assert any(len(episode["question"]) > 10_000_000 for episode in found.values())
     for database in (sqlite, postgres):

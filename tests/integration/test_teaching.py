@@ -169,7 +169,7 @@ def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_comple
         process.send_signal(signal.SIGKILL)
         process.wait()
         with killed.engine.connect() as connection:
-            stored = Counter(connection.execute(select(CompletionRow.prompt_digest)).scalars())
+            stored = Counter(one.hex() for one in connection.execute(select(CompletionRow.prompt_digest)).scalars())
         assert 0 < sum(stored.values()) < sum(map(asks_twice, range(teacher.ROWS))) + teacher.ROWS
         at_kill = len(server.calls)
         subprocess.run([sys.executable, "-c", WORKER, identifier], env=environment, check=True, timeout=120)

@@ -95,7 +95,7 @@ def observed(database: Database, job: str) -> list[tuple]:
                 .where(EpisodeRow.job == job)
                 .order_by(EpisodeRow.task, table.position, table.branch)
             )  # fmt: skip
-            rows += [json.dumps([value for value in row]) for row in found]
+            rows += [json.dumps(list(row), default=bytes.hex) for row in found]
         return rows
 
 

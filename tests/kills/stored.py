@@ -57,7 +57,7 @@ def places(database: Database, job: str) -> Places:
 
 
 def asked(database: Database, jobs: Sequence[str]) -> Counter[str]:
-    """sha256 of each prompt whose reply is stored, and of how many replies."""
+    """sha256 (its first half) of each prompt whose reply is stored, and of how many replies."""
     wanted = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
     with database.engine.connect() as connection:
-        return Counter(connection.execute(wanted.where(EpisodeRow.job.in_(jobs))).scalars())
+        return Counter(one.hex() for one in connection.execute(wanted.where(EpisodeRow.job.in_(jobs))).scalars())

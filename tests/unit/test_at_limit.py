@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from db.journal import RecordedStep
+from db.recorded import RecordedStep
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of

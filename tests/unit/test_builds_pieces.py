@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from db.journal import RecordedStep
+from db.recorded import RecordedStep
 from lumos_queue.builds import near_duplicates
 from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key

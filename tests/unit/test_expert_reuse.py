@@ -87,7 +87,7 @@ def test_a_database_that_cannot_be_read_is_no_wrong_answer(tmp_path):
     database.close()
     recorded = RecordedRuns(settings)
     with pytest.raises(InfrastructureError, match="the recorded runs of experts cannot be read"):
-        asyncio.run(recorded.find("x"))
+        asyncio.run(recorded.find("0" * 64))
     recorded.close()
 
 

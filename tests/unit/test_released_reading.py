@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import func, select
 
 from db.connection import open_database
-from db.journal import load_steps
 from db.migrate import upgrade
 from db.models import Attempt, EpisodeRow, JobRow, TaskRow
+from db.recorded import load_steps
 from lumos_queue.builds.annotated import annotation_of
 from lumos_queue.compat.importing import JoinedAnnotation, joined_annotations, store_released
 from lumos_queue.compat.joining import open_join

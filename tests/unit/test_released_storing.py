@@ -10,10 +10,10 @@ from sqlalchemy import func, select
 from db.connection import Database, open_database
 from db.imports import CHUNK, ImportedEpisode, store_episodes
 from db.jobs import finish_if_idle, get_job, remove
-from db.journal import load_steps
 from db.migrate import upgrade
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow, VerdictRow
 from db.new_jobs import NewJob
+from db.recorded import load_steps
 from db.schedule import find_idle_jobs
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task, Verdict

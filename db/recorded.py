@@ -1,0 +1,144 @@
+"""The recorded steps of attempts, read back: rows as steps again, prompts whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.models import STEPS, Approval, CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, ToolCallRow
+from db.text_blocks import load_texts
+from lumos_queue.commands import KEPT_DIGITS, Approve, Call, Result, write_answer
+from lumos_queue.records import TEACHER, Action, Candidate, Completion, Execution, FinishReason, Subgoal
+
+YES, NO = "yes", "no"  #: a person's answers, as they are stored
+
+
+def stored_digest(digest: str) -> bytes:
+    """What is stored of the digest of a command or a prompt."""
+    return bytes.fromhex(digest[:KEPT_DIGITS])
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStep:
+    """A step as the database holds it. `detail` is what it was about."""
+
+    position: int
+    branch: int
+    command: str  #: the first KEPT_DIGITS of the command's digest
+    result: Result
+    detail: Subgoal | Action | Call | Approve | None = None
+    role: str = ""
+    prompt: str = ""
+    parent: int | None = None  #: as of Ask and Do
+    prefix: str | None = None  #: digest of the text that the prompt begins with, where that is kept apart
+
+
+def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
+    """The steps after a teacher's last reply, which are the annotation it led to; all of them without a teacher."""
+    return steps[max((place for place, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
+
+
+def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:
+    """The recorded steps of the given attempt of each episode (episode to attempt number), in order."""
+    found: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
+    for table in STEPS.values():
+        if table is ToolCallRow and not any(found.values()):
+            break  # calls and plans come after what a model wrote: fewer queries for new episodes
+        wanted = (
+            select(table.__table__)
+            .where(table.episode.in_(attempts))
+            .order_by(table.episode, table.position, table.branch)
+        )
+        rows = [row for row in connection.execute(wanted) if row.attempt == attempts[row.episode]]
+        for row, step in zip(rows, _STEPS[table](connection, rows), strict=True):
+            found[row.episode].append(step)
+    for steps in found.values():
+        steps.sort(key=lambda step: (step.position, step.branch))
+    return found
+
+
+def _subgoals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    return [
+        RecordedStep(row.position, row.branch, row.command.hex(), None, Subgoal(row.number, row.text)) for row in rows
+    ]
+
+
+def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    texts = load_texts(connection, (digest for row in rows for digest in (row.prefix, row.delta_block)))
+    questions = _load_questions(connection, {row.episode for row in rows if row.question_at is not None})
+    prompts: dict[tuple[int, int], str] = {}
+    steps = []
+    for row in rows:
+        delta = texts[row.delta_block] if row.delta_block else row.delta
+        if row.question_at is not None:
+            delta = f"{delta[: row.question_at]}{questions[row.episode]}{delta[row.question_at :]}"
+        if row.base is not None:
+            prompt = prompts[row.episode, row.base] + delta
+        else:
+            prompt = (texts[row.prefix] if row.prefix else "") + delta
+        if row.branch == 0:  # the one that later prompts may continue
+            prompts[row.episode, row.position] = prompt
+        done = Completion(
+            row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
+            row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
+            tuple(Candidate(text, logprob) for text, logprob in row.candidates or ()),
+        )  # fmt: skip
+        step = RecordedStep(
+            row.position, row.branch, row.command.hex(), done, None, row.role, prompt, row.parent, row.prefix
+        )
+        steps.append(step)
+    return steps
+
+
+def _load_questions(connection: Connection, episodes: Collection[int]) -> dict[int, str]:
+    """The questions of these episodes' tasks, as prompts have them."""
+    if not episodes:
+        return {}
+    wanted = select(EpisodeRow.id, TaskRow.question).join(TaskRow, TaskRow.id == EpisodeRow.task)
+    return {episode: text.strip() for episode, text in connection.execute(wanted.where(EpisodeRow.id.in_(episodes)))}
+
+
+def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    return [
+        RecordedStep(row.position, row.branch, row.command.hex(), done,
+                     Action(tuple(row.variables), row.name, row.arguments, row.raw), parent=row.parent)
+        for row, done in zip(rows, load_executions(connection, rows), strict=True)
+    ]  # fmt: skip
+
+
+def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    return [
+        RecordedStep(row.position, row.branch, row.command.hex(), done, Call(row.tool, row.arguments))
+        for row, done in zip(rows, load_executions(connection, rows), strict=True)
+    ]
+
+
+def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+    return [
+        RecordedStep(row.position, row.branch, row.command.hex(),
+                     write_answer(row.answer == YES, row.note, row.who) if row.answer else None, Approve(row.shown))
+        for row in rows
+    ]  # fmt: skip
+
+
+def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
+    """What happened, of rows of `execution` or `tool_call`; long texts are fetched in one go."""
+    texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
+    found = []
+    for row in rows:
+        result = texts[row.result_block] if row.result_block else row.result
+        values = json.loads(texts[row.outputs_block]) if row.outputs_block else row.outputs
+        found.append(
+            Execution(row.status, result, tuple(values), row.message, row.seconds, getattr(row, "provenance", ""))
+        )
+    return found
+
+
+_STEPS = {
+    SubgoalRow: _subgoals, CompletionRow: _completions, ExecutionRow: _executions, ToolCallRow: _tool_calls,
+    Approval: _approvals,
+}  # fmt: skip
