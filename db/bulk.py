@@ -207,7 +207,7 @@ def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tu
 
 def _unnest(dialect: str) -> str:
     if dialect == "postgresql":
-        return "json_array_elements(CAST(:rows AS json)) AS r(value)"
+        return "jsonb_array_elements(CAST(:rows AS jsonb)) AS r(value)"
     return "json_each(:rows) AS r"
 
 
