@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
+from sqlalchemy import update
 
 from db.approvals import answer, find_waiting
 from db.claims import ClaimRequest, LeaseHolder
@@ -19,7 +20,7 @@ from db.commit import Batch, GivenBack, commit
 from db.connection import Database, open_database
 from db.jobs import cancel, find_job, pause, remove, resume
 from db.migrate import upgrade
-from db.models import Approval
+from db.models import Approval, CompletionRow
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
@@ -290,7 +291,7 @@ def test_new_code_shows_its_plan_anew(database, settings, server):
     cancel(database, job)
     resume(database, job)
     with database.writer.begin() as connection:
-        connection.exec_driver_sql("UPDATE completion SET command = 'of other code'")
+        connection.execute(update(CompletionRow).values(command=b"of other code"))
     with worker(settings):
         wait_until(lambda: any(plan.attempt == 2 for plan in waiting(database, job)), "a plan of attempt 2 waits", 180)
         assert len(waiting(database, job)) == 1

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 from typer.testing import CliRunner
 
 from db.connection import Database
 from db.jobs import get_job
+from db.models import ToolCallRow
 from db.tool_calls import recorded_anywhere
 from lumos_queue.cli.main import app
 from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
@@ -120,11 +121,12 @@ def test_of_equal_runs_the_first_that_succeeded_answers(stored):
     with database.writer.connect() as connection:
         query = "SELECT command, min(episode) FROM tool_call GROUP BY command HAVING count(DISTINCT episode) > 1"
         command, episode = connection.execute(text(query)).all()[0]
-        first = f"WHERE command = '{command}' AND episode = {episode}"
-        connection.execute(text(f"UPDATE tool_call SET provenance = 'first' {first}"))
+        first = (ToolCallRow.command == command, ToolCallRow.episode == episode)
+        command = command.hex()
+        connection.execute(update(ToolCallRow).where(*first).values(provenance="first"))
         found = recorded_anywhere(connection, command)
         assert found is not None and (found.status, found.provenance) == ("ok", "first")
-        connection.execute(text(f"UPDATE tool_call SET status = 'expert' {first}"))
+        connection.execute(update(ToolCallRow).where(*first).values(status="expert"))
         found = recorded_anywhere(connection, command)
         assert found is not None and found.status == "ok" and found.provenance != "first"
         connection.execute(text("UPDATE tool_call SET status = 'expert'"))
