@@ -102,10 +102,8 @@ def adding(table: Table) -> str:
     return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
-def insert_encoded(
-    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
-) -> None:
-    """Insert very many rows.
+def copy_rows(connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert very many rows, without a comparison.
 
     PostgreSQL copies them, and refuses them all if one has a key that is stored already; SQLite leaves that one out.
     """

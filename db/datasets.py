@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, literal, select, update
 
-from db.bulk import as_json, insert_encoded, insert_rows
+from db.bulk import as_json, copy_rows, insert_rows
 from db.chunks import Chunks
 from db.models import Dataset, Item, TaskRow
 from db.states import ItemState
@@ -91,7 +91,7 @@ def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool
     first, last = rows[0][1], rows[-1][1]
     between = (TaskRow.dataset == dataset.digest, TaskRow.ordinal >= first, TaskRow.ordinal <= last)
     if connection.dialect.name == "sqlite" or not connection.execute(select(TaskRow.id).where(*between).limit(1)).all():
-        insert_encoded(connection, TaskRow.__table__, TASK_COLUMNS, rows)
+        copy_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     else:  # left by one that was cut off
         insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     if last + 1 < len(dataset.tasks):

@@ -14,8 +14,8 @@ C = TypeVar("C", bound=type)
 def record(cls: C) -> C:
     """A dataclass with slots that compares and hashes by its fields. A type checker refuses to set one of them.
 
-    Nothing refuses it at run time: a frozen dataclass takes four times as long to make, for each of its fields, and a
-    model call makes some forty.
+    Nothing refuses it at run time: a frozen dataclass takes nearly five times as long to make (six fields:
+    0.47 µs, and 0.10), and a model call makes some forty fields.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
 

@@ -93,7 +93,10 @@ def stored(database: Database, job: str) -> dict[str, list[Any]]:
     tables, found = MetaData(), {}
     with database.engine.connect() as connection:
         tables.reflect(connection)
-        episodes = select(tables.tables["episode"].c.id).where(tables.tables["episode"].c.job == job)
+        episode, task = tables.tables["episode"], tables.tables["task"]
+        episodes = select(episode.c.id).where(episode.c.job == job)
+        asked = select(episode.c.id, task.c.question).join(task, task.c.id == episode.c.task)
+        questions = {key: question.strip() for key, question in connection.execute(asked.where(episode.c.job == job))}
         for table in tables.sorted_tables:
             if table.name == "job":
                 whose = table.c.id == job
@@ -104,11 +107,21 @@ def stored(database: Database, job: str) -> dict[str, list[Any]]:
             else:
                 continue
             rows = [
-                _lasting(table.name, dict(row)) for row in connection.execute(select(table).where(whose)).mappings()
+                _lasting(table.name, _as_before(dict(row), questions))
+                for row in connection.execute(select(table).where(whose)).mappings()
             ]
             if rows or table.name not in ADDED_ROWS:
                 found[table.name] = _in_order(rows)
     return found
+
+
+def _as_before(row: dict[str, Any], questions: dict[int, str]) -> dict[str, Any]:
+    """A row with what was text then: digests, and prompts with the question that is left out of them since."""
+    row = {name: value.hex() if isinstance(value, bytes) else value for name, value in row.items()}
+    at = row.pop("question_at", None)
+    if at is not None:
+        row["delta"] = f"{row['delta'][:at]}{questions[row['episode']]}{row['delta'][at:]}"
+    return row
 
 
 def _lasting(table: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +172,7 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
             found = _HEADINGS.sub("", found)
         return _FIGURE.findall(_SECONDS.sub("", found) if runs else found)
     if name.endswith(": rows"):
-        return _with_numbers(found, LOSSES, _rounded)
+        return _with_numbers(_with_kept_digests(found), LOSSES, _rounded)
     lines = [_line(line) for line in found]  # or rows of a query, which are lists and stay what they are
     if runs:
         return [line | dict.fromkeys(UNTIL_NOW, 0) if isinstance(line, dict) else line for line in lines]
@@ -167,6 +180,17 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
         lines = [line | _by_any_version(line) if isinstance(line, dict) else line for line in lines]
         return _with_numbers(_with_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _rounded)
     return lines
+
+
+def _with_kept_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Rows by table, with as much of the digests of commands and prompts as is stored since."""
+    return {
+        table: _in_order([
+            {name: value[:32] if name in ("command", "prompt_digest") else value for name, value in row.items()}
+            for row in found
+        ])
+        for table, found in rows.items()
+    }  # fmt: skip
 
 
 def _without_added_tables(found: Any) -> Any:

@@ -16,6 +16,7 @@ from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.candidates import failure_reason
+from lumos_queue.commands import KEPT_DIGITS
 from lumos_queue.rollouts.derived import is_right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
@@ -44,8 +45,12 @@ def database(request, tmp_path, server) -> Iterator[Database]:
 
 
 def told(stage: str, port: int) -> dict[str, dict[str, Any]]:
-    """What the old code reported."""
-    return next(values for table, values in read(MADE, at(port)) if table == stage)
+    """What the old code reported; of digests of prompts, as much as is stored by now."""
+    found = next(values for table, values in read(MADE, at(port)) if table == stage)
+    return {
+        project: one | {"asked": sorted(digest[:KEPT_DIGITS] for digest in one["asked"])}
+        for project, one in found.items()
+    }
 
 
 def without_additions(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from db.jobs import finish_if_idle, get_job, resume
 from db.labels import NewLabel, add_labels
 from db.models import Attempt, EndingHistory, EpisodeRow, Item, JobRow, Label, ScoreRow, VerdictRow
 from db.reading import get_trajectory
+from db.sums import add_counted
 from lumos_queue.records import Outcome, Score, Verdict
 from tests.claims import claim, holder, new_job
 
@@ -125,6 +126,7 @@ def test_a_hundred_thousand_episodes_are_owed_again_in_seconds(database):
         _fill(connection, Attempt, {"episode": Item.id, "number": 1, "code_version": "1", "started_at": 0.0})
         score = {"episode": Item.id, "metric": "accuracy", "version": "1", "value": 0.0, "trials": 1, "detail": ""}
         _fill(connection, ScoreRow, score)
+        add_counted(connection, 0, Item.job == job)
     began = time.monotonic()
     finish_if_idle(database, job)
     assert resume(database, job) == "queued"

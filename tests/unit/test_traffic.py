@@ -95,6 +95,12 @@ def test_with_a_share_of_nothing_requests_wait_until_there_is_one():
         assert all(0.1 <= reply.waited < 5 for reply in run(work, server))
 
 
+def test_a_request_that_finds_a_place_has_not_waited_at_all():
+    """Not even the microseconds that it takes to see that there is one. A busy machine may hold some of them up."""
+    with fake() as server:
+        assert 0.0 in {reply.waited for reply in run(lambda endpoint: many(endpoint, 20), server)}
+
+
 def test_places_are_given_in_the_order_of_asking():
     async def work(endpoint):
         order = []
