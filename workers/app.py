@@ -25,6 +25,7 @@ from lumos_queue.settings import read_settings
 from lumos_queue.util.display import LogFormatter
 from workers import transports
 from workers.open_files import allow_open_files
+from workers.preload import preload
 from workers.rejected import close_rejected_messages
 from workers.stop_signal import MAX_SLICES
 
@@ -143,8 +144,10 @@ def _begin(**_: object) -> None:
             "No broker: set LUMOS_BROKER_URL, as in redis://HOST:6379/0 or amqp://USER:PASSWORD@HOST:5672//, "
             "or start one with: lumos up"
         )
-    if too_few := allow_open_files(read_settings()):  # before it forks: its children inherit what is allowed
+    settings = read_settings()
+    if too_few := allow_open_files(settings):  # before it forks: its children inherit what is allowed
         print(f"lumos: {too_few}", file=sys.stderr, flush=True)
+    preload(settings)
 
 
 @worker_shutting_down.connect

@@ -22,10 +22,14 @@ THRESHOLDS = (20_000, 20, 50)
 def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
     """Run `main` to its end on a new loop; returns or raises what it does."""
     before = gc.get_threshold()
-    gc.freeze()
+    # What a forked worker shares with its siblings was frozen before the fork, and stays so: looked at, it is copied.
+    shared = gc.get_freeze_count() > 0
+    if not shared:
+        gc.freeze()
     gc.set_threshold(*THRESHOLDS)
     try:
         return uvloop.run(main)
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not shared:
+            gc.unfreeze()

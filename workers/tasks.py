@@ -1,6 +1,6 @@
 """The four Celery tasks. Each has the name of a kind of job; what they do is the same: a slice of one job.
 
-Only Celery workers import this file. What it imports is loaded before they fork, once for all children.
+Only Celery workers import this file.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from celery.signals import worker_process_init, worker_process_shutdown
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
-import lumos_queue.jobs.convert
-import lumos_queue.jobs.evaluate  # noqa: F401 - jobs are imported by kind otherwise, when the first message comes
 from db.connection import Database
 from db.models import JobRow
 from db.schedule import runnable_jobs
