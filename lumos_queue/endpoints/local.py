@@ -24,7 +24,7 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import ImagePart, Sampling
@@ -39,6 +39,9 @@ from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
 from lumos_queue.records import Completion, Ending
+
+if TYPE_CHECKING:
+    from lumos_queue.endpoints.row_cache import RowCache
 
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
@@ -143,8 +146,7 @@ class Batcher:
 
     def _forget(self) -> None:
         self._rows: list[Row] = []
-        self._cache: Any = None  #: keys and values, [row, head, position, channel] per layer, left-padded
-        self._mask: Any = None  #: [row, position], 0 where padded
+        self._cache: RowCache | None = None  #: of the rows, in their order; None: there are none
 
     def _run(self) -> None:
         while (arrived := self._take_arrivals()) is not None and not self._ended:
@@ -233,48 +235,22 @@ class Batcher:
 
     def _prefill(self, group: list[Row], width: int) -> None:
         import torch
-        from transformers import DynamicCache
 
+        from lumos_queue.endpoints.row_cache import RowCache
+
+        if self._cache is None:
+            self._cache = RowCache(self._model.config.get_text_config().num_hidden_layers)
         unread = [row.tokens[row.known :] for row in group]
-        known = max(row.known for row in group)
-        # Each row is padded before what is known of it, and again before what is not.
-        mask = torch.tensor(
-            [
-                [0] * (known - row.known) + [1] * row.known + [0] * (width - len(new)) + [1] * len(new)
-                for row, new in zip(group, unread, strict=True)
-            ]
-        )
-        cache: Any = DynamicCache()
-        if known:
-            for at in range(self._model.config.get_text_config().num_hidden_layers):
-                keys, values = (
-                    _stack(
-                        [row.layers[at][part] if row.known else None for row in group],
-                        [row.known for row in group],
-                        known,
-                    )
-                    for part in (0, 1)
-                )
-                cache.update(keys, values, at)
+        mask, positions = self._cache.join([(row.known, row.layers) for row in group], [len(new) for new in unread])
         for row in group:
             row.layers = []
         logits = self._model(
             torch.tensor([[0] * (width - len(new)) + new for new in unread]),
             attention_mask=mask,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0)[:, known:],
-            cache=cache,
+            position_ids=positions,
+            cache=self._cache,
             logits_to_keep=1,
         ).logits[:, -1]
-        width += known
-        if self._rows:
-            width = max(width, self._mask.shape[1])
-            for old, new in zip(self._cache.layers, cache.layers, strict=True):
-                old.keys = torch.cat([_widen(old.keys, width, -2), _widen(new.keys, width, -2)])
-                old.values = torch.cat([_widen(old.values, width, -2), _widen(new.values, width, -2)])
-            mask = torch.cat([_widen(self._mask, width, -1), _widen(mask, width, -1)])
-        else:
-            self._cache = cache
-        self._mask = mask
         first = len(self._rows)
         self._rows.extend(group)
         self._extend(group, logits, first)
@@ -283,10 +259,10 @@ class Batcher:
         """One more token for every row."""
         import torch
 
-        self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
+        assert self._cache
         logits = self._model(
             torch.tensor([row.tokens[-1:] for row in self._rows]),
-            attention_mask=self._mask,
+            attention_mask=self._cache.advance(),
             position_ids=torch.tensor([[len(row.tokens) - 1] for row in self._rows]),
             cache=self._cache,
         ).logits[:, -1]
@@ -307,24 +283,13 @@ class Batcher:
         if not going:
             self._forget()
         elif len(going) < len(self._rows):
-            self._keep(going)
+            assert self._cache
+            self._rows = [self._rows[at] for at in self._cache.keep(going)]
 
     def _remember(self, row: Row, at: int) -> None:
         """Keep what the model read of a row that has ended: all but its last token."""
-        read = self._mask[at].bool()
-        layers = [(layer.keys[at][:, read], layer.values[at][:, read]) for layer in self._cache.layers]
-        self._prefixes.add(row.tokens[:-1], layers)
-
-    def _keep(self, going: list[int]) -> None:
-        import torch
-
-        index = torch.tensor(going)
-        mask = self._mask[index]
-        start = int(mask.any(0).int().argmax())  # columns that are padding in every row left
-        for layer in self._cache.layers:
-            layer.keys, layer.values = layer.keys[index, :, start:], layer.values[index, :, start:]
-        self._mask = mask[:, start:]
-        self._rows = [self._rows[at] for at in going]
+        assert self._cache
+        self._prefixes.add(row.tokens[:-1], self._cache.read(at))
 
     def _choose(self, rows: list[Row], logits: Any) -> list[int]:
         import torch
@@ -346,27 +311,6 @@ def _as_own(error: Exception) -> LumosError:
     if isinstance(error, LumosError):
         return error
     return InfrastructureError("the local model failed: " + str(error).partition("\n")[0])
-
-
-def _stack(parts: list[Any], sizes: list[int], width: int) -> Any:
-    """The first positions of each part, as many as its size, padded with zeros on the left up to `width`.
-
-    Parts are [head, position, channel], or None where the size is 0.
-    """
-    one = next(part for part in parts if part is not None)
-    found = one.new_zeros(len(parts), one.shape[0], width, one.shape[2])
-    for at, (part, size) in enumerate(zip(parts, sizes, strict=True)):
-        if size:
-            found[at, :, width - size :] = part[:, :size]
-    return found
-
-
-def _widen(tensor: Any, width: int, dim: int) -> Any:
-    """Zeros on the left of dimension `dim` (-1 or -2) up to `width`."""
-    import torch
-
-    missing = width - tensor.shape[dim]
-    return torch.nn.functional.pad(tensor, (missing, 0) if dim == -1 else (0, 0, missing, 0)) if missing else tensor
 
 
 _batchers: dict[tuple[tuple[str, float, int], ...], Batcher] = {}

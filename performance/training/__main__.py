@@ -22,6 +22,7 @@ from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.training.engine.data import TRAIN, write_examples
 from lumos_queue.training.engine.masks import encode
 from lumos_queue.training.engine.model import load_tokenizer
+from performance.conversations import write_conversations
 from performance.goals import Goal
 from performance.statistics import estimate
 
@@ -70,19 +71,10 @@ def main(
 
 def make_data(folder: Path, problems: int) -> None:
     """Conversations of generated problems, as a fit gets them, with the small starter's tokenizer."""
-    environment = os.environ | {"LUMOS_HOME": str(folder / "home")}
-    lumos = [sys.executable, "-m", "lumos_queue.cli.main"]
-    for command in (
-        ["convert", "wordmath", "--deterministic", "--split", "train", "--limit", str(problems)],
-        ["dataset", "build", "pairs", "--where", "origin=converted", "--formulations", "iterative"],
-    ):
-        subprocess.run([*lumos, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
-    build = folder / "home" / "builds" / "pairs"
-    text = "".join((build / f"{role}_iterative.jsonl").read_text(encoding="utf-8") for role in ("planner", "grounder"))
-    (folder / "conversations.jsonl").write_text(text, encoding="utf-8")
+    conversations = write_conversations(folder, problems)
     shutil.copytree(ROOT / "models" / "starter" / "iterative", folder / "tokenizer")
     tokenizer = load_tokenizer(str(folder / "tokenizer"))
-    examples = (encode(row, tokenizer, 1024)[0] for row in read_conversations(folder / "conversations.jsonl"))
+    examples = (encode(row, tokenizer, 1024)[0] for row in read_conversations(conversations))
     (folder / "data").mkdir()
     write_examples((example for example in examples if example), folder / "data" / TRAIN)
 

@@ -100,7 +100,12 @@ def test_without_bos_the_prompt_is_tokenized_as_it_stands(folder, plain, prompts
     assert reply.text == tokenizer.decode(written, skip_special_tokens=True).strip()
 
 
-def test_rows_join_and_leave_a_running_batch(folder, prompts):
+@pytest.mark.parametrize("room", [1, 7, 128])
+def test_rows_join_and_leave_a_running_batch(folder, prompts, room, monkeypatch):
+    from lumos_queue.endpoints import row_cache
+
+    monkeypatch.setattr(row_cache, "ROOM", room)  # little room: keys and values are moved again and again
+
     async def staggered():
         endpoint = open_endpoint(f"local:{folder}", SETTINGS)
 

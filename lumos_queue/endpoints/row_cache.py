@@ -1,0 +1,168 @@
+"""Keys and values of the rows of a batch, each token's written into place.
+
+transformers' DynamicCache copies all keys and values of a batch for each token, and has no rows that join or leave.
+Here all rows end at the same position, so that one pass over the batch writes one more position of each; a shorter row
+begins later. Rows that join are written so that they end there too, and the place of one that leaves goes to the last.
+
+What no row has written is zero or of an earlier row, never arbitrary memory: the mask keeps it out of an attention's
+sum by a weight of 0, and 0 times NaN would be NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import Cache
+from transformers.cache_utils import CacheLayerMixin
+
+from lumos_queue.endpoints.prefixes import Layers
+
+ROOM = 128  #: positions beyond those in use, on either side: all is moved once in so many tokens
+
+
+@dataclass(slots=True)
+class _Places:
+    """What there is memory for, and which part of it a forward pass reads and writes."""
+
+    rows: int = 0
+    positions: int = 0
+    first: int = 0  #: the first row
+    last: int = 0  #: the row after the last
+    start: int = 0  #: the first position
+    end: int = 0  #: the position after the last
+    unread: int = 0  #: how many of the positions, at their end, the pass writes
+
+
+class _Layer(CacheLayerMixin):
+    """The keys and values of one layer, each [row, head, position, channel]."""
+
+    def __init__(self, places: _Places):
+        super().__init__()
+        self._places = places
+        self.parts: list[torch.Tensor] = []
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        self.parts = [self._zeros(one) for one in (key_states, value_states)]
+        self.is_initialized = True
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> tuple[Any, Any]:
+        if not self.parts:
+            self.lazy_initialization(key_states, value_states)
+        at = self._places
+        for part, states in zip(self.parts, (key_states, value_states), strict=True):
+            part[at.first : at.last, :, at.end - at.unread : at.end] = states
+        keys, values = (part[at.first : at.last, :, at.start : at.end] for part in self.parts)
+        return keys, values
+
+    def put(self, row: int, end: int, size: int, known: Sequence[torch.Tensor]) -> None:
+        """Write the first `size` positions of `known`, each [head, position, channel], before `end`."""
+        if not self.parts:
+            self.lazy_initialization(known[0][None], known[1][None])
+        for part, one in zip(self.parts, known, strict=True):
+            part[row, :, end - size : end] = one[:, :size]
+
+    def move(self, rows: int, start: int, end: int, to: int) -> None:
+        """Into new memory, for as much as there are places now: positions start..end so that they end at `to`."""
+        moved = [self._zeros(part) for part in self.parts]
+        for new, old in zip(moved, self.parts, strict=True):
+            new[:rows, :, to - (end - start) : to] = old[:rows, :, start:end]
+        self.parts = moved
+
+    def fill(self, holes: list[int], movers: list[int], start: int) -> None:
+        """Write rows over others, from a position on."""
+        for part in self.parts:
+            part[holes, :, start : self._places.end] = part[movers, :, start : self._places.end]
+
+    def _zeros(self, like: torch.Tensor) -> torch.Tensor:
+        return like.new_zeros(self._places.rows, like.shape[1], self._places.positions, like.shape[3])
+
+    def get_seq_length(self) -> int:
+        return self._places.end - self._places.start - self._places.unread
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.get_seq_length() + query_length, 0
+
+    def get_max_length(self) -> int:
+        return -1
+
+
+class RowCache(Cache):
+    """`join` rows or `advance` all of them, then run the model on what is to be read; `keep` those that go on."""
+
+    def __init__(self, layers: int):
+        self._at = _Places()
+        self._rows = 0
+        self._start = 0  #: the position that the longest row begins at
+        self._mask = torch.zeros(0, 0, dtype=torch.bool)  #: [row, position]: whether the row has a token there
+        self._layers = [_Layer(self._at) for _ in range(layers)]
+        super().__init__(layers=list(self._layers))
+
+    def join(self, known: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add rows, of which the next pass reads `unread` tokens each, padded on the left to the most of them.
+
+        `known`: how many tokens of each were read before, and keys and values that begin with those.
+        Returns the mask and the positions of the tokens to be read, both for these rows only.
+        """
+        first, width = self._rows, max(unread)
+        before = max(size for size, _ in known) + width
+        if first + len(unread) > self._at.rows or before > self._at.end:
+            self._move(max(first + len(unread), self._at.rows), before)
+        at = self._at
+        for row, ((size, layers), new) in enumerate(zip(known, unread, strict=True), first):
+            self._mask[row] = False
+            self._mask[row, at.end - new : at.end] = True
+            self._mask[row, at.end - width - size : at.end - width] = True
+            for own, layer in zip(self._layers, layers, strict=True) if size else ():
+                own.put(row, at.end - width, size, layer)
+        self._rows += len(unread)
+        at.first, at.last, at.start, at.unread = first, self._rows, at.end - before, width
+        self._start = min(self._start, at.start)
+        mask = self._mask[first : self._rows, at.start : at.end]
+        return mask, (mask.cumsum(1) - 1).clamp(min=0)[:, -width:]
+
+    def advance(self) -> torch.Tensor:
+        """Let the next pass read one token of each row; returns the mask."""
+        if self._at.end == self._at.positions:
+            self._move(self._at.rows, 0)
+        at = self._at
+        self._mask[: self._rows, at.end] = True
+        at.end += 1
+        at.first, at.last, at.start, at.unread = 0, self._rows, self._start, 1
+        return self._mask[: self._rows, at.start : at.end]
+
+    def keep(self, going: Sequence[int]) -> list[int]:
+        """Let go of all other rows. Returns which row has each place now."""
+        order = list(range(len(going)))
+        holes = sorted(set(order).difference(going))
+        movers = [row for row in going if row >= len(order)]
+        if holes:
+            self._mask[holes] = self._mask[movers]
+            for layer in self._layers:
+                layer.fill(holes, movers, self._start)
+            for hole, mover in zip(holes, movers, strict=True):
+                order[hole] = mover
+        self._rows = len(order)
+        self._start += int(self._mask[: self._rows, self._start :].any(0).int().argmax())
+        return order
+
+    def read(self, row: int) -> Layers:
+        """A copy of the keys and values of a row's tokens."""
+        there = self._mask[row, self._start : self._at.end]
+        copies = ([part[row, :, self._start : self._at.end][:, there] for part in layer.parts] for layer in self._layers)
+        return [(keys, values) for keys, values in copies]
+
+    def _move(self, rows: int, before: int) -> None:
+        """Into new memory: for so many rows, at least so many positions before the end, and ROOM on either side."""
+        at, size = self._at, self._at.end - self._start
+        start, end = self._start, at.end
+        at.rows, at.end = rows, max(before, size) + ROOM
+        at.positions = at.end + ROOM
+        self._start = at.end - size
+        mask = self._mask.new_zeros(at.rows, at.positions)
+        mask[: self._rows, self._start : at.end] = self._mask[: self._rows, start:end]
+        self._mask = mask
+        for layer in self._layers:
+            layer.move(self._rows, start, end, at.end)
