@@ -135,15 +135,20 @@ class EpisodeRun:
     approved: str = ""  #: what a person approved last; empty: nothing
 
 
-async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: Journal, perform: Perform) -> EpisodeRun:
-    """Run `formulation` on `task` to its end.
+class _Steps:
+    """An episode's steps, each carried out once: for one that the journal knows, what is recorded is the result.
 
-    Raises InfrastructureError when the episode is owed again, Unanswered (one of these) when it waits for a person,
-    Diverged when the journal belongs to other code.
+    A class, since a function that names itself is a cycle: it kept all that an episode held until the next collection.
     """
-    log = ActionLog()
 
-    async def step(command: Command, position: int, branch: int, path: Path | None = None) -> Result:
+    __slots__ = ("_journal", "_perform", "log")
+
+    def __init__(self, journal: Journal, perform: Perform):
+        self.log = ActionLog()
+        self._journal, self._perform = journal, perform
+
+    async def take(self, command: Command, position: int, branch: int, path: Path | None = None) -> Result:
+        journal, log = self._journal, self.log
         if known := journal.find(position, branch):
             if known[0] != command.digest[:KEPT_DIGITS]:
                 raise Diverged(f"step {position}.{branch} is recorded for another command")
@@ -152,27 +157,36 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
         if isinstance(command, Do) and command.parent is not None:
             path = log.path(command.parent)
         done, variables = path or (log.actions, log.variables)
-        within = partial(step, path=path) if path else step  # what an action asks and calls is on its path
+        within = partial(self.take, path=path) if path else self.take  # what an action asks and calls is on its path
         final = command.final if isinstance(command, Do) else None
         context = StepContext(position, branch, variables, done, within, final, log.requested, journal)
-        result = await perform(command, context)
+        result = await self._perform(command, context)
         journal.record(Step(position, branch, command, result))
         if isinstance(command, Approve) and result is None:
             raise Unanswered("a person has to approve what is shown first")
         return result
 
+
+async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: Journal, perform: Perform) -> EpisodeRun:
+    """Run `formulation` on `task` to its end.
+
+    Raises InfrastructureError when the episode is owed again, Unanswered (one of these) when it waits for a person,
+    Diverged when the journal belongs to other code.
+    """
+    steps = _Steps(journal, perform)
+    log = steps.log
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:
         for position, wanted in enumerate(exchange):
             if isinstance(wanted, list):
                 log.request(position, wanted)
-                done = await _together([step(each, position, branch) for branch, each in enumerate(wanted)])
+                done = await _together([steps.take(each, position, branch) for branch, each in enumerate(wanted)])
                 for command, result in zip(wanted, done, strict=True):
                     log.add(position, command, result)
                 exchange.reply = done
             else:
                 log.request(position, (wanted,))
-                exchange.reply = await step(wanted, position, 0)
+                exchange.reply = await steps.take(wanted, position, 0)
                 log.add(position, wanted, exchange.reply)
             if position % STRETCH == STRETCH - 1:
                 await asyncio.sleep(0)

@@ -151,7 +151,9 @@ class RowCache(Cache):
     def read(self, row: int) -> Layers:
         """A copy of the keys and values of a row's tokens."""
         there = self._mask[row, self._start : self._at.end]
-        copies = ([part[row, :, self._start : self._at.end][:, there] for part in layer.parts] for layer in self._layers)
+        copies = (
+            [part[row, :, self._start : self._at.end][:, there] for part in layer.parts] for layer in self._layers
+        )
         return [(keys, values) for keys, values in copies]
 
     def _move(self, rows: int, before: int) -> None:
