@@ -239,7 +239,7 @@ class Batcher:
         from lumos_queue.endpoints.row_cache import RowCache
 
         if self._cache is None:
-            self._cache = RowCache(self._model.config.get_text_config().num_hidden_layers)
+            self._cache = RowCache()
         unread = [row.tokens[row.known :] for row in group]
         mask, positions = self._cache.join([(row.known, row.layers) for row in group], [len(new) for new in unread])
         for row in group:

@@ -3,15 +3,16 @@
 transformers' DynamicCache copies all keys and values of a batch for each token, and has no rows that join or leave.
 Here all rows end at the same position, so that one pass over the batch writes one more position of each; a shorter row
 begins later. Rows that join are written so that they end there too, and the place of one that leaves goes to the last.
+All is moved into new memory once in ROOM tokens, when the positions are used up, and when a row joins without a place.
 
-What no row has written is zero or of an earlier row, never arbitrary memory: the mask keeps it out of an attention's
-sum by a weight of 0, and 0 times NaN would be NaN.
+The positions before a row's first token are zero. The mask keeps them out of an attention's sum by a weight of 0, and 0
+times what may be in arbitrary memory, NaN, would be NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from transformers.cache_utils import CacheLayerMixin
 
 from lumos_queue.endpoints.prefixes import Layers
 
-ROOM = 128  #: positions beyond those in use, on either side: all is moved once in so many tokens
+ROOM = 32  #: positions beyond those in use, on either side
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class _Places:
     last: int = 0  #: the row after the last
     start: int = 0  #: the first position
     end: int = 0  #: the position after the last
-    unread: int = 0  #: how many of the positions, at their end, the pass writes
+    unread: list[int] = field(default_factory=list)  #: how many positions the pass writes, at the end of each row
 
 
 class _Layer(CacheLayerMixin):
@@ -53,7 +54,11 @@ class _Layer(CacheLayerMixin):
             self.lazy_initialization(key_states, value_states)
         at = self._places
         for part, states in zip(self.parts, (key_states, value_states), strict=True):
-            part[at.first : at.last, :, at.end - at.unread : at.end] = states
+            if len(set(at.unread)) == 1:
+                part[at.first : at.last, :, at.end - at.unread[0] : at.end] = states
+                continue
+            for row, size in enumerate(at.unread):
+                part[at.first + row, :, at.end - size : at.end] = states[row, :, -size:]
         keys, values = (part[at.first : at.last, :, at.start : at.end] for part in self.parts)
         return keys, values
 
@@ -63,6 +68,10 @@ class _Layer(CacheLayerMixin):
             self.lazy_initialization(known[0][None], known[1][None])
         for part, one in zip(self.parts, known, strict=True):
             part[row, :, end - size : end] = one[:, :size]
+
+    def clear(self, row: int) -> None:
+        for part in self.parts:
+            part[row] = 0
 
     def move(self, rows: int, start: int, end: int, to: int) -> None:
         """Into new memory, for as much as there are places now: positions start..end so that they end at `to`."""
@@ -80,7 +89,7 @@ class _Layer(CacheLayerMixin):
         return like.new_zeros(self._places.rows, like.shape[1], self._places.positions, like.shape[3])
 
     def get_seq_length(self) -> int:
-        return self._places.end - self._places.start - self._places.unread
+        return self._places.end - self._places.start - max(self._places.unread, default=0)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.get_seq_length() + query_length, 0
@@ -92,13 +101,19 @@ class _Layer(CacheLayerMixin):
 class RowCache(Cache):
     """`join` rows or `advance` all of them, then run the model on what is to be read; `keep` those that go on."""
 
-    def __init__(self, layers: int):
+    def __init__(self) -> None:
         self._at = _Places()
         self._rows = 0
         self._start = 0  #: the position that the longest row begins at
         self._mask = torch.zeros(0, 0, dtype=torch.bool)  #: [row, position]: whether the row has a token there
-        self._layers = [_Layer(self._at) for _ in range(layers)]
-        super().__init__(layers=list(self._layers))
+        self._layers: list[_Layer] = []  #: as many as the model has asked for: in some models layers share theirs
+        super().__init__(layers=[])
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self._make_layers(layer_idx + 1)
+        return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
     def join(self, known: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Add rows, of which the next pass reads `unread` tokens each, padded on the left to the most of them.
@@ -106,35 +121,38 @@ class RowCache(Cache):
         `known`: how many tokens of each were read before, and keys and values that begin with those.
         Returns the mask and the positions of the tokens to be read, both for these rows only.
         """
-        first, width = self._rows, max(unread)
-        before = max(size for size, _ in known) + width
-        if first + len(unread) > self._at.rows or before > self._at.end:
-            self._move(max(first + len(unread), self._at.rows), before)
-        at = self._at
+        first, width, at = self._rows, max(unread), self._at
+        before = max(width, *(size + new for (size, _), new in zip(known, unread, strict=True)))
+        rows = first + len(unread)
+        if rows > at.rows or before > at.end:
+            self._move(rows, before)
         for row, ((size, layers), new) in enumerate(zip(known, unread, strict=True), first):
+            for layer in self._layers:
+                layer.clear(row)
             self._mask[row] = False
-            self._mask[row, at.end - new : at.end] = True
-            self._mask[row, at.end - width - size : at.end - width] = True
-            for own, layer in zip(self._layers, layers, strict=True) if size else ():
-                own.put(row, at.end - width, size, layer)
-        self._rows += len(unread)
-        at.first, at.last, at.start, at.unread = first, self._rows, at.end - before, width
+            self._mask[row, at.end - new - size : at.end] = True
+            if size:
+                self._make_layers(len(layers))
+                for own, layer in zip(self._layers, layers, strict=False):
+                    own.put(row, at.end - new, size, layer)
+        self._rows = rows
+        at.first, at.last, at.start, at.unread = first, rows, at.end - before, list(unread)
         self._start = min(self._start, at.start)
-        mask = self._mask[first : self._rows, at.start : at.end]
+        mask = self._mask[first:rows, at.start : at.end]
         return mask, (mask.cumsum(1) - 1).clamp(min=0)[:, -width:]
 
     def advance(self) -> torch.Tensor:
         """Let the next pass read one token of each row; returns the mask."""
         if self._at.end == self._at.positions:
-            self._move(self._at.rows, 0)
+            self._move(self._rows, 0)
         at = self._at
         self._mask[: self._rows, at.end] = True
         at.end += 1
-        at.first, at.last, at.start, at.unread = 0, self._rows, self._start, 1
+        at.first, at.last, at.start, at.unread = 0, self._rows, self._start, [1]
         return self._mask[: self._rows, at.start : at.end]
 
     def keep(self, going: Sequence[int]) -> list[int]:
-        """Let go of all other rows. Returns which row has each place now."""
+        """Let go of all other rows. Returns, for each place, the number that its row had before."""
         order = list(range(len(going)))
         holes = sorted(set(order).difference(going))
         movers = [row for row in going if row >= len(order)]
@@ -149,12 +167,17 @@ class RowCache(Cache):
         return order
 
     def read(self, row: int) -> Layers:
-        """A copy of the keys and values of a row's tokens."""
+        """A copy of the keys and values of a row's tokens, for each layer that has its own."""
         there = self._mask[row, self._start : self._at.end]
         copies = (
             [part[row, :, self._start : self._at.end][:, there] for part in layer.parts] for layer in self._layers
         )
         return [(keys, values) for keys, values in copies]
+
+    def _make_layers(self, count: int) -> None:
+        new = [_Layer(self._at) for _ in range(count - len(self._layers))]
+        self._layers += new
+        self.layers += new
 
     def _move(self, rows: int, before: int) -> None:
         """Into new memory: for so many rows, at least so many positions before the end, and ROOM on either side."""

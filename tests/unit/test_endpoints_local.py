@@ -15,6 +15,7 @@ import pytest
 
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
 
 torch = pytest.importorskip("torch")
@@ -100,7 +101,7 @@ def test_without_bos_the_prompt_is_tokenized_as_it_stands(folder, plain, prompts
     assert reply.text == tokenizer.decode(written, skip_special_tokens=True).strip()
 
 
-@pytest.mark.parametrize("room", [1, 7, 128])
+@pytest.mark.parametrize("room", [1, 7, 32])
 def test_rows_join_and_leave_a_running_batch(folder, prompts, room, monkeypatch):
     from lumos_queue.endpoints import row_cache
 
@@ -335,3 +336,66 @@ def test_a_process_that_ends_in_the_middle_of_a_forward_pass_has_its_own_exit_st
         command = [sys.executable, "-c", LEAVE_EARLY, f"local:{folder}", str(seconds)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.returncode, "terminate" in done.stderr) == (3, False), done.stderr[-500:]
+
+
+def _windowed(vocabulary):
+    """Layers that attend to the last tokens only."""
+    from transformers import MistralConfig, MistralForCausalLM
+
+    return MistralForCausalLM(MistralConfig(
+        vocab_size=vocabulary, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=8, max_position_embeddings=1024, sliding_window=12, initializer_range=0.5,
+    ))  # fmt: skip
+
+
+def _sharing(vocabulary):
+    """The last layers have no keys and values of their own."""
+    from transformers import Gemma3nForCausalLM, Gemma3nTextConfig
+
+    return Gemma3nForCausalLM(Gemma3nTextConfig(
+        vocab_size=vocabulary, vocab_size_per_layer_input=vocabulary, hidden_size=32, hidden_size_per_layer_input=8,
+        intermediate_size=64, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+        max_position_embeddings=1024, sliding_window=12, num_kv_shared_layers=2, laurel_rank=4, altup_num_inputs=2,
+        activation_sparsity_pattern=[0.0] * 4, initializer_range=0.5,
+        layer_types=["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [_windowed, _sharing])
+def test_a_batch_of_other_models_writes_what_each_prompt_alone_gets(make, folder, prompts, tmp_path):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    torch.manual_seed(3)
+    make(len(tokenizer)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    # What was written before is read again: the second prompts begin with the first ones and their replies.
+    first = ask(tmp_path, prompts[:16])
+    longer = [
+        f"{prompt}{reply.text} {more}" for prompt, reply, more in zip(prompts, first, prompts[16:32], strict=False)
+    ]
+    together = ask(tmp_path, longer)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    for asked, replies in ((prompts[:16], first), (longer, together)):
+        for prompt, reply in zip(asked, replies, strict=True):
+            inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+            written = model.generate(**inputs, max_new_tokens=24, do_sample=False)[0, inputs.input_ids.shape[1] :]
+            text = tokenizer.decode(written, skip_special_tokens=True)
+            assert reply.text == completion(text, (), truncated=False).text
+
+
+def test_what_a_row_leaves_behind_reaches_no_later_one():
+    from lumos_queue.endpoints.row_cache import RowCache
+
+    cache, wrong = RowCache(), float("nan")
+    cache.join([(0, []), (0, [])], [5, 5])
+    states = torch.ones(2, 1, 5, 4)
+    states[1] = wrong
+    cache.update(states, states, 0)
+    assert cache.keep([0]) == [0]
+    cache.join([(0, [])], [2])
+    cache.update(torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4), 0)
+    cache.advance()
+    keys, values = cache.update(torch.ones(2, 1, 1, 4), torch.ones(2, 1, 1, 4), 0)
+    assert not (keys.isnan().any() or values.isnan().any())
+    assert [int(one.sum()) for one in keys[:, 0, :, 0]] == [6, 3]
