@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 
-def write_conversations(folder: Path, problems: int) -> Path:
+def write_dialogues(folder: Path, problems: int) -> Path:
     """The file of planner's and grounder's conversations of so many problems, made by the project in `folder`."""
     environment = os.environ | {"LUMOS_HOME": str(folder / "home")}
     lumos = [sys.executable, "-m", "lumos_queue.cli.main"]

@@ -3,9 +3,9 @@
 python -m performance.decoding MODEL_FOLDER [--beside URL] [--pairs 5] [--out FILE.json]
 
 Dialogues are read turn by turn: the prompt of a turn is what came before it, with the gold replies, so that all
-contenders get the same prompts whatever they reply. One thread decodes, in float32. So many dialogues at once as the
-row says: `local:` and a server get the next prompt of a dialogue when they have replied to the last, generate a batch
-of one prompt of each. The tokens of a rate are those of `local:`'s replies; replies that differ from its are counted.
+contenders get the same prompts whatever they reply. One thread decodes, in float32. N dialogues run at once: `local:`
+and a server get a dialogue's next prompt when they have answered its last; generate gets one prompt of each dialogue as
+a batch. The tokens of a rate are those of `local:`'s replies; replies that differ from its are counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lumos_queue.prompts.conversations import Conversation, read_conversations
 from lumos_queue.prompts.dialogue import render
 from lumos_queue.records import Completion
 from lumos_queue.settings import Settings
-from performance.conversations import write_conversations
+from performance.conversations import write_dialogues
 from performance.statistics import estimate
 
 IN_FLIGHT = (1, 8, 32)
@@ -43,7 +43,7 @@ Contender = Callable[[Sequence[Dialogue], int], Replies]
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="The model's folder.")],
+    folder: Annotated[Path, typer.Argument(help="The model's folder, no adapter's.")],
     beside: Annotated[list[str] | None, typer.Option(help="A server of the same model, as openai://HOST:PORT.")] = None,
     pairs: Annotated[int, typer.Option(min=1, help="Rounds of each number in flight.")] = 5,
     dialogues: Annotated[int, typer.Option(min=1, help="Dialogues of each round.")] = 64,
@@ -55,8 +55,9 @@ def main(
     ours, *others = contenders
     with TemporaryDirectory() as name:
         # Twice as many conversations as problems: planner's and grounder's. Each round has its own.
-        rows = read_conversations(write_conversations(Path(name), dialogues * (pairs * len(IN_FLIGHT) + 1)))
-        work = Work([prompts_of(row) for row in rows], dialogues)
+        rows = read_conversations(write_dialogues(Path(name), dialogues * (pairs * len(IN_FLIGHT) + 1)))
+        # Each first prompt once: replies are kept by prompt, and `local:` has answered an equal one before.
+        work = Work(list({found[0]: found for found in map(prompts_of, rows)}.values()), dialogues)
     for contender in contenders.values():  # load, compile, connect
         contender(work.next()[:8], 8)
     found: list[dict[str, Any]] = []

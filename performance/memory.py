@@ -1,4 +1,4 @@
-"""Memory at 256 in flight: the largest proportional set size of one process that works, for a job and for one ten times as long.
+"""Memory at 256 in flight: the largest proportional set size of one process that works, for a job and for a longer one.
 
 Option `embedded` or `deployed` of the contender says which process; sampling costs CPU, so nothing else is measured.
 """

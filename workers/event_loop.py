@@ -1,4 +1,4 @@
-"""The event loop of a slice: uvloop, and a garbage collector that ignores what existed before.
+"""The event loop of a slice: uvloop, and a garbage collector that ignores what existed before (in a worker: its fork).
 
 Collections were 9 to 15 % of a slice's CPU: each full one walks over all that was ever imported, which is never
 garbage. docs/performance.md tells what both save.

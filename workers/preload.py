@@ -1,6 +1,6 @@
 """What is imported before a worker forks: its children share that memory, and none of them spends time on it.
 
-About 35 MB a child. What only some jobs need, and what is large (torch, the OpenAI SDK), is left to them.
+About 30 MB a child. What only some jobs need, and what is large (torch, the OpenAI SDK), is left to them.
 """
 
 from __future__ import annotations

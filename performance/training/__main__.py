@@ -22,7 +22,7 @@ from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.training.engine.data import TRAIN, write_examples
 from lumos_queue.training.engine.masks import encode
 from lumos_queue.training.engine.model import load_tokenizer
-from performance.conversations import write_conversations
+from performance.conversations import write_dialogues
 from performance.goals import Goal
 from performance.statistics import estimate
 
@@ -71,7 +71,7 @@ def main(
 
 def make_data(folder: Path, problems: int) -> None:
     """Conversations of generated problems, as a fit gets them, with the small starter's tokenizer."""
-    conversations = write_conversations(folder, problems)
+    conversations = write_dialogues(folder, problems)
     shutil.copytree(ROOT / "models" / "starter" / "iterative", folder / "tokenizer")
     tokenizer = load_tokenizer(str(folder / "tokenizer"))
     examples = (encode(row, tokenizer, 1024)[0] for row in read_conversations(conversations))
