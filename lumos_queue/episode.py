@@ -7,7 +7,7 @@ recorded model call is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -32,6 +32,7 @@ from lumos_queue.errors import EpisodeError, Unanswered
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
 from lumos_queue.util.exchange import Exchange
+from lumos_queue.util.together import run_together
 
 A = TypeVar("A", contravariant=True)
 STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything
@@ -138,10 +139,8 @@ class EpisodeRun:
 class _Steps:
     """An episode's steps, each carried out once: for one that the journal knows, what is recorded is the result.
 
-    A class, since a function that names itself is a cycle: it kept all that an episode held until the next collection.
+    A function that names itself, in place of this class, would keep what an episode held for the garbage collector.
     """
-
-    __slots__ = ("_journal", "_perform", "log")
 
     def __init__(self, journal: Journal, perform: Perform):
         self.log = ActionLog()
@@ -180,7 +179,7 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
         for position, wanted in enumerate(exchange):
             if isinstance(wanted, list):
                 log.request(position, wanted)
-                done = await _together([steps.take(each, position, branch) for branch, each in enumerate(wanted)])
+                done = await run_together([steps.take(each, position, branch) for branch, each in enumerate(wanted)])
                 for command, result in zip(wanted, done, strict=True):
                     log.add(position, command, result)
                 exchange.reply = done
@@ -194,14 +193,3 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     except EpisodeError as error:
         outcome = Outcome(None, error.ending, str(error))
     return EpisodeRun(outcome, log.actions, log.approved)
-
-
-async def _together(steps: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """The results in order. When one fails the others are cancelled first: none records into a released episode."""
-    running = [asyncio.ensure_future(step) for step in steps]
-    try:
-        return await asyncio.gather(*running)
-    finally:
-        for each in running:
-            each.cancel()
-        await asyncio.gather(*running, return_exceptions=True)

@@ -1,0 +1,20 @@
+"""Coroutines that run beside one another, none of which outlives the others' failure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def run_together(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in order. When one fails the others are cancelled first: none records into a released episode."""
+    running = [asyncio.ensure_future(step) for step in steps]
+    try:
+        return await asyncio.gather(*running)
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
