@@ -50,8 +50,11 @@ def main(
     out: Annotated[Path, typer.Option(help="The file for all that was measured.")] = Path("build/decoding.json"),
 ) -> None:
     """Measure `local:` beside generate, and beside servers, at 1, 8 and 32 in flight."""
-    contenders: dict[str, Contender] = {f"local:{folder}": served(f"local:{folder}"), "generate": generated(folder)}
-    contenders |= {url: served(url) for url in beside or ()}
+    contenders: dict[str, Contender] = {
+        f"local:{folder}": endpoint_contender(f"local:{folder}"),
+        "generate": generate_contender(folder),
+    }
+    contenders |= {url: endpoint_contender(url) for url in beside or ()}
     ours, *others = contenders
     with TemporaryDirectory() as name:
         # Twice as many conversations as problems: planner's and grounder's. Each round has its own.
@@ -98,7 +101,7 @@ def prompts_of(conversation: Conversation) -> Dialogue:
     return tuple(render(turns[: at + 1], "train") for at, turn in enumerate(turns) if turn.role == "user")
 
 
-def served(url: str) -> Contender:
+def endpoint_contender(url: str) -> Contender:
     """An endpoint, by its address."""
 
     def run(dialogues: Sequence[Dialogue], at_once: int) -> Replies:
@@ -123,7 +126,7 @@ async def _ask(url: str, dialogues: Sequence[Dialogue], at_once: int) -> Replies
     return replies
 
 
-def generated(folder: Path) -> Contender:
+def generate_contender(folder: Path) -> Contender:
     """`generate` of transformers: one prompt of each of the dialogues in a batch, padded on the left."""
     loaded = load_model(folder)
     tokenizer = loaded.tokenizer

@@ -122,7 +122,7 @@ class RowCache(Cache):
         Returns the mask and the positions of the tokens to be read, both for these rows only.
         """
         first, width, at = self._rows, max(unread), self._at
-        before = max(width, *(size + new for (size, _), new in zip(known, unread, strict=True)))
+        before = max(size + new for (size, _), new in zip(known, unread, strict=True))
         rows = first + len(unread)
         if rows > at.rows or before > at.end:
             self._move(rows, before)

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def run_together(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. When one fails the others are cancelled first: none records into a released episode."""
-    running = [asyncio.ensure_future(step) for step in steps]
+async def run_together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in order. When one fails the others are cancelled, and have ended when it raises."""
+    running = [asyncio.ensure_future(each) for each in coroutines]
     try:
         return await asyncio.gather(*running)
     finally:
