@@ -179,7 +179,6 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
         for position, wanted in enumerate(exchange):
             if isinstance(wanted, list):
                 log.request(position, wanted)
-                # When one fails, none of the others records into an episode that was released.
                 done = await run_together([steps.take(each, position, branch) for branch, each in enumerate(wanted)])
                 for command, result in zip(wanted, done, strict=True):
                     log.add(position, command, result)
