@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def run_together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. When one fails the others are cancelled, and have ended when it raises: in an episode, none records later."""
+    """The results in order. When one fails the others are cancelled, and have ended when it raises."""
     running = [asyncio.ensure_future(each) for each in coroutines]
     try:
         return await asyncio.gather(*running)
