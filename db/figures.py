@@ -9,7 +9,6 @@ from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
 
 from db.models import CallSum, Item, ItemSum, JobRow, ScoreSum, VersionSum
 from db.states import ItemState
-from lumos_queue.records import MAIN_METRICS
 
 _HELD = (ItemState.CLAIMED, ItemState.AWAITING)  #: items that are neither owed nor ended: few, and each has an index
 
@@ -90,7 +89,7 @@ def running_score(connection: Connection, job: str) -> tuple[float, int]:
     """(sum of values, scored episodes) so far, by the main metric."""
     row = connection.execute(
         select(_sum(ScoreSum.value * ScoreSum.episodes), _sum(ScoreSum.episodes)).where(
-            ScoreSum.job == job, ScoreSum.metric.in_(MAIN_METRICS)
+            ScoreSum.job == job, ScoreSum.metric == select(JobRow.main_metric).where(JobRow.id == job).scalar_subquery()
         )
     ).one()
     return float(row[0]), int(row[1])

@@ -14,7 +14,6 @@ from db.labels import RATING, RATINGS, VALUES
 from db.models import EpisodeRow, ExecutionRow, JobEndpoint, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
 from db.searching import Condition, contains, is_one_of, of_accepted_attempt, says
 from db.states import HIDDEN
-from lumos_queue.records import MAIN_METRICS
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -100,11 +99,11 @@ def _compare(connection: Connection, column: Any, one: Term) -> Condition:
 def newest_score(connection: Connection, metric: str = "") -> Any:
     """The episode's score by the newest version of that metric's scorer; without a metric, by the main one."""
     byte_order = collate(ScoreRow.version, "C" if connection.dialect.name == "postgresql" else "BINARY")
-    fits = ScoreRow.metric == metric if metric else ScoreRow.metric.in_(MAIN_METRICS)
+    main = select(JobRow.main_metric).where(JobRow.id == EpisodeRow.job).scalar_subquery()
     return (
         select(ScoreRow.value)
-        .where(ScoreRow.episode == EpisodeRow.id, fits)
-        .order_by(ScoreRow.metric, byte_order.desc())
+        .where(ScoreRow.episode == EpisodeRow.id, ScoreRow.metric == (metric or main))
+        .order_by(byte_order.desc())
         .limit(1)
         .scalar_subquery()
     )

@@ -12,7 +12,7 @@ from db.connection import now
 from db.models import ItemSum, JobRow, JobTag, ScoreSum
 from db.states import HIDDEN, ItemState
 from lumos_queue.errors import SpecError
-from lumos_queue.records import MAIN_METRICS, Ending
+from lumos_queue.records import Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,10 @@ def sum_scores(connection: Connection, jobs: Sequence[str]) -> dict[str, tuple[s
     sums = (n, w * n, w * v * n, w * w * n, w * w * v * n, w * w * v * v * n)
     rows = connection.execute(
         select(ScoreSum.job, ScoreSum.metric, *map(func.sum, sums), func.min(v), func.max(v))
-        .where(ScoreSum.job.in_(jobs), ScoreSum.metric.in_(MAIN_METRICS))
+        .join(JobRow, JobRow.id == ScoreSum.job)
+        .where(ScoreSum.job.in_(jobs), ScoreSum.metric == JobRow.main_metric)
         .group_by(ScoreSum.job, ScoreSum.metric)
         .having(func.sum(n) > 0)
-        .order_by(ScoreSum.job, ScoreSum.metric.desc())  # of several the first by name, as elsewhere
     )
     # A sum over what is not a number is NULL in SQLite.
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -52,6 +52,9 @@ class NewJob:
     tags: Mapping[str, str] = field(default_factory=dict)
     parent: str | None = None  #: the job that it reruns or extends
     chosen: str = ""  #: the filter by which its tasks were chosen from the parent's
+    main_metric: str = ""  #: the metric that its episodes are first judged by; '': they are not
+    #: The plug-ins that it needs (lumos_queue/util/plugins.py). Part of the digest, where there are some.
+    plugins: Sequence[Mapping[str, str]] = ()
 
 
 def create_job(
@@ -132,7 +135,14 @@ def is_being_submitted(connection: Connection, digest: str) -> bool:
 
 def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> None:
     """Insert the job's row; `values` are the columns of which the request says nothing."""
-    columns = asdict(new) | {"id": job, "waiting": "", "not_before_at": 0.0, "waits": 0, "created_at": now()}
+    columns = asdict(new) | {
+        "plugins": list(new.plugins),
+        "id": job,
+        "waiting": "",
+        "not_before_at": 0.0,
+        "waits": 0,
+        "created_at": now(),
+    }
     tags = columns.pop("tags")
     connection.execute(insert(JobRow).values(columns | values))
     if tags:

@@ -46,6 +46,7 @@ class StoredEpisode:
     prompt_tokens: int
     completion_tokens: int
     finished_at: float | None  #: seconds since 1970
+    main_metric: str = ""  #: the one that it is first judged by
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric; of several versions the newest
     verdicts: Sequence[Verdict] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
@@ -136,7 +137,7 @@ def select_ids(met: Sequence[Condition], after: int, limit: int) -> Select[int]:
 
 _IDS = numbers(bindparam("ids"))
 _EPISODES = (
-    select(EpisodeRow.__table__, Item.ordinal, JobRow.benchmark)
+    select(EpisodeRow.__table__, Item.ordinal, JobRow.benchmark, JobRow.main_metric)
     .add_columns(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
     .join(Item, Item.id == EpisodeRow.id)
     .join(JobRow, JobRow.id == EpisodeRow.job)

@@ -57,21 +57,6 @@ class Level(StrEnum):
 
 
 LEVELS = tuple(Level)  #: in their order
-#: The metric an episode is first judged by; it has one of them: of an evaluation, or of a conversion.
-MAIN_METRICS = (
-    "accepted",
-    "accuracy",
-    "answered",
-    "exact_match",
-    "executed",
-    "feasible",
-    "lines_done",
-    "pass",
-    "reward",
-    "rouge_l",
-    "step_success",
-    "success",
-)
 TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only what follows the last one counts
 MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, which may be rejected separately
 

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.plugins import TRUSTED
 
 
 class Settings(BaseSettings):
@@ -29,6 +30,8 @@ class Settings(BaseSettings):
     serve_key: str = Field(default="", repr=False)  #: that requests to `lumos serve` must have; empty: none is needed
     mysql_user: str = ""  #: of the server that --tool mysql=… names
     mysql_password: str = Field(default="", repr=False)
+    #: modules of plug-ins, and folders with such modules, that jobs may name; with commas. lumos_queue/util/plugins.py
+    plugins: str = ""
     concurrency: int = Field(default=64, ge=1)  #: episodes in flight in one worker process
     request_seconds: float = Field(default=120.0, gt=0)  #: one model call, all of it
     request_retries: int = Field(default=4, ge=0)  #: further tries of one model call before its item is owed again
@@ -65,7 +68,10 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """The settings of this process. Raises SpecError naming the first variable that is wrong."""
+    """The settings of this process, whose plug-ins it may import from now on.
+
+    Raises SpecError naming the first variable that is wrong.
+    """
     try:
         settings = Settings()
     except ValidationError as error:
@@ -78,6 +84,7 @@ def read_settings() -> Settings:
             f"LUMOS_LEASE_SECONDS {settings.lease_seconds} must be strictly increasing."
         )
     _check_endpoint_settings(settings)
+    TRUSTED.add_listed(settings.plugins)
     return settings
 
 

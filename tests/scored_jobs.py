@@ -43,7 +43,7 @@ def scored_job(
     new = NewJob(
         kind=kind, pool="llm", digest="ab" * 32, spec=job.as_json(), benchmark=rows[0].benchmark,
         formulation=formulation, agent="", split="test", licence="MIT", seed=0, project="default", submitted_by="me",
-        priority=0, code_version="1",
+        priority=0, code_version="1", main_metric=metric if kind == "evaluate" else "",
     )  # fmt: skip
     dataset = NewDataset(rows[0].dataset, rows[0].benchmark, "test", "MIT", rows)
     identifier, _ = create_job(database, replace(new, **options), dataset, limit=limit, samples=samples, again=True)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from functools import partial
+from socket import gethostname
 
 from sqlalchemy.exc import DBAPIError
 
@@ -16,6 +17,7 @@ from db.jobs import find_job, finish_if_idle
 from db.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
 from db.states import OPEN
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
+from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
@@ -86,6 +88,14 @@ async def _slice(
     if row is None:
         log.info("job %s was removed", job_id)
         result.why = "the job was removed"
+        return
+    try:
+        check_plugins(row)
+    except SpecError as error:  # it is this process that lacks them: another one may go on
+        worker.outage = EndpointDown(str(error))
+        result.failure = f"plug-in: {error}"
+        back_off(database, row.id, f"{result.failure} (on {gethostname()})", WAIT_SECONDS)
+        log.warning("job %s is refused: %s", row.id, error)
         return
     job = read_job(row.kind, row.spec)
     session.work_on(row.id)

@@ -76,6 +76,8 @@ class JobRow(Base, table=True):
     finished_at: Mapped[float | None] = instant()
     name: Mapped[str] = Field(default="")  # what its submitter calls it; not part of the digest
     parent: Mapped[str | None] = Field(default=None)  # the job that it reruns or extends
+    main_metric: Mapped[str] = Field(default="")  # that its episodes are first judged by; not part of the digest
+    plugins: Mapped[Any] = json(nullable=True)  # that it needs, as they were submitted; null: of before there were any
     chosen: Mapped[str] = long_text()  # the filter by which its tasks were chosen from the parent's; empty: not so
 
 

@@ -19,6 +19,21 @@ class Audit(Base, table=True):
     created_at: Mapped[float] = instant(nullable=False)
 
 
+class Scoring(Base, table=True):
+    """A scorer that was run on a job's stored episodes: which code gave the scores of this metric and version."""
+
+    __tablename__ = "scoring"
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    metric: Mapped[str] = Field(primary_key=True)
+    version: Mapped[str] = Field(primary_key=True)
+    scorer: Mapped[str]
+    code: Mapped[str]  # distribution, version and digest of a plug-in; the project's version of a built-in one
+    scored_by: Mapped[str]
+    scored_at: Mapped[float] = instant(nullable=False)  # the latest time
+
+
 class AuditSample(Base, table=True):
     """One drawn episode."""
 

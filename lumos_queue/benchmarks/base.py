@@ -102,7 +102,7 @@ class Benchmark:
     reward: str = (
         ""  #: the score that feedback is, unless another is asked for: of `metrics` or `overalls`; '': the main one
     )
-    metrics: tuple[str, ...] = ()  #: that `score` gives, the main one first (records.MAIN_METRICS); none: only teaches
+    metrics: tuple[str, ...] = ()  #: that `score` gives, the main one first; none: only teaches
     groups: Mapping[str, Callable[[Task], str]] = {}  #: what a report splits scores by, and the group of a task
     #: Where tasks are judged by different metrics: name of an overall score to a task's metric, or '' for none.
     overalls: Mapping[str, Callable[[Task], str]] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.errors import unknown
+from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Task
 from lumos_queue.util.registry import Registry
 
@@ -33,17 +35,43 @@ _USES = {
     "wordmath": (TEST, TEACH),
 }
 BENCHMARKS: Registry[Benchmark] = Registry(
-    "benchmark", {name: f"lumos_queue.benchmarks.{name}.benchmark:benchmark" for name in _USES}
+    "benchmark",
+    {name: f"lumos_queue.benchmarks.{name}.benchmark:benchmark" for name in _USES},
+    "benchmarks",
+    Benchmark,
 )
 TESTABLE = tuple(name for name, uses in _USES.items() if TEST in uses)  #: `lumos evaluate NAME`
 TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lumos convert NAME`
 
 
 def open_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name, to test with. Raises SpecError for an unknown one, listing the names."""
-    if name not in TESTABLE:
-        raise unknown("benchmark", name, TESTABLE)
-    return BENCHMARKS.load(name)
+    """The benchmark of that name, to test with.
+
+    Raises SpecError for an unknown one, listing the names, and for one that only teaches.
+    """
+    if name not in TESTABLE and (name in _USES or not BENCHMARKS.knows(name)):
+        raise unknown("benchmark", name, (*TESTABLE, *BENCHMARKS.brought, "package.module:object"))
+    found = BENCHMARKS.load(name)
+    if not found.metrics:
+        raise SpecError(f"The benchmark '{name}' has no metrics, so it only teaches: use it with lumos convert.")
+    return found
+
+
+def benchmark_of(job: Any) -> Benchmark:
+    """The benchmark of a stored evaluation (its row), for what is told of it; one without rules if it is not here."""
+    try:
+        return open_benchmark(job.benchmark)
+    except SpecError:
+        return _Missing(job.benchmark, job.main_metric)
+
+
+class _Missing(Benchmark):
+    """A benchmark of a plug-in that this process has not, or may not import."""
+
+    domain, licence = "", ""
+
+    def __init__(self, name: str, metric: str):
+        self.name, self.metrics = name, (metric,)
 
 
 def is_test(benchmark: str, split: str) -> bool:
@@ -63,12 +91,22 @@ def knows_test_rows(benchmark: str) -> bool:
 
 
 def open_source(name: str) -> Benchmark:
-    """The benchmark of that name, to teach with, or the one that a user's module holds: `mylab.travelplanner`.
+    """The benchmark of that name, to teach with.
 
-    Raises SpecError for an unknown name, listing the names, and for a module that cannot be imported or has none.
+    Raises SpecError for an unknown name, listing the names, and for one that only tests.
     """
-    if name in TEACHABLE:
-        return BENCHMARKS.load(name)
-    if "." not in name:
-        raise unknown("source", name, (*TEACHABLE, "a module of your own, written with a dot"))
-    return BENCHMARKS.load_module(name, Benchmark)
+    name = registered_name(name)
+    if name not in TEACHABLE and (name in _USES or not BENCHMARKS.knows(name)):
+        raise unknown("source", name, (*TEACHABLE, *BENCHMARKS.brought, "package.module:object"))
+    found = BENCHMARKS.load(name)
+    if not found.check_level:
+        raise SpecError(f"The benchmark '{name}' has no check_level, so it only tests: use it with lumos evaluate.")
+    return found
+
+
+def registered_name(name: str) -> str:
+    """The name under which the registry has a benchmark that a stored job names.
+
+    Stored jobs name a module of others without its object, which was always called `benchmark`.
+    """
+    return f"{name}:benchmark" if "." in name and ":" not in name else name

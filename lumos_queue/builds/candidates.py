@@ -25,7 +25,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import strip_label, write_actions
-from lumos_queue.records import LEVELS, MAIN_METRICS, MODULES, Annotation, Completion, FinishReason
+from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason
 from lumos_queue.scoring.limit import is_judged
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def failure_reason(episode: StoredEpisode) -> str:
         return ""
     if not is_judged(episode.ending, episode.at_limit):
         return f"ended {episode.ending}"
-    score = next((episode.scores[name] for name in MAIN_METRICS if name in episode.scores), None)
+    score = episode.scores.get(episode.main_metric)
     if score is None:
         return "not scored"
     return "" if score == 1 else "wrong answer"

@@ -9,25 +9,29 @@ from sqlalchemy import select
 from db.connection import Database
 from db.models import JobRow
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, open_source
+from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, open_source, registered_name
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import unknown
 from lumos_queue.records import Task
 
 
 def user_modules(database: Database) -> list[str]:
-    """The users' modules (`mylab.travelplanner`) that stored conversions were made with."""
+    """The users' modules (`mylab.travelplanner`) that stored conversions of before plug-ins were made with."""
     with database.engine.connect() as connection:
         specs = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert")).scalars()
-        return sorted({spec["source"] for spec in specs if "." in spec.get("source", "")})
+        return sorted({spec["source"] for spec in specs if _is_module(spec.get("source", ""))})
+
+
+def _is_module(source: str) -> bool:
+    return registered_name(source) != source
 
 
 class KnownBenchmarks:
     """Those of this project, and those that the given modules hold."""
 
     def __init__(self, modules: Iterable[str] = ()):
-        """Raises SpecError for a module that cannot be imported."""
-        found = [open_source(module) for module in modules]
+        """A module that this process may not import is left out; one that cannot be imported raises SpecError."""
+        found = [open_source(module) for module in modules if registered_name(module) in BENCHMARKS]
         self._of_users: Mapping[str, Benchmark] = {one.name: one for one in found}
 
     def to_teach(self, name: str) -> Benchmark | None:

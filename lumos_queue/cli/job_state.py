@@ -53,6 +53,23 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
             return settings, get_job(connection, row.id)
 
 
+def _accept_plugins(job: str) -> None:
+    """Have a job need the plug-ins that are installed here."""
+    from db.jobs import get_job
+    from db.plugins import accept_plugins
+    from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+
+    settings = read_settings()
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            row = get_job(connection, job)
+        changed = accept_plugins(opened, row.id, plugins_as_json(find_plugins(row.kind, row.spec)), settings.user)
+    told = f"goes on with other code: {', '.join(changed)}" if changed else "has the plug-ins that are here already"
+    output.say(f"job {row.id} {told}")
+
+
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     """Stop a job for good.
 
@@ -92,6 +109,14 @@ def resume(
             "fault, died or other (docs/again.md). The report counts them.",
         ),
     ] = "",
+    accept_plugin: Annotated[
+        bool,
+        typer.Option(
+            "--accept-plugin",
+            help="Go on with the plug-ins that are installed here, though they are other code than those it was "
+            "submitted with. Recorded steps that they would not ask for are run again.",
+        ),
+    ] = False,
     follow: opt.Follow = False,
     json: opt.Json = False,
 ) -> None:
@@ -102,6 +127,8 @@ def resume(
     """
     from lumos_queue.cli.run import run_stored
 
+    if accept_plugin:
+        _accept_plugins(job)
     settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")

@@ -12,6 +12,7 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
 from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.completeness import stop_reason
+from lumos_queue.util.plugins import Plugin
 
 #: Columns of a job that say what was asked, and where it stands.
 SETTINGS = (
@@ -48,6 +49,8 @@ def print_job(job: dict[str, Any]) -> None:
     for name, said in _chosen(job["spec"]):
         grid.add_row(f"[dim]{name}[/]", escape(said))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))
+    for one in job["plugins"] or ():
+        grid.add_row("[dim]plug-in[/]", escape(f"{one['name']} ({one['group']})  {Plugin.from_json(one)}"))
     if len(job["code_versions"]) > 1:
         grid.add_row("[dim]episodes by code[/]", format_versions(job["code_versions"], "code_version"))
     for endpoint in job["endpoints"]:

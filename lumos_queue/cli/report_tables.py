@@ -21,6 +21,7 @@ from lumos_queue.cli.report_heads import head_columns
 from lumos_queue.cli.sample_tables import add_samples
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
+from lumos_queue.util.plugins import Plugin
 
 
 def _percent(value: float) -> str:
@@ -66,6 +67,8 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for ending in sorted({ending for report in reports for ending in report["endings"]}):
         table.add_row(f"ended {ending}", *(f"{report['endings'].get(ending, 0):,}" for report in reports))
     table.add_row("code", *(format_versions(report["code_versions"], "code_version") for report in reports))
+    for name in sorted({one["name"] for report in reports for one in report["plugins"]}):
+        table.add_row(f"plug-in {escape(name)}", *(_format_plugin(report["plugins"], name) for report in reports))
     for role in sorted({role for report in reports for role in report["prompts"]}):
         cells = [format_versions(report["prompts"].get(role, []), "prefix") for report in reports]
         table.add_row(f"prompts of {role}", *cells)
@@ -160,6 +163,15 @@ def format_versions(found: list[dict[str, Any]], name: str) -> str:
     if len(short) == 1:
         return escape(short[0][0])
     return "\n".join(escape(f"{text}: {episodes:,}") for text, episodes in short)
+
+
+def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
+    """Which code a plug-in is, and how often a person accepted another one meanwhile."""
+    found = next((one for one in plugins if one["name"] == name), None)
+    if found is None:
+        return ""
+    several = f" ({len(found['earlier']) + 1} codes)" if found.get("earlier") else ""
+    return escape(str(Plugin.from_json(found))) + several
 
 
 def _format_score_versions(report: dict[str, Any]) -> str:

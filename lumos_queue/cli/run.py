@@ -19,6 +19,7 @@ from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
 from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, tell_how_to_approve
 from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
@@ -86,6 +87,7 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
     """Run a stored job (its row) here, or notify the workers; returns the exit code."""
     job = row.id
     if not settings.broker_url:
+        check_plugins(row)
         return _run_here(settings, job)
     from workers.notify import notify_workers
 

@@ -79,15 +79,16 @@ def rejections(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [one for one in verdicts if one.rejects]
 
 
-def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
-    """The score of a checked annotation: 1 when no verdict rejects it, else 0 with the first that does.
+def acceptance_metric(source_level: str) -> str:
+    """`executed` where the source's annotations can be executed, else `accepted`."""
+    return "executed" if LEVELS.index(source_level) >= LEVELS.index("executed") else "accepted"
 
-    The metric is `executed` where the source's annotations can be executed, else `accepted`.
-    """
-    metric = "executed" if LEVELS.index(source_level) >= LEVELS.index("executed") else "accepted"
+
+def acceptance_score(source_level: str, verdicts: Iterable[Verdict]) -> Score:
+    """The score of a checked annotation: 1 when no verdict rejects it, else 0 with the first that does."""
     wrong = rejections(verdicts)
     detail = f"{wrong[0].name}: {wrong[0].detail}"[:DETAIL_CHARACTERS] if wrong else ""
-    return Score(metric, float(not wrong), detail=detail)
+    return Score(acceptance_metric(source_level), float(not wrong), detail=detail)
 
 
 def accepting_modules(verdicts: Iterable[Verdict]) -> tuple[str, ...]:

@@ -18,4 +18,6 @@ DOMAINS: Registry[Domain] = Registry(
         "experts": "lumos_queue.domains.experts:DOMAIN",
         "local_tools": "lumos_queue.domains.local_tools:DOMAIN",
     },
+    "domains",
+    Domain,
 )

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
-from lumos_queue.endpoints.urls import TRANSPORTS, check_address, local_path
+from lumos_queue.endpoints.functions import FUNCTIONS
+from lumos_queue.endpoints.schemes import EndpointScheme
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.util.plugins import Plugin
 from lumos_queue.util.registry import Registry
 
-#: What opens the endpoint at a checked address.
-SCHEMES: Registry[Callable[[str, EndpointSettings], Endpoint]] = Registry(
+_ROOM = "lumos_queue.endpoints.schemes"
+SCHEMES: Registry[EndpointScheme] = Registry(
     "endpoint scheme",
     {
-        "tgi": "lumos_queue.endpoints.tgi:Tgi",
-        "tgis": "lumos_queue.endpoints.tgi:Tgi",
-        "openai": "lumos_queue.endpoints.openai:OpenAI",
-        "openais": "lumos_queue.endpoints.openai:OpenAI",
-        "chat": "lumos_queue.endpoints.chat:Chat",
-        "chats": "lumos_queue.endpoints.chat:Chat",
-        "local": "lumos_queue.models.local:open_local",
-        "scripted": "lumos_queue.endpoints.scripted:open_scripted",
+        "tgi": f"{_ROOM}:TGI",
+        "tgis": f"{_ROOM}:TGIS",
+        "openai": f"{_ROOM}:OPENAI",
+        "openais": f"{_ROOM}:OPENAIS",
+        "chat": f"{_ROOM}:CHAT",
+        "chats": f"{_ROOM}:CHATS",
+        "local": f"{_ROOM}:LOCAL",
+        "scripted": f"{_ROOM}:SCRIPTED",
+        "function": f"{_ROOM}:FUNCTION",
     },
+    "endpoints",
+    EndpointScheme,
 )
-#: What checks the path of an address that names a file or a folder.
-_PATHS: Registry[Callable[[Path], object]] = Registry(
-    "path of an endpoint",
-    {"local": "lumos_queue.models.local:check_local", "scripted": "lumos_queue.endpoints.scripted:read_rules"},
-)
-_TAKING_CONSTRAINTS = ("local", "tgi", "tgis", "openai", "openais")
-#: Schemes whose requests can hold images; whether the model looks at them depends on its server.
-_TAKING_IMAGES = ("chat", "chats", "tgi", "tgis")
 
 
 def check_url(url: str) -> None:
@@ -41,31 +35,38 @@ def check_url(url: str) -> None:
         raise SpecError(f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(SCHEMES))}.")
     if scheme not in SCHEMES:
         raise unknown("endpoint scheme", scheme, SCHEMES.names)
-    if scheme in TRANSPORTS:
-        check_address(scheme, url)
-    else:
-        _PATHS.load(scheme)(local_path(url))
+    SCHEMES.load(scheme).check_url(url)
 
 
 def takes_images(url: str) -> bool:
     """Whether prompts to the endpoint at a checked address may come with images."""
-    return url.partition(":")[0] in _TAKING_IMAGES
+    return _scheme_of(url).images
 
 
 def gives_candidates(url: str) -> bool:
     """Whether the endpoint at a checked address searches: with beams, and candidates with log-probabilities."""
-    return url.partition(":")[0] == "local"
+    return _scheme_of(url).candidates
 
 
 def takes_constraints(url: str) -> bool:
-    """Whether an endpoint at a checked address can hold replies to a constraint.
-
-    Of servers of the OpenAI protocol vLLM can, the others are only judged afterwards: an address does not say which.
-    """
-    return url.partition(":")[0] in _TAKING_CONSTRAINTS
+    """Whether an endpoint at a checked address can hold replies to a constraint."""
+    return _scheme_of(url).constraints
 
 
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
     """The endpoint at an address; nothing is sent or loaded before its first call. Raises SpecError as `check_url`."""
     check_url(url)
-    return SCHEMES.load(url.partition(":")[0])(url, settings)
+    return _scheme_of(url).open_url(url, settings)
+
+
+def plugin_of(url: str) -> Plugin | None:
+    """The plug-in that an address needs: its scheme, or its function; None where all is built in.
+
+    Raises SpecError for one that cannot be imported here.
+    """
+    scheme, _, rest = url.partition(":")
+    return FUNCTIONS.plugin(rest) if scheme == "function" else SCHEMES.plugin(scheme)
+
+
+def _scheme_of(url: str) -> EndpointScheme:
+    return SCHEMES.load(url.partition(":")[0])

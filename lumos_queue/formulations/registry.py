@@ -24,6 +24,8 @@ FORMULATIONS: Registry[Formulation] = Registry(
         "tooleval": f"{_ROOM}.tooleval:FORMULATION",
         "teacher-forced": f"{_ROOM}.teacher_forced:FORMULATION",
     },
+    "formulations",
+    Formulation,
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.benchmarks.registry import open_source, registered_name
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.demos import LOW
 from lumos_queue.conversion.lengths import load_token_counter
@@ -17,7 +17,13 @@ from lumos_queue.conversion.low_level import to_low_level
 from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
-from lumos_queue.conversion.verdicts import acceptance_score, make_verdicts, merge_verdicts, reason_verdicts
+from lumos_queue.conversion.verdicts import (
+    acceptance_metric,
+    acceptance_score,
+    make_verdicts,
+    merge_verdicts,
+    reason_verdicts,
+)
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint, Sampling
@@ -57,7 +63,7 @@ class ConvertContext:
 class Convert:
     """Turn every row into LUMOS form, run its actions as far as the source can be checked, and judge it."""
 
-    source: str  #: a name of benchmarks/registry.py, or a user's module
+    source: str  #: as benchmarks/registry.py names it
     dataset: str  #: digest of the rows
     split: str
     limit: int = 0  #: only the first rows; 0: all
@@ -84,10 +90,16 @@ class Convert:
     def pool(self) -> str:
         return "llm" if self.teacher else "cpu"
 
+    @property
+    def main_metric(self) -> str:
+        return acceptance_metric(open_source(self.source).check_level)
+
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values |= {"sampling": self.sampling.as_json(), "duplicates": list(self.duplicates)}
-        return {**values, "benchmark": open_source(self.source).name}
+        # A module of before there were plug-ins is a dataset of the name that its benchmark has.
+        former = registered_name(self.source) != self.source
+        return {**values, "benchmark": open_source(self.source).name if former else self.source}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:

@@ -57,6 +57,7 @@ class Infer:
     formulation_version: int = VERSION
 
     kind = "infer"
+    main_metric = ""
     pool = "llm"
     ordered = False
     concurrency = 0

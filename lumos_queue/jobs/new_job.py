@@ -8,6 +8,7 @@ from typing import Any
 from db.new_jobs import NewJob
 from lumos_queue.commands import digest
 from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
@@ -21,12 +22,13 @@ def make_new_job(
     `named_by`: the code version that its digest is made of; '' for that of this process.
     """
     spec = job.as_json()
+    plugins = plugins_as_json(find_plugins(job.kind, spec))
     inner = spec.get("infer", spec)
     agent = getattr(getattr(job, "infer", job), "agent", None)
     return NewJob(
         kind=job.kind,
         pool=job.pool,
-        digest=digest(job.kind, named_by or code_version(), json.dumps(spec, sort_keys=True)),
+        digest=digest(job.kind, named_by or code_version(), json.dumps(spec, sort_keys=True), *_named(plugins)),
         spec=spec,
         benchmark=inner.get("benchmark", ""),
         formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
@@ -40,4 +42,11 @@ def make_new_job(
         code_version=code_version(),
         ordered=job.ordered,
         origin=origin,
+        plugins=plugins,
+        main_metric=job.main_metric,
     )
+
+
+def _named(plugins: list[dict[str, str]]) -> list[str]:
+    """What of the plug-ins is part of a job's digest: nothing where all that it needs is built in."""
+    return [json.dumps(plugins, sort_keys=True)] if plugins else []

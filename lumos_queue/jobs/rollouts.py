@@ -112,7 +112,7 @@ class Rollouts:
             tasks = load_tasks(connection, infer.benchmark, recipe.evaluation["dataset"], rows)
         dataset = NewDataset(
             infer.dataset,
-            benchmark.name,
+            infer.benchmark,
             infer.split,
             benchmark.licence,
             [replace(task, dataset=infer.dataset) for task in tasks],

@@ -55,6 +55,7 @@ class Train:
     recipe: Recipe | FormerFit
 
     kind = "train"
+    main_metric = ""
     ordered = True
     concurrency = 1
 

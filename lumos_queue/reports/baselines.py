@@ -10,6 +10,8 @@ from sqlalchemy import Connection
 from db.baselines import keep_baselines, load_baselines, tasks_of
 from db.reading import keyed_tasks
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import BENCHMARKS
+from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.util.version import code_version
@@ -22,7 +24,11 @@ def kept_baselines(connection: Connection, job: Any, benchmark: Benchmark) -> di
     """
     if job.dataset is None:
         return baselines(benchmark, list(keyed_tasks(connection, job.id).values()))
-    key = job.dataset, tasks_of(connection, job), code_version()
+    try:
+        plugin = BENCHMARKS.plugin(job.benchmark)
+    except SpecError:  # of a plug-in that is not here
+        return {}
+    key = job.dataset, tasks_of(connection, job), f"{code_version()} {plugin or ''}".strip()
     found = load_baselines(connection, *key)
     if found is None:
         tasks = list(keyed_tasks(connection, job.id).values())

@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 
 from db.figures import count_scores, progress
 from db.states import ItemState
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.scores import samples_of
 
@@ -25,18 +24,18 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
         raise SpecError("Name two jobs or more, each once: lumos compare A B [C …]. List them with: lumos jobs")
     first = jobs[0]
     for job in jobs:
-        if job.kind != "evaluate":
-            hint = " Score its agent with: lumos evaluate" if job.kind == "infer" else ""
+        if job.kind not in ("evaluate", "infer") or not job.main_metric:
+            hint = " Score its episodes with: lumos score, or its agent with: lumos evaluate" * (job.kind == "infer")
             raise SpecError(f"Job {job.id} is of kind '{job.kind}', which has no scores to compare.{hint}")
         if job.benchmark != first.benchmark:
             raise SpecError(
                 f"Job {first.id} is of the benchmark '{first.benchmark}', job {job.id} of '{job.benchmark}': "
                 "they have no task in common. Compare jobs of one benchmark."
             )
-    metrics = open_benchmark(first.benchmark).metrics
+    metrics = count_scores(connection, first.id)
     if metric and metric not in metrics:
-        raise unknown(f"metric of the benchmark '{first.benchmark}'", metric, metrics)
-    chosen = metric or metrics[0]
+        raise unknown(f"metric of job {first.id}", metric, metrics)
+    chosen = metric or first.main_metric
     for job in jobs:
         if chosen not in count_scores(connection, job.id):
             raise SpecError(f"Job {job.id} has no score of '{chosen}' yet. See: lumos report {job.id}")

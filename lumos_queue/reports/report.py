@@ -19,8 +19,9 @@ from db.figures import (
     totals,
 )
 from db.reading import clock, endpoints_of, keyed_tasks, messages, outputs, values_by_metric
+from db.scorings import scorings_of
 from db.states import ItemState
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import benchmark_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
@@ -55,6 +56,7 @@ def make_report(connection: Connection, job: Any) -> Report:
         "items": items,
         "seconds": _seconds(connection, job),
         "code_version": job.code_version,
+        "plugins": job.plugins or [],
         "seed": job.seed,
     }
     endings = count_endings(connection, job.id)
@@ -89,17 +91,23 @@ def make_report(connection: Connection, job: Any) -> Report:
 
         values = values_by_metric(connection, job.id)
         main = "accepted" if "accepted" in values else "executed"
-        report |= scores(job, values, [main], keyed_tasks(connection, job.id))
+        report |= scores(job, values, [main, *added_metrics(connection, job.id)], keyed_tasks(connection, job.id))
         report |= conversion_report(connection, job)
+        report |= _scorings(connection, job.id)
+    elif job.kind == "infer" and job.main_metric:
+        metrics = added_metrics(connection, job.id)
+        report |= job_scores(connection, job, (job.main_metric, *(one for one in metrics if one != job.main_metric)))
+        report |= _scorings(connection, job.id)
     elif job.kind == "evaluate":
-        benchmark, infer = open_benchmark(job.benchmark), job.spec["infer"]
-        report |= job_scores(connection, job, benchmark.metrics)
+        benchmark, infer = benchmark_of(job), job.spec["infer"]
+        report |= job_scores(connection, job, (*benchmark.metrics, *added_metrics(connection, job.id)))
         report |= sample_figures(connection, job, benchmark.metrics[0])
         if benchmark.groups or benchmark.overalls:
             values = values_by_metric(connection, job.id)
             report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
+        report |= _scorings(connection, job.id)
         report["baselines"] = kept_baselines(connection, job, benchmark)
         if job.formulation == "tooleval" or _calls_functions(job):
             from lumos_queue.reports.provenance import split_scores
@@ -107,6 +115,18 @@ def make_report(connection: Connection, job: Any) -> Report:
             found = split_scores(connection, job, keyed_tasks(connection, job.id))
             report |= {"by_provenance": found} if found else {}
     return report
+
+
+def added_metrics(connection: Connection, job: str) -> list[str]:
+    """The metrics that scorers have given afterwards."""
+    return list(dict.fromkeys(one.metric for one in scorings_of(connection, job)))
+
+
+def _scorings(connection: Connection, job: str) -> Report:
+    """Which code gave the scores that were added afterwards."""
+    names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
+    found = [{name: getattr(one, name) for name in names} for one in scorings_of(connection, job)]
+    return {"scorings": found} if found else {}
 
 
 def _runs_experts(job: Any) -> bool:
@@ -151,7 +171,7 @@ def _list_tools(formulation: str, infer: Report) -> Report:
     """The tool set that a score was made with, defaults included, and which rows were drawn."""
     agent = infer["agent"]
     found: Report = {}
-    if FORMULATIONS.load(formulation).executes:
+    if formulation in FORMULATIONS and FORMULATIONS.load(formulation).executes and agent["domain"] in DOMAINS:
         found = dict(DOMAINS.load(agent["domain"]).default_tools) | agent.get("tools", {})
     found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
@@ -170,7 +190,7 @@ def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
 
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
-    if job.kind not in ("infer", "evaluate"):
+    if job.kind not in ("infer", "evaluate") or job.formulation not in FORMULATIONS:
         return None
     formulation = FORMULATIONS.load(job.formulation)
     if formulation.expected_calls is None:

@@ -96,6 +96,7 @@ def correct(
         code_version=code_version(),
         name=named.name,
         tags=named.tags,
+        main_metric=episode.scores[0].metric,
     )
     job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
     return Correction(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))

@@ -87,7 +87,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         raise SpecError(f"No episode that the query finds can be used ({reasons or 'it finds none'}).")
     benchmark = open_benchmark(kind[0])
     rows = {
-        name: read_rows(_DerivedBenchmark(benchmark, kind[2], made), None, kind[1], False)
+        name: read_rows(_DerivedBenchmark(kind[0], benchmark, kind[2], made), None, kind[1], False)
         for name, made in tasks.items()
     }
     return Derived(kind[3], benchmark, rows, used, left_out)
@@ -143,8 +143,9 @@ class _DerivedBenchmark(Benchmark):
 
     needs_data = False
 
-    def __init__(self, benchmark: Benchmark, licence: str, made: Sequence[Task]):
-        self.name, self.domain, self.splits = benchmark.name, benchmark.domain, benchmark.splits
+    def __init__(self, name: str, benchmark: Benchmark, licence: str, made: Sequence[Task]):
+        """`name`: the original's in the registry."""
+        self.name, self.domain, self.splits = name, benchmark.domain, benchmark.splits
         self.licence, self._tasks = licence, made
         self.gold, self.score, self.baselines = benchmark.gold, benchmark.score, benchmark.baselines  # type: ignore[method-assign]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.benchmarks.registry import open_source, registered_name
 from lumos_queue.conversion.demos import LOW, SUBGOALS, demos_for
 from lumos_queue.conversion.duplicates import find_duplicates
 from lumos_queue.endpoints.base import Sampling
@@ -21,6 +21,7 @@ from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
 from lumos_queue.submission.data_files import find_data
 from lumos_queue.submission.store import Rows, read_rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
+from lumos_queue.util.plugins import TRUSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,9 @@ def make_conversion_job(
     `remark` gets each note of the source, a line for the person who submits. Raises SpecError for options that cannot
     be carried out.
     """
+    if (full := registered_name(options.source)) != options.source:
+        raise SpecError(f"'{options.source}' names a module: name the object in it, {full}")
+    TRUSTED.add_named(options.source, options.teacher)
     source = open_source(options.source)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")

@@ -18,6 +18,7 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_options, make_job_on
@@ -94,7 +95,9 @@ def _say_why_not(connection: Connection, job: Any, finished: int, tasks: int, sa
 
 
 def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer) -> None:
-    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses."""
+    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses,
+    plug-ins."""
+    check_plugins(job)
     options = changed_options(infer, Changes())
     made = make_job_on(job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore)
     agent = made.infer.agent if isinstance(made, Evaluate) else made.agent if isinstance(made, Infer) else None

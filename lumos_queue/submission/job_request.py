@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -31,6 +32,7 @@ from lumos_queue.submission.data_files import find_data
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
 from lumos_queue.submission.store import Rows, read_rows
+from lumos_queue.util.plugins import TRUSTED
 
 SETS = 3  #: default number of sample sets, as in the paper
 
@@ -89,6 +91,7 @@ def make_inference_job(
 
     `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
     """
+    trust_named(options)
     checked = check_options(kind, options, remark)
     benchmark = checked.benchmark
     sample = partial(draw_sets, size=options.draw, sets=checked.sets) if options.draw else None
@@ -100,6 +103,13 @@ def make_inference_job(
     for note in benchmark.notes:
         remark(note)
     return make_job_on(kind, options, checked, rows.digest, settings, remark), rows
+
+
+def trust_named(options: InferenceOptions) -> None:
+    """Let this process import the dotted names that its person gave with these options, for as long as it runs."""
+    urls = (options.planner, options.grounder, options.solver, *parse_pairs("--role", options.roles).values())
+    ranker = split_ranker(parse_pairs("--tool", options.tools).get("ranker", ""))[0]
+    TRUSTED.add_named(options.benchmark, options.formulation, *urls, ranker)
 
 
 def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], None]) -> CheckedOptions:
@@ -150,7 +160,7 @@ def make_job_on(
     check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
     _check_demonstrations(agent, formulation, benchmark)
     infer = Infer(
-        benchmark.name,
+        options.benchmark,
         dataset,
         options.split,
         options.formulation,

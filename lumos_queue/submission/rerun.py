@@ -25,8 +25,10 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.reports.chosen import is_by_outcome, remark_on_chosen
 from lumos_queue.settings import Settings
+from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.job_request import check_options, make_job_on
 from lumos_queue.submission.stored_request import Changes, changed_options, check_kind, infer_of
+from lumos_queue.util.plugins import TRUSTED
 
 Remark = Callable[[str], None]
 
@@ -58,6 +60,8 @@ def make_rerun(
     fits.
     """
     check_kind(job, "rerun")
+    others = parse_pairs("--role", changes.others)
+    TRUSTED.add_named(changes.formulation, *(changes.roles or {}).values(), *others.values())
     if job.chosen and not where:
         raise SpecError(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "

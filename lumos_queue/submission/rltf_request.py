@@ -55,7 +55,7 @@ def make_rltf_job(
         if isinstance(value, float) and not math.isfinite(value):
             raise SpecError(f"--{name.replace('_', '-')} must be a finite number, not {value}.")
     benchmark = open_benchmark(evaluation.benchmark)
-    if is_test(benchmark.name, evaluation.split):
+    if is_test(evaluation.benchmark, evaluation.split):
         raise SpecError(
             f"The split '{evaluation.split}' of '{benchmark.name}' is one to test with: learn from another."
         )

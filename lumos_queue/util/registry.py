@@ -4,55 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.util.plugins import IN_PROCESS, TRUSTED, Found, Plugin, entry_points_of, is_dotted, load_plugin
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """A closed list of names, each with where its object is: `package.module:attribute`."""
+    """Names, each with where its object is, `package.module:attribute`; and, in a group, what plug-ins bring.
 
-    def __init__(self, noun: str, places: Mapping[str, str]):
+    A built-in name means the built-in object, whatever a plug-in calls its own.
+    """
+
+    def __init__(self, noun: str, places: Mapping[str, str], group: str = "", kind: type | None = None):
+        """`group`: of util/plugins.py, in which others may name objects; '': none. `kind`: what these have to be."""
         self._noun = noun  #: what one is called in messages: 'formulation'
         self._places = dict(places)
+        self._group, self._kind = group, kind
         self._loaded: dict[str, T] = {}  #: since an episode asks for the same object often
+        self._plugins: dict[str, Plugin] = {}  #: of those that are not built in
 
     def __iter__(self) -> Iterator[str]:
+        """The built-in names."""
         return iter(self._places)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        """Whether there is an object of that name which this process may import."""
+        if name in self._places or name in self._loaded:
+            return True
+        if not self._group or not isinstance(name, str):
+            return False
+        return TRUSTED.has(name.partition(":")[0]) if is_dotted(name) else name in entry_points_of(self._group)
+
+    @property
+    def brought(self) -> tuple[str, ...]:
+        """The names that installed distributions bring, and that are not built in."""
+        points = entry_points_of(self._group) if self._group else {}
+        return tuple(name for name in points if name not in self._places)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._places)
+        """The names of what is built in, and of what installed distributions bring."""
+        return (*self._places, *self.brought)
+
+    def knows(self, name: str) -> bool:
+        """Whether the name is of a form that `load` can look for, trusted or not."""
+        return name in self or (bool(self._group) and (is_dotted(name) or name.startswith(f"{IN_PROCESS}:")))
+
+    def is_built_in(self, name: str) -> bool:
+        return name in self._places
 
     def load(self, name: str) -> T:
-        """The object of that name. Raises SpecError for an unknown one, listing the names."""
+        """The object of that name.
+
+        Raises SpecError for an unknown one, listing the names, and for a plug-in that cannot be imported, is not
+        trusted, or is of another kind.
+        """
         if name in self._loaded:
             return self._loaded[name]
-        if name not in self._places:
-            raise unknown(self._noun, name, self._places)
-        module, _, attribute = self._places[name].partition(":")
-        found = self._loaded[name] = getattr(import_module(module), attribute)
-        return found
+        if name in self._places:
+            module, _, attribute = self._places[name].partition(":")
+            found = self._loaded[name] = getattr(import_module(module), attribute)
+            return found
+        return self._load_plugin(name)
 
-    def load_module(self, name: str, kind: type[T]) -> T:
-        """The object that a user's module holds under the registry's noun: `benchmark = MyBenchmark()`.
+    def plugin(self, name: str) -> Plugin | None:
+        """Which code the object of that name is; None for what is built in. Raises SpecError as `load` does."""
+        if name in self._places:
+            return None
+        self.load(name)
+        return self._plugins[name]
 
-        Raises SpecError for a module that cannot be imported, and for one that holds no such object.
-        """
-        try:
-            module = import_module(name)
-        except Exception as error:  # whatever a user's code raises when it is imported
-            problem = f"Cannot import the {self._noun} '{name}': {type(error).__name__}: {error}"
-            raise SpecError(problem.split("\n")[0]) from error
-        found = getattr(module, self._noun, None)
-        if not isinstance(found, kind):
+    def add(self, name: str, value: T, digest: str) -> None:
+        """An object that only this process has, under a name that begins with `__main__:`."""
+        assert name.startswith(f"{IN_PROCESS}:")
+        self._check_kind(name, value)
+        self._loaded[name], self._plugins[name] = value, Plugin(self._group, name, "", "", digest)
+
+    def _load_plugin(self, name: str) -> T:
+        if name.startswith(f"{IN_PROCESS}:"):
             raise SpecError(
-                f"The module '{name}' holds no {self._noun}: let it end in `{self._noun} = …`, "
-                f"an object of a subclass of {kind.__name__}."
+                f"The {self._noun} '{name}' exists only in the process that defined it: put it into a module, and "
+                "submit it from there."
             )
-        return found
+        if not self.knows(name):
+            choices = (*self.names, "package.module:object") if self._group else self.names
+            raise unknown(self._noun, name, choices)
+        found: Found = load_plugin(self._group, self._noun, name)
+        self._check_kind(name, found.value)
+        self._loaded[name], self._plugins[name] = found.value, found.plugin
+        return found.value
+
+    def _check_kind(self, name: str, value: Any) -> None:
+        if self._kind is not None and not isinstance(value, self._kind):
+            raise SpecError(
+                f"The {self._noun} '{name}' is an object of {type(value).__name__}: expected one of "
+                f"{self._kind.__name__}. Correct what the name means."
+            )

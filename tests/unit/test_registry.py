@@ -33,12 +33,3 @@ def test_an_object_is_imported_when_it_is_asked_for(registry):
 def test_an_unknown_name_lists_the_names(registry):
     with pytest.raises(SpecError, match=r"No widget called 'smal'\. Choose one of: broken, small\."):
         registry.load("smal")
-
-
-def test_a_users_module_holds_its_object_under_the_noun(registry, tmp_path):
-    (tmp_path / "mylab_things.py").write_text("widget = [3]\n")
-    assert registry.load_module("mylab_things", list) == [3]
-    with pytest.raises(SpecError, match=r"The module 'json' holds no widget: let it end in `widget = …`"):
-        registry.load_module("json", list)
-    with pytest.raises(SpecError, match=r"^Cannot import the widget 'no_such_module_here': ModuleNotFoundError"):
-        registry.load_module("no_such_module_here", list)

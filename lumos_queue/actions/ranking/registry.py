@@ -1,4 +1,7 @@
-"""Rankers by what a domain's option `--tool ranker=…` says: `lexical`, or `KIND:DIR` (actions/ranking/neural.py)."""
+"""Rankers by what a domain's option `--tool ranker=…` says: `lexical`, or `KIND:DIR` (actions/ranking/neural.py).
+
+One of a plug-in is written `NAME`, or `NAME:DIR` where it says what weights it needs (`published`).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from lumos_queue.endpoints.model_folder import identity, weights
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.plugins import is_dotted
 from lumos_queue.util.registry import Registry
 
 RANKERS: Registry[RankerKind] = Registry(
@@ -22,6 +26,8 @@ RANKERS: Registry[RankerKind] = Registry(
         "cross-encoder": "lumos_queue.actions.ranking.neural:CROSS_ENCODER",
         "swapped-cross-encoder": "lumos_queue.actions.ranking.neural:SWAPPED_CROSS_ENCODER",
     },
+    "rankers",
+    RankerKind,
 )
 DEFAULT = "lexical"  #: needs no weights, and so no folder
 
@@ -57,13 +63,28 @@ def open_ranker(spec: str) -> Ranker:
 
 def _read(spec: str) -> tuple[str, Path | None]:
     """Name and folder; the folder is None where no weights are needed."""
-    name, _, path = (spec or DEFAULT).partition(":")
-    if spec in ("", DEFAULT):
+    name, path = split_ranker(spec)
+    if not RANKERS.knows(name) or (RANKERS.is_built_in(name) and (name == DEFAULT) == bool(path)):
+        forms = (one if one == DEFAULT else f"{one}:DIR" for one in RANKERS)
+        raise unknown("ranker", spec, (*forms, *RANKERS.brought))
+    if bool(RANKERS.load(name).published) != bool(path):
+        form = (
+            f"{name}:DIR, a folder of weights" if RANKERS.load(name).published else f"{name} alone: it needs no weights"
+        )
+        raise SpecError(f"The ranker '{spec[:80]}' is written as {form}.")
+    if not path:
         return name, None
-    if name not in RANKERS or name == DEFAULT or not path:
-        raise unknown("ranker", spec, (one if one == DEFAULT else f"{one}:DIR" for one in RANKERS))
     _check(name, folder := from_launch(path))
     return name, folder
+
+
+def split_ranker(spec: str) -> tuple[str, str]:
+    """The ranker's name, and its folder as it is written; '' where none is."""
+    first, _, rest = (spec or DEFAULT).partition(":")
+    if rest and is_dotted(f"{first}:{rest.partition(':')[0]}") and first not in RANKERS:
+        attribute, _, rest = rest.partition(":")
+        return f"{first}:{attribute}", rest
+    return first, rest
 
 
 def _check(kind: str, folder: Path) -> None:

@@ -10,6 +10,7 @@ from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_time
+from lumos_queue.util.plugins import Plugin
 
 SHORT = 12  #: characters of a digest, where it only tells jobs apart
 OPEN = 2  #: jobs on one page whose facts are shown without being unfolded
@@ -77,6 +78,10 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "began", tell_time(row.started_at)
     yield "ended", tell_time(row.finished_at)
     yield "code", _versions(report.get("code_versions", ()), "code_version") or row.code_version
+    for one in row.plugins or ():
+        yield f"plug-in {plain(one['name'])}", str(Plugin.from_json(one))
+        for former in one.get("earlier", ()):
+            yield f"until {tell_time(former['until'])}", f"{Plugin.from_json(former)}, then accepted"
     yield "seed", str(row.seed)
     yield "digest of the request", row.digest
     yield "benchmark", f"{row.benchmark} ({row.split})" if row.split else row.benchmark

@@ -38,6 +38,14 @@ class Recipe(Protocol):
         ...
 
 
+class PluginRecipe(Recipe, Protocol):
+    """A recipe of a plug-in, under the name that its entry point has: it brings its own work."""
+
+    def run_item(self, window: Window) -> WindowResult | dict[str, Any]:
+        """Carry out one item, in a process of its own (see RunWindow)."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class WindowResult:
     """What carrying out one item gave."""

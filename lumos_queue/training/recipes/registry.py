@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from lumos_queue.training.recipes.base import Recipe, RunWindow, Window, WindowResult
+from lumos_queue.training.recipes.base import PluginRecipe, Recipe, RunWindow, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit, is_former
 from lumos_queue.util.registry import Registry
 
@@ -17,6 +17,8 @@ RECIPES: Registry[type[Recipe]] = Registry(
         "sft": "lumos_queue.training.recipes.sft:Sft",
         "starter": "lumos_queue.training.recipes.starter:Starter",
     },
+    "recipes",
+    type,
 )
 #: What carries out an item of each. Loaded only in the process that trains.
 _WORK: Registry[RunWindow] = Registry(
@@ -42,5 +44,7 @@ def run_item(recipe: Recipe | FormerFit, window: Window) -> WindowResult:
     """
     if isinstance(recipe, FormerFit):
         recipe.refuse()
-    done = _WORK.load(recipe.name)(recipe, window)
+    done = (
+        _WORK.load(recipe.name)(recipe, window) if recipe.name in _WORK else cast(PluginRecipe, recipe).run_item(window)
+    )
     return done if isinstance(done, WindowResult) else WindowResult(done)

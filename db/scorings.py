@@ -1,0 +1,129 @@
+"""Scores that are added to stored episodes afterwards: beside those of the run, which stay as they are."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, exists, select, update
+
+from db.bulk import add_rows, insert_into, insert_rows
+from db.connection import Database, now, numbers
+from db.jobs import lock_job
+from db.models import EpisodeRow, JobRow, ScoreRow, ScoreSum, Scoring
+from db.states import HIDDEN
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Ending, Score
+
+_SCORE = ("episode", "metric", "version", "value", "trials", "detail")
+_SUM = ("job", "session", "metric", "version", "value", "trials", "episodes")
+_BY_PEOPLE = 0  #: the session of sums that no worker keeps
+_IDS = numbers(bindparam("ids"))
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerCode:
+    """Which code scores, in which version."""
+
+    scorer: str  #: its name in the registry
+    version: str  #: that its author gave it: of two versions of a metric the newest counts
+    metrics: tuple[str, ...]
+    code: str  #: what the code is: distribution, version and digest
+    scored_by: str
+
+
+def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
+    """Note that a scorer is run on a job.
+
+    Raises SpecError where its metrics are those of the run or of another scorer, or the same version is other code.
+    """
+    with database.writer.begin() as connection:
+        row = lock_job(connection, job)
+        if row is None or row.state in HIDDEN:
+            raise SpecError(f"Job {job} was removed.")
+        _check(connection, job, scorer)
+        for metric in scorer.metrics:
+            key = {"job": job, "metric": metric, "version": scorer.version}
+            values = {"scorer": scorer.scorer, "code": scorer.code, "scored_by": scorer.scored_by, "scored_at": now()}
+            statement = insert_into(connection, Scoring).values(key | values)
+            connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values))
+        if not row.main_metric:
+            connection.execute(update(JobRow).where(JobRow.id == job).values(main_metric=scorer.metrics[0]))
+
+
+def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
+    known = scorings_of(connection, job)
+    for metric in scorer.metrics:
+        mine = [one for one in known if one.metric == metric]
+        if not mine and connection.execute(_has_scores(job, metric)).scalar():
+            raise SpecError(
+                f"Job {job} has scores of '{metric}' from its run: a scorer's metric needs a name of its own."
+            )
+        if other := next((one for one in mine if one.scorer != scorer.scorer), None):
+            raise SpecError(
+                f"Job {job} has scores of '{metric}' from the scorer '{other.scorer}': give the metric another name."
+            )
+        if other := next((one for one in mine if one.version == scorer.version and one.code != scorer.code), None):
+            raise SpecError(
+                f"Job {job} has scores of '{metric}', version {scorer.version}, from other code ({other.code}; here "
+                f"{scorer.code}): give the scorer a new version, and the newest counts."
+            )
+
+
+def _has_scores(job: str, metric: str) -> Any:
+    return select(exists().where(ScoreSum.job == job, ScoreSum.metric == metric, ScoreSum.episodes > 0))
+
+
+def unscored(connection: Connection, job: str, scorer: ScorerCode, after: int, limit: int) -> list[int]:
+    """Ids of finished episodes that this version of the scorer has not judged, from the first one after `after`.
+
+    An episode that ended with infra_error is not judged.
+    """
+    judged = exists().where(
+        ScoreRow.episode == EpisodeRow.id,
+        ScoreRow.metric.in_(scorer.metrics),
+        ScoreRow.version == scorer.version,
+    )
+    wanted = select(EpisodeRow.id).where(EpisodeRow.job == job, EpisodeRow.id > after, _is_judged(), ~judged)
+    return list(connection.execute(wanted.order_by(EpisodeRow.id).limit(limit)).scalars())
+
+
+def store_scores(database: Database, job: str, scores: Mapping[int, tuple[int, Sequence[Score]]]) -> int:
+    """Add scores: episode to the attempt that was judged, and its scores. Returns how many episodes got some.
+
+    An episode that was taken back meanwhile, or is judged already, is left as it is.
+    """
+    with database.writer.begin() as connection:
+        if lock_job(connection, job) is None:
+            raise SpecError(f"Job {job} was removed.")
+        sent = {"ids": json.dumps(list(scores))}
+        still = select(EpisodeRow.id, EpisodeRow.attempt).where(EpisodeRow.id.op("IN")(_IDS), _is_judged())
+        attempts = {row.id: row.attempt for row in connection.execute(still.with_for_update(), sent)}
+        keys = select(ScoreRow.episode, ScoreRow.metric, ScoreRow.version).where(ScoreRow.episode.op("IN")(_IDS))
+        there = {tuple(row) for row in connection.execute(keys, sent)}
+        new = [
+            (episode, one)
+            for episode, (attempt, found) in scores.items()
+            for one in found
+            if attempts.get(episode) == attempt and (episode, one.metric, one.version) not in there
+        ]
+        rows = [(episode, one.metric, one.version, float(one.value), one.of, one.detail) for episode, one in new]
+        insert_rows(connection, ScoreRow.__table__, _SCORE, rows)
+        counts = Counter((one.metric, one.version, float(one.value), one.of) for _, one in new)
+        add_rows(
+            connection, ScoreSum.__table__, _SUM, [(job, _BY_PEOPLE, *key, count) for key, count in counts.items()]
+        )
+        return len({episode for episode, _ in new})
+
+
+def scorings_of(connection: Connection, job: str) -> list[Any]:
+    """The scorers that were run on a job, by metric and version: rows with the columns of Scoring."""
+    wanted = select(Scoring.__table__).where(Scoring.job == job).order_by(Scoring.metric, Scoring.version)
+    return list(connection.execute(wanted))
+
+
+def _is_judged() -> Any:
+    return EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR.value))

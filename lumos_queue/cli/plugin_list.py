@@ -1,0 +1,59 @@
+"""The installed plug-ins: what each brings, which code it is, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumos_queue.actions.ranking.registry import RANKERS
+from lumos_queue.benchmarks.registry import BENCHMARKS
+from lumos_queue.cli import output
+from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.endpoints.registry import SCHEMES
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.review.scorers.registry import SCORERS
+from lumos_queue.training.recipes.registry import RECIPES
+from lumos_queue.util.plugins import entry_points_of
+from lumos_queue.util.registry import Registry
+
+REGISTRIES: dict[str, Registry] = {
+    "benchmarks": BENCHMARKS,
+    "formulations": FORMULATIONS,
+    "domains": DOMAINS,
+    "endpoints": SCHEMES,
+    "recipes": RECIPES,
+    "rankers": RANKERS,
+    "scorers": SCORERS,
+}
+
+
+def list_plugins() -> list[dict[str, Any]]:
+    """Group, name, distribution, version, digest and problem ('' where there is none) of each entry point."""
+    found = []
+    for group, registry in REGISTRIES.items():
+        for name, points in sorted(entry_points_of(group).items()):
+            code = {"distribution": "", "version": "", "digest": ""}
+            if points[0].dist:
+                code |= {"distribution": points[0].dist.name, "version": points[0].dist.version}
+            problem = ""
+            if registry.is_built_in(name):
+                problem = f"the name '{name}' is built in, and means the built-in object: give it another one"
+            else:
+                try:
+                    plugin = registry.plugin(name)
+                    assert plugin is not None
+                    code["digest"] = plugin.digest
+                except SpecError as error:
+                    problem = str(error)
+            found.append({"group": group, "name": name, **code, "problem": problem})
+    return found
+
+
+def print_plugins(found: list[dict[str, Any]]) -> None:
+    if not found:
+        output.show("no plug-in is installed (docs/plugins.md says how to write one)")
+        return
+    width = max(len(f"{one['group']} {one['name']}") for one in found)
+    for one in found:
+        code = f"{one['distribution']} {one['version']}".strip()
+        output.show(f"{one['group'] + ' ' + one['name']:<{width}}  {code}  {one['problem'] or one['digest']}")

@@ -1,0 +1,23 @@
+"""What others' packages bring: plugins."""
+
+from __future__ import annotations
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+
+
+def plugins(json: opt.Json = False) -> None:
+    """List the plug-ins that are installed, and whether they work.
+
+    Each is imported. Exit code 1: one of them does not work.
+    """
+    import typer
+
+    from lumos_queue.cli.plugin_list import list_plugins, print_plugins
+    from lumos_queue.settings import read_settings
+
+    read_settings()
+    found = list_plugins()
+    output.result({"plugins": found}, lambda value: print_plugins(value["plugins"]))
+    if any(one["problem"] for one in found):
+        raise typer.Exit(1)

@@ -1,0 +1,71 @@
+"""Endpoint schemes: what an address begins with, what checks the rest of it, what opens it, and what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any
+
+from lumos_queue.endpoints.base import Endpoint, EndpointSettings
+from lumos_queue.endpoints.urls import check_address, local_path
+
+#: A function, or where it is, `package.module:function`: imported when it is first called.
+Function = Callable[..., Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointScheme:
+    """How endpoints of one scheme are opened."""
+
+    open: Function  #: gets a checked address and EndpointSettings; returns an Endpoint, and sends nothing yet
+    check: Function | None = None  #: gets an address; raises SpecError for one that is wrong, without its credentials
+    images: bool = False  #: whether prompts may come with images; whether the model looks at them, its server decides
+    candidates: bool = False  #: whether it searches: with beams, and candidates with log-probabilities
+    #: Whether it can hold replies to a constraint. Of servers of the OpenAI protocol vLLM can, the others are only
+    #: judged afterwards: an address does not say which.
+    constraints: bool = False
+
+    def check_url(self, url: str) -> None:
+        """Raises SpecError for an address that is wrong."""
+        if self.check is not None:
+            _function(self.check)(url)
+
+    def open_url(self, url: str, settings: EndpointSettings) -> Endpoint:
+        """The endpoint at a checked address."""
+        return _function(self.open)(url, settings)
+
+
+def _function(one: Function) -> Callable[..., Any]:
+    return resolve_name(one) if isinstance(one, str) else one
+
+
+def _check_path(checker: str, url: str) -> None:
+    resolve_name(checker)(local_path(url))
+
+
+TGI, TGIS = (
+    EndpointScheme("lumos_queue.endpoints.tgi:Tgi", partial(check_address, one), images=True, constraints=True)
+    for one in ("tgi", "tgis")
+)
+OPENAI, OPENAIS = (
+    EndpointScheme("lumos_queue.endpoints.openai:OpenAI", partial(check_address, one), constraints=True)
+    for one in ("openai", "openais")
+)
+CHAT, CHATS = (
+    EndpointScheme("lumos_queue.endpoints.chat:Chat", partial(check_address, one), images=True)
+    for one in ("chat", "chats")
+)
+LOCAL = EndpointScheme(
+    "lumos_queue.models.local:open_local",
+    partial(_check_path, "lumos_queue.models.local:check_local"),
+    candidates=True,
+    constraints=True,
+)
+SCRIPTED = EndpointScheme(
+    "lumos_queue.endpoints.scripted:open_scripted", partial(_check_path, "lumos_queue.endpoints.scripted:read_rules")
+)
+FUNCTION = EndpointScheme(
+    "lumos_queue.endpoints.functions:open_function", "lumos_queue.endpoints.functions:check_function"
+)

@@ -1,0 +1,72 @@
+"""The plug-ins that a job needs: found when it is submitted, and compared before a worker begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
+from lumos_queue.benchmarks.registry import BENCHMARKS, registered_name
+from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.endpoints.registry import plugin_of
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.training.recipes.registry import RECIPES
+from lumos_queue.util.plugins import Plugin
+
+
+def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
+    """The plug-ins that a stored request names, as this process has them, by group and name.
+
+    Raises SpecError for one that it has not, or may not import.
+    """
+    if kind == "train":
+        found = [RECIPES.plugin(spec.get("recipe", ""))]
+    else:
+        found = list(_of_episodes(kind, spec.get("infer", spec)))
+    known = {(one.group, one.name): one for one in found if one is not None}
+    return [known[key] for key in sorted(known)]
+
+
+def _of_episodes(kind: str, asked: dict[str, Any]) -> Iterator[Plugin | None]:
+    name = asked.get("source") if kind == "convert" else asked.get("benchmark")
+    if name:
+        name = registered_name(name)
+        yield BENCHMARKS.plugin(name)
+        if not BENCHMARKS.is_built_in(name):
+            yield DOMAINS.plugin(BENCHMARKS.load(name).domain)
+    if asked.get("formulation"):
+        yield FORMULATIONS.plugin(asked["formulation"])
+    agent = asked.get("agent") or {}
+    if agent.get("domain"):
+        yield DOMAINS.plugin(agent["domain"])
+    for url in (*agent.get("roles", {}).values(), asked.get("teacher")):
+        if url:
+            yield plugin_of(url)
+    if ranker := agent.get("tools", {}).get("ranker"):
+        yield RANKERS.plugin(split_ranker(ranker)[0])
+
+
+def check_plugins(job: Any) -> None:
+    """Raises SpecError unless this process has the plug-ins that a job (its row) was submitted with.
+
+    A job of before there were plug-ins names none: then what it needs must only be there.
+    """
+    wanted = {(one.group, one.name): one for one in map(Plugin.from_json, job.plugins or ())}
+    try:
+        found = find_plugins(job.kind, job.spec)
+    except SpecError as error:
+        needed = "; ".join(f"{one.name} ({one.group}) of {one}" for one in wanted.values())
+        raise SpecError(f"{error} Job {job.id} needs: {needed}." if needed else str(error)) from None
+    for here in found if job.plugins is not None else ():
+        asked = wanted.get((here.group, here.name))
+        if asked != here:
+            raise SpecError(
+                f"The plug-in '{here.name}' ({here.group}) is {here} here, and {asked or 'not named'} in job {job.id}: "
+                "install the same and start this process again, or accept what is here: lumos resume "
+                f"{job.id} --accept-plugin"
+            )
+
+
+def plugins_as_json(plugins: Sequence[Plugin]) -> list[dict[str, str]]:
+    return [one.as_json() for one in plugins]

@@ -1,0 +1,70 @@
+"""What a scorer is: a function of a stored episode, with a name, a version and the metrics that it gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from db.trajectories import StoredEpisode
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Score
+
+_METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+#: A number from 0 to 1 (also True and False) is the score by the scorer's first metric; a mapping has several by
+#: metric; None: the scorer does not apply to the episode.
+Judgement = float | Mapping[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """Judges a stored episode by what is stored of it.
+
+    @scorer(version="1")
+    def short(episode):
+        return len(episode.answer or "") < 20
+    """
+
+    name: str
+    judge: Callable[[StoredEpisode], Judgement]
+    version: str = "1"  #: to be changed with its code: of two versions of a metric the newest counts
+    metrics: tuple[str, ...] = ()  #: that it gives; (): one, of its own name
+
+    def __post_init__(self) -> None:
+        """Raises SpecError for a name that filters cannot write."""
+        for metric in self.names:
+            if not _METRIC.fullmatch(metric):
+                raise SpecError(f"The metric '{metric[:80]}' of a scorer is expected to be a name such as exact_match.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics that it gives."""
+        return self.metrics or (self.name,)
+
+    def __call__(self, episode: StoredEpisode) -> Judgement:
+        return self.judge(episode)
+
+    def score(self, episode: StoredEpisode) -> tuple[Score, ...]:
+        """Its scores of an episode. Raises SpecError where it fails, or gives what is not a score, and names which."""
+        try:
+            found = self.judge(episode)
+            if found is None:
+                return ()
+            values = found if isinstance(found, Mapping) else {self.names[0]: found}
+            if unknown := values.keys() - set(self.names):
+                raise ValueError(f"the metric '{min(unknown)}' is not one of {', '.join(self.names)}")
+            return tuple(Score(name, float(value), self.version) for name, value in values.items())
+        except Exception as error:  # whatever the code of others raises
+            problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise SpecError(f"The scorer '{self.name}' failed on episode {episode.name}: {problem}") from error
+
+
+def scorer(
+    name: str = "", *, version: str = "1", metrics: tuple[str, ...] = ()
+) -> Callable[[Callable[[StoredEpisode], Judgement]], Scorer]:
+    """Make a function of a stored episode a scorer; by default it has the function's name."""
+
+    def make(judge: Callable[[StoredEpisode], Judgement]) -> Scorer:
+        return Scorer(name or judge.__name__, judge, version, metrics)
+
+    return make
